@@ -1,0 +1,70 @@
+"""Foveal: evaluation of focused retrieval, character by character.
+
+>>> import foveal
+>>> truth = foveal.Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
+>>> run = foveal.Run.from_results({"1": [("D2", 0, 40), ("D1", 20, 30)]})
+>>> foveal.evaluate(run, truth, "charP").aggregate()
+{'run': {'charP': 0.8}}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from foveal._version import __version__
+from foveal.errors import FovealError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from foveal.campaign import Options, evaluate
+    from foveal.formats import (
+        read_judgements,
+        read_results,
+        read_run,
+        write_judgements,
+        write_run,
+    )
+    from foveal.measures import Measure, parse_measure, parse_measures
+    from foveal.model import Judgements, Results, Run
+
+__all__ = [
+    "FovealError",
+    "InputError",
+    "Judgements",
+    "Measure",
+    "Options",
+    "Results",
+    "Run",
+    "UsageError",
+    "__version__",
+    "evaluate",
+    "parse_measure",
+    "parse_measures",
+    "read_judgements",
+    "read_results",
+    "read_run",
+    "write_judgements",
+    "write_run",
+]
+
+_HOME = {
+    "foveal.campaign": ("Options", "evaluate"),
+    "foveal.formats": (
+        "read_judgements",
+        "read_results",
+        "read_run",
+        "write_judgements",
+        "write_run",
+    ),
+    "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
+    "foveal.model": ("Judgements", "Results", "Run"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the heavy parts only when they are asked for."""
+    import importlib
+
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(importlib.import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,309 @@
+"""From a run as read to the views that measures may calculate on.
+
+Everything a task forbids is found here, before any score: results past the end of a document,
+overlap, interleaved documents, missing inputs. What an option mends is mended and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+import polars as pl
+
+from foveal import spans
+from foveal.campaign.options import Options
+from foveal.errors import InputError, Problem, UsageError
+from foveal.measures import Measure, Need, Overlap
+from foveal.measures.view import Alignment, Judged
+from foveal.model import Run
+from foveal.model.ordering import first_of_group
+from foveal.spans import Ints
+
+__all__ = ["Form", "Prepared", "prepare"]
+
+
+class Form(Enum):
+    """The form of a run that a measure is calculated on."""
+
+    AS_IT_IS = "as it is"
+    UNION = "only new text counts"
+    DISJOINT = "overlapping results dropped"
+    ONE_PER_DOCUMENT = "the first result of each document"
+
+
+@dataclass
+class Prepared:
+    """A run ready for scoring: its forms, which one each measure takes, and what was said."""
+
+    alignment: Alignment
+    form_of: list[Form]
+    warnings: list[str] = field(default_factory=list)
+    _dropped: dict[Form, Alignment] = field(default_factory=dict)
+
+    def aligned(self, form: Form) -> Alignment:
+        """The alignment of one form of the run."""
+        if form in (Form.AS_IT_IS, Form.UNION):
+            return self.alignment
+        if form not in self._dropped:
+            run = self.alignment.run
+            if form is Form.DISJOINT:
+                keep = spans.disjoint(*self.alignment.axis)
+            else:
+                keep = run.first == np.arange(len(run))
+            gone = len(run) - int(keep.sum())
+            if gone:
+                self.warnings.append(f"{gone} results dropped: {form.value}")
+            self._dropped[form] = Alignment(run.take(keep), self.alignment.judged)
+        return self._dropped[form]
+
+
+def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Options) -> Prepared:
+    """Check a run against what the measures allow, mend what the options say."""
+    warnings = list(run.notes)
+    alignment = Alignment(run, judged)
+    if alignment.unjudged_topics:
+        names = _some(alignment.unjudged_topics)
+        warnings.append(f"{len(alignment.unjudged_topics)} topics are not judged: {names}")
+    if not len(alignment.run):
+        raise InputError.at(
+            run.source.path,
+            None,
+            f"no topic in common with the judgements; the run has {_some(run.topics)}, "
+            f"the judgements {_some(judged.judgements.topics)}",
+        )
+    alignment = _cut(alignment, options, warnings)
+    alignment = _clip(alignment, options, warnings)
+    alignment = _limit(alignment, options, warnings)
+    _check_needs(alignment, measures)
+    prepared = Prepared(alignment, [_form(measure, options) for measure in measures], warnings)
+    _check_rules(alignment, measures, options, warnings)
+    _warn_of_oddities(alignment, warnings)
+    return prepared
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown}, ..." if len(names) > most else shown
+
+
+def _again(alignment: Alignment, run: Run) -> Alignment:
+    return Alignment(run, alignment.judged)
+
+
+def _cut(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
+    """The first `max_results` of each topic."""
+    run = alignment.run
+    sizes = np.diff(run.bounds)
+    if options.max_results is None or sizes.max() <= options.max_results:
+        return alignment
+    long = int((sizes > options.max_results).sum())
+    warnings.append(f"{long} topics cut at {options.max_results} results")
+    keep = np.arange(len(run)) - run.bounds[run.topic] < options.max_results
+    return _again(alignment, run.take(keep))
+
+
+def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
+    """Refuse results past the end of their document, or clip them."""
+    run, length = alignment.run, alignment.length
+    past = (length >= 0) & ((run.end > length) | (run.start > length))
+    if not past.any():
+        return alignment
+    if not options.lenient:
+        raise InputError(
+            Problem(
+                run.source.path,
+                int(run.line[i]),
+                f"the result ends at {max(int(run.end[i]), int(run.start[i]))}, past the end of "
+                f"document {run.doc[i]!r} of {length[i]} characters (--lenient clips)",
+            )
+            for i in np.flatnonzero(past).tolist()
+        )
+    warnings.append(f"{int(past.sum())} results clipped at the end of their document")
+    start = np.where(past, np.minimum(run.start, length), run.start)
+    end = np.where(past & (run.end >= 0), np.minimum(run.end, length), run.end)
+    return _again(alignment, replace(run, start=start, end=end))
+
+
+def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
+    """The character limits of the restricted tasks."""
+    for limit, what, group in (
+        (options.topic_limit, "topic", alignment.run.topic),
+        (options.document_limit, "document", alignment.run.first),
+    ):
+        if limit is None:
+            continue
+        run = alignment.run
+        before = _size_before(group, alignment.size)
+        over = np.flatnonzero(before + alignment.size > limit)
+        if not len(over):
+            continue
+        if not options.truncate:
+            first = over[np.unique(group[over], return_index=True)[1]]
+            raise InputError(
+                Problem(
+                    run.source.path,
+                    int(run.line[i]),
+                    f"more than {limit} characters are returned for this {what} from here on "
+                    f"(topic {run.topics[run.topic[i]]!r}, document {run.doc[i]!r}); "
+                    "the task forbids it (--truncate cuts)",
+                )
+                for i in first.tolist()
+            )
+        warnings.append(f"{len(over)} results cut at {limit} characters per {what}")
+        room = np.maximum(limit - before, 0)
+        end = np.maximum(alignment.end, 0)
+        shorter = replace(run, end=np.minimum(end, np.maximum(run.start, 0) + room))
+        keep = (room > 0) | (alignment.size == 0)
+        alignment = _again(alignment, shorter.take(keep))
+    return alignment
+
+
+def _size_before(group: Ints, size: Ints) -> Ints:
+    """Characters of earlier results of the same group."""
+    order = np.argsort(group, kind="stable")
+    total = np.cumsum(size[order]) - size[order]
+    opens = np.concatenate([[True], group[order][1:] != group[order][:-1]])
+    start_of = np.maximum.accumulate(np.where(opens, np.arange(len(order)), 0))
+    before = np.empty_like(total)
+    before[order] = total - total[start_of]
+    return before
+
+
+def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
+    """Refuse measures whose inputs are missing, naming what would supply them."""
+    missing = _missing(alignment)
+    for measure in measures:
+        for need in measure.needs:
+            if need in missing:
+                raise UsageError(
+                    f"{missing[need]}{measure} needs {need.what}; {need.supplied_by} would "
+                    "supply it"
+                )
+
+
+def _missing(alignment: Alignment) -> dict[Need, str]:
+    """What the inputs do not hold, with the place in the run where that shows."""
+    judgements, run = alignment.judged.judgements, alignment.run
+    relevant = (alignment.row >= 0) & judgements.relevant[alignment.row]
+    nowhere = ~alignment.placed
+    lengths = alignment.judged.length
+    absent = {
+        Need.TEXT: not judgements.has_text,
+        Need.BEP: not (judgements.bep >= 0).any(),
+        Need.RELEVANT_LENGTHS: (lengths[judgements.relevant] < 0).any(),
+        Need.LENGTHS: (alignment.length < 0).any(),
+        Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
+        Need.ELEMENTS: judgements.elements is None,
+    }
+    missing = {need: "" for need, lacking in absent.items() if lacking}
+    for need, rows in ((Need.SPANS, nowhere), (Need.RELEVANT_SPANS, nowhere & relevant)):
+        if rows.any():
+            missing[need] = f"{run.source.path}:{int(run.line[rows][0])}: "
+    return missing
+
+
+def _form(measure: Measure, options: Options) -> Form:
+    one = measure.overlap is Overlap.ONE_PER_DOCUMENT
+    if options.overlap == "drop":
+        return Form.ONE_PER_DOCUMENT if one else Form.DISJOINT
+    return Form.UNION if options.overlap == "union" and not one else Form.AS_IT_IS
+
+
+def _check_rules(
+    alignment: Alignment, measures: Sequence[Measure], options: Options, warnings: list[str]
+) -> None:
+    """Overlap, several results of a document, interleaved documents."""
+    by_rule: dict[Overlap, Measure] = {}
+    for measure in measures:
+        by_rule.setdefault(measure.overlap, measure)
+    if options.overlap != "drop" and Overlap.ONE_PER_DOCUMENT in by_rule:
+        _one_per_document(alignment, by_rule[Overlap.ONE_PER_DOCUMENT])
+    strict = by_rule.get(Overlap.ERROR) or (measures[0] if options.overlap == "error" else None)
+    if options.overlap in (None, "error") and strict is not None:
+        _no_overlap(alignment, strict)
+    grouped = next((measure for measure in measures if measure.grouped), None)
+    if grouped is not None:
+        _not_interleaved(alignment, grouped, options, warnings)
+
+
+def _where(run: Run, i: int) -> str:
+    return f"topic {run.topics[run.topic[i]]!r}, document {run.doc[i]!r}"
+
+
+def _one_per_document(alignment: Alignment, measure: Measure) -> None:
+    run = alignment.run
+    again = np.flatnonzero(run.first != np.arange(len(run)))
+    if len(again):
+        raise InputError(
+            Problem(
+                run.source.path,
+                int(run.line[i]),
+                f"a second result of one document after line {int(run.line[run.first[i]])} "
+                f"({_where(run, i)}); {measure} takes one (--overlap drop keeps the first)",
+            )
+            for i in again.tolist()
+        )
+
+
+def _no_overlap(alignment: Alignment, measure: Measure) -> None:
+    run = alignment.run
+    earlier, later = alignment.conflicts
+    if len(later):
+        order = np.lexsort((run.line[earlier], run.line[later]))
+        raise InputError(
+            Problem(
+                run.source.path,
+                int(run.line[b]),
+                f"{'repeats' if _same(run, a, b) else 'overlaps'} the result on line "
+                f"{int(run.line[a])} ({_where(run, b)}); {measure} forbids it "
+                "(--overlap drop, union or allow)",
+            )
+            for a, b in zip(earlier[order].tolist(), later[order].tolist(), strict=True)
+        )
+
+
+def _same(run: Run, a: int, b: int) -> bool:
+    return bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
+
+
+def _not_interleaved(
+    alignment: Alignment, measure: Measure, options: Options, warnings: list[str]
+) -> None:
+    """Refuse interleaved documents; with `regroup` each stands at its first result anyway."""
+    run = alignment.run
+    first = run.first
+    back = np.flatnonzero((first[1:] != np.arange(1, len(run))) & (first[1:] != first[:-1])) + 1
+    if len(back) and options.regroup:
+        warnings.append(f"{len(np.unique(first[back]))} interleaved documents regrouped")
+    elif len(back):
+        raise InputError(
+            Problem(
+                run.source.path,
+                int(run.line[i]),
+                f"results of one document are interleaved with others: {_where(run, i)}, first on "
+                f"line {int(run.line[first[i]])}; {measure} forbids it (--regroup)",
+            )
+            for i in back.tolist()
+        )
+
+
+def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
+    """Duplicates and zero lengths are accepted where nothing forbids them, and said."""
+    run = alignment.run
+    empty = int(((run.start == run.end) & (run.start >= 0)).sum())
+    if empty:
+        warnings.append(f"{empty} results have no length")
+    repeated = run.first != np.arange(len(run))
+    if not repeated.any():
+        return
+    some = np.flatnonzero(repeated | np.isin(np.arange(len(run)), run.first[repeated]))
+    keys = {"first": run.first[some], "start": run.start[some], "end": run.end[some]}
+    frame = pl.DataFrame(keys)
+    if run.xpath is not None:
+        frame = frame.with_columns(xpath=run.xpath.gather(some))
+    duplicates = int((first_of_group(frame) != np.arange(len(some))).sum())
+    if duplicates:
+        warnings.append(f"{duplicates} results repeat an earlier one")

@@ -1,0 +1,279 @@
+"""Score runs: one after the other or in parallel, into one table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal._version import __version__
+from foveal.campaign.options import Options
+from foveal.campaign.preparation import Form, prepare
+from foveal.campaign.presets import find_preset
+from foveal.errors import InputError, UsageError
+from foveal.formats import read_judgements, read_run
+from foveal.measures import Measure, parse_measures
+from foveal.measures.view import Judged
+from foveal.model import Judgements, Provenance, Results, Run
+
+__all__ = ["Scores", "evaluate", "score_run"]
+
+Floats = npt.NDArray[np.float64]
+RunLike = Run | str | Path
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What remains of a run once it is scored: small, and independent of its size."""
+
+    name: str
+    source: Provenance
+    task: str | None
+    values: Floats
+    """(topic, measure) over all evaluated topics; ``nan`` where undefined."""
+    in_run: npt.NDArray[np.bool_]
+    unjudged_topics: int
+    warnings: tuple[str, ...]
+
+
+def score_run(
+    run: RunLike, judged: Judged, measures: Sequence[Measure], options: Options
+) -> Scores:
+    """Score one run, or read and score one file, on every judged topic."""
+    if not isinstance(run, Run):
+        run = read_run(run)
+    topics = judged.judgements.topics
+    prepared = prepare(run, judged, measures, options)
+    columns: list[list[float]] = [[] for _ in measures]
+    for topic in topics:
+        views = {}
+        for column, measure, form in zip(columns, measures, prepared.form_of, strict=True):
+            if form not in views:
+                aligned = prepared.aligned(form)
+                views[form] = aligned.topic(topic, union=form is Form.UNION)
+            column.append(measure.value(views[form]))
+    present = prepared.alignment.place
+    return Scores(
+        name=run.name,
+        source=run.source,
+        task=run.task,
+        values=np.array(columns, dtype=np.float64).reshape(len(measures), len(topics)).T,
+        in_run=np.array([topic in present for topic in topics], dtype=bool),
+        unjudged_topics=len(run.topics) - len(present),
+        warnings=tuple(prepared.warnings),
+    )
+
+
+def evaluate(
+    runs: RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path],
+    measures: str | Measure | Sequence[str | Measure] = (),
+    *,
+    task: str | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[], None] | None = None,
+    **options: Any,
+) -> Results:
+    """Score runs against judgements.
+
+    Parameters
+    ----------
+    runs : Run, path, or a sequence of them
+    judgements : Judgements, path, or a sequence of paths
+    measures : text or Python forms of measures
+    task : str, optional
+        A preset such as ``2009.Focused``; its measures come before `measures`.
+    executor : concurrent.futures.Executor, optional
+        Where runs are scored; by default here, one after the other.
+    progress : callable, optional
+        Called after each run.
+    **options
+        The fields of `foveal.campaign.Options`.
+
+    Examples
+    --------
+    >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]}, name="mine")
+    >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
+    >>> evaluate(run, truth, ["iP@0.01", "charR"]).aggregate()
+    {'mine': {'iP@0.01': 0.7142857142857143, 'charR': 1.0}}
+    """
+    chosen, settings = _plan(measures, task, options)
+    run_list: list[RunLike] = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
+    if not run_list:
+        raise UsageError("no run given")
+    truth = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    truth, missing = _restricted(truth, settings)
+    warnings = [*truth.notes, *missing]
+    if settings.assessors == "each":
+        assessors: Sequence[str | None] = truth.assessors or (None,)
+        if not truth.assessors:
+            raise UsageError("--assessors each: the judgements name no assessor")
+    else:
+        assessors = (None,)
+        if settings.assessors == "union" and truth.several_assessors:
+            warnings.append(
+                f"{len(truth.assessors)} assessors, several for some documents: their highlights "
+                "are united (--assessors chooses otherwise)"
+            )
+    parts: list[tuple[str | None, Judged, list[Scores]]] = []
+    for assessor in assessors:
+        policy = assessor if assessor is not None else settings.assessors
+        judged = Judged(truth.combined(policy))
+        score = partial(score_run, judged=judged, measures=chosen, options=settings)
+        done: list[Scores] = []
+        for scores in map(score, run_list) if executor is None else executor.map(score, run_list):
+            done.append(scores)
+            if progress is not None:
+                progress()
+        parts.append((assessor, judged, done))
+    return _results(parts, truth, chosen, settings, task, warnings)
+
+
+def _plan(
+    measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
+) -> tuple[tuple[Measure, ...], Options]:
+    """The distinct measures in order, and the options with the preset's own filled in."""
+    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    chosen: list[Measure] = []
+    try:
+        settings = Options(**options)
+    except TypeError as error:
+        raise UsageError(str(error).replace("Options.__init__() ", "")) from None
+    if task is not None:
+        preset = find_preset(task)
+        chosen += preset.measures
+        settings = replace(
+            settings,
+            overlap=settings.overlap or preset.overlap,
+            topic_limit=preset.topic_limit,
+            document_limit=preset.document_limit,
+        )
+    for item in given:
+        chosen += parse_measures(item) if isinstance(item, str) else (item,)
+    for measure in chosen:
+        measure.check()
+    if not chosen:
+        raise UsageError("no measure given; name measures (-m) or an official task (-t)")
+    return tuple(dict.fromkeys(chosen)), settings
+
+
+def _restricted(truth: Judgements, options: Options) -> tuple[Judgements, list[str]]:
+    """The judgements of the wanted topics, and a warning for wanted ones without any."""
+    if options.only_topics is None:
+        return truth, []
+    unknown = [topic for topic in options.only_topics if topic not in truth.topics]
+    if len(unknown) == len(set(options.only_topics)):
+        raise UsageError(f"none of the wanted topics is judged: {', '.join(unknown[:5])}")
+    warnings = [f"topics wanted but not judged: {', '.join(unknown[:5])}"] if unknown else []
+    return truth.for_topics(options.only_topics), warnings
+
+
+def _names(scores: Iterable[Scores]) -> list[str]:
+    """The runs' names; those that share one are told apart by the stems of their files."""
+    listed = list(scores)
+    names = [s.name for s in listed]
+    result = [
+        PurePath(s.source.path).name.split(".")[0] if names.count(s.name) > 1 else s.name
+        for s in listed
+    ]
+    for i, name in enumerate(result):
+        if name in result[:i]:
+            other = listed[result.index(name)].source.path
+            raise InputError.at(
+                listed[i].source.path, None, f"run name {name!r} is already used by {other}"
+            )
+    return result
+
+
+def _results(
+    parts: Sequence[tuple[str | None, Judged, list[Scores]]],
+    truth: Judgements,
+    measures: tuple[Measure, ...],
+    options: Options,
+    task: str | None,
+    warnings: list[str],
+) -> Results:
+    topics = truth.topics
+    runs: list[str] = []
+    blocks: list[Floats] = []
+    masks: list[npt.NDArray[np.bool_]] = []
+    per_run: dict[str, Any] = {}
+    names = _names(parts[0][2])
+    for assessor, judged, done in parts:
+        # An assessor may not have judged every topic; those are not counted.
+        place = np.array([topics.index(t) for t in judged.judgements.topics], dtype=np.int64)
+        in_all = np.logical_and.reduce([s.in_run for s in done])
+        for name, scores in zip(names, done, strict=True):
+            label = name if assessor is None else f"{name}[{assessor}]"
+            values = np.full((len(topics), len(measures)), np.nan)
+            counted = np.zeros(len(topics), dtype=bool)
+            counted[place] = {"judged": True, "run": scores.in_run, "both": in_all}[options.topics]
+            values[place] = scores.values
+            values[~counted] = np.nan
+            runs.append(label)
+            blocks.append(values)
+            masks.append(counted)
+            per_run[label] = {
+                "in_run": int(scores.in_run.sum()),
+                "not_judged": scores.unjudged_topics,
+            }
+            warnings += [f"{label}: {warning}" for warning in scores.warnings]
+            if task is not None and scores.task and not task.endswith(scores.task):
+                warnings.append(f"{label}: declares the task {scores.task}, scored as {task}")
+            absent = int((~scores.in_run).sum())
+            if absent and options.topics == "judged":
+                warnings.append(f"{label}: {absent} judged topics have no result and score 0")
+    values, counted = np.stack(blocks), np.stack(masks)
+    used = counted[:, :, None] & ~np.isnan(values)
+    totals = np.where(used, values, 0.0).sum(axis=1)
+    numbers = used.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = totals / numbers
+    summed = np.array([measure.summed for measure in measures])
+    overall = np.where(summed, totals, means)
+    _warn_undefined(values, counted, topics, measures, warnings)
+    labels = tuple(measure.label for measure in measures)
+    for i, run in enumerate(runs):
+        per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
+    sources = [("judgements", source) for source in truth.sources]
+    sources += [("run", scores.source) for scores in parts[0][2]]
+    meta = {
+        "version": __version__,
+        "measures": list(labels),
+        "task": task,
+        "options": options.changed(),
+        "inputs": [
+            {"kind": kind, "path": source.path, "sha256": source.sha256} for kind, source in sources
+        ],
+        "topics": {"judged": len(topics), "runs": per_run},
+        "warnings": warnings,
+    }
+    return Results(tuple(runs), topics, labels, values, counted, overall, meta)
+
+
+def _warn_undefined(
+    values: Floats,
+    counted: npt.NDArray[np.bool_],
+    topics: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    warnings: list[str],
+) -> None:
+    """Name the topics that have nothing to find."""
+    undefined = np.any(np.isnan(values) & counted[:, :, None], axis=0)
+    by_topics: dict[tuple[str, ...], list[str]] = {}
+    for k, measure in enumerate(measures):
+        named = tuple(topic for topic, bad in zip(topics, undefined[:, k], strict=True) if bad)
+        if named:
+            by_topics.setdefault(named, []).append(measure.label)
+    for named, labels in by_topics.items():
+        which = "all measures" if len(labels) == len(measures) else ", ".join(labels)
+        shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
+        warnings.append(
+            f"{len(named)} topics have nothing relevant and are not averaged ({which}): {shown}"
+        )

@@ -1,0 +1,89 @@
+"""The command line: thin commands, loaded when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from foveal._version import __version__
+from foveal.errors import FovealError, InputError
+
+__all__ = ["cli", "main"]
+
+_COMMANDS = {
+    "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
+    "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
+    "measures": ("foveal.cli.measures", "List the measures, or explain one."),
+}
+_MOST_PROBLEMS = 20
+
+
+class _Lazy(click.Group):
+    """Commands whose modules are imported only when they run."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from difflib import get_close_matches
+
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, _COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: foveal evaluate my.run -j qrels.txt -t 2009.Focused",
+)
+@click.version_option(__version__, prog_name="foveal", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Foveal: evaluation of focused retrieval, character by character."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line; every error a user can mend is one line each and exit code 2."""
+    try:
+        cli.main(args=args, prog_name="foveal", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except InputError as error:
+        _complain(error.lines(_MOST_PROBLEMS))
+    except FovealError as error:
+        _complain([f"foveal: {error}"])
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has gone; keep Python from complaining when it closes standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _complain(lines: list[str]) -> Any:
+    for line in lines:
+        click.echo(line, err=True)
+    sys.exit(2)

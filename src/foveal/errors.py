@@ -1,0 +1,53 @@
+"""The one exception family of Foveal: what was wrong, where, and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["FovealError", "InputError", "Problem", "UsageError"]
+
+
+class Problem(NamedTuple):
+    """One thing wrong with an input, printed as ``file:line: message``."""
+
+    file: str
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{where}: {self.message}"
+
+
+class FovealError(Exception):
+    """Base of every error that a user can cause and mend."""
+
+
+class UsageError(FovealError):
+    """A wrong option, measure or combination of them; no file is to blame."""
+
+
+class InputError(FovealError):
+    """One or more defects of the input files.
+
+    >>> print(InputError([Problem("a.run", 3, "score 'x' is not a number")]))
+    a.run:3: score 'x' is not a number
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    @classmethod
+    def at(cls, file: str, line: int | None, message: str) -> InputError:
+        return cls([Problem(file, line, message)])
+
+    def lines(self, limit: int | None = None) -> list[str]:
+        """The messages, at most `limit` of them followed by a count of the rest."""
+        shown = [str(problem) for problem in self.problems[:limit]]
+        hidden = len(self.problems) - len(shown)
+        return [*shown, f"... and {hidden} more problems"] if hidden else shown
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines(limit=20))

@@ -1,0 +1,163 @@
+"""Reading and writing files: the format is told from the content, never only from the name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from foveal.errors import InputError, UsageError
+from foveal.formats import elements, fol, jsonl, parquet, trec
+from foveal.formats.fields import first_lines
+from foveal.formats.files import write_file
+from foveal.formats.source import Source
+from foveal.model import Judgements, Results, Run
+
+__all__ = [
+    "JUDGEMENT_FORMATS",
+    "RUN_FORMATS",
+    "Source",
+    "read_judgements",
+    "read_results",
+    "read_run",
+    "write_file",
+    "write_judgements",
+    "write_run",
+]
+
+RUN_FORMATS: dict[str, Callable[[Run], str | bytes]] = {
+    "fol": fol.write_run,
+    "elements": elements.write_run,
+    "trec": trec.write_run,
+    "jsonl": jsonl.write_run,
+    "parquet": parquet.write_run,
+}
+"""Name of a run format and what writes it."""
+
+JUDGEMENT_FORMATS: dict[str, Callable[[Judgements], str]] = {
+    "fol": fol.write_judgements,
+    "trec": trec.write_judgements,
+    "jsonl": jsonl.write_judgements,
+}
+"""Name of a judgement format and what writes it."""
+
+
+def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = None) -> Run:
+    """Read a run of any format.
+
+    Parameters
+    ----------
+    path : path, ``"-"`` for standard input, or Source
+    texts : mapping of document name to text, optional
+        Needed where offsets are declared in bytes or UTF-16 units.
+    """
+    source = path if isinstance(path, Source) else Source.open(path)
+    if source.data.startswith((b"PAR1", b"ARROW1")):
+        return parquet.read_run(source)
+    number, first = _first(source, "run")
+    if first.startswith(b"{"):
+        if jsonl.is_judgements(source):
+            raise source.error(number, "these are judgements; expected a run")
+        return _not_empty(jsonl.read_run(source, texts=texts))
+    fields = first.split()
+    if len(fields) == 8:
+        return fol.read_run(source)
+    if len(fields) == 7 and fields[6].startswith(b"/"):
+        return elements.read_run(source)
+    if len(fields) == 6:
+        return trec.read_run(source)
+    _refuse_xml(source, number, first)
+    raise source.error(
+        number,
+        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), "
+        f"7 ({elements.FORM}) or 6 ({trec.RUN_FORM})",
+    )
+
+
+def read_judgements(
+    paths: str | Path | Source | Sequence[str | Path | Source],
+    *,
+    texts: Mapping[str, str] | None = None,
+) -> Judgements:
+    """Read judgements of any format; several files become one set, a directory all its files."""
+    if isinstance(paths, (str, Path, Source)):
+        paths = [paths]
+    found: list[str | Path | Source] = []
+    for path in paths:
+        if isinstance(path, Source) or not Path(path).is_dir():
+            found.append(path)
+            continue
+        inside = sorted(p for p in Path(path).rglob("*") if p.is_file() and p.name[0] != ".")
+        if not inside:
+            raise InputError.at(str(path), None, "the directory holds no file")
+        found += inside
+    return Judgements.merged([_judgements(path, texts) for path in found])
+
+
+def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> Judgements:
+    source = path if isinstance(path, Source) else Source.open(path)
+    number, first = _first(source, "judgements")
+    if first.startswith(b"{"):
+        if not jsonl.is_judgements(source):
+            raise source.error(number, "this is a run; expected judgements")
+        judgements = jsonl.read_judgements(source, texts=texts)
+        if not len(judgements):
+            raise source.error(None, "no judgement after the header; the judgements are empty")
+        return judgements
+    _refuse_xml(source, number, first)
+    fields = first.split()
+    if len(fields) == 4:
+        return trec.read_judgements(source)
+    if len(fields) >= 5:
+        return fol.read_judgements(source)
+    raise source.error(
+        number,
+        f"{len(fields)} fields found; judgements have 4 ({trec.JUDGEMENT_FORM}) "
+        f"or more ({fol.JUDGEMENT_FORM})",
+    )
+
+
+def _first(source: Source, what: str) -> tuple[int, bytes]:
+    found = first_lines(source.data)
+    if not found:
+        raise source.error(None, f"the {what} file is empty" if what == "run" else "no judgements")
+    return found[0]
+
+
+def _not_empty(run: Run) -> Run:
+    if not len(run):
+        raise InputError.at(run.source.path, None, "no result after the header; the run is empty")
+    return run
+
+
+def _refuse_xml(source: Source, number: int, first: bytes) -> None:
+    if first.startswith(b"<"):
+        raise source.error(number, "XML is not read by this version; expected a line format")
+
+
+def read_results(path: str | Path) -> Results:
+    """Read results saved by ``foveal evaluate -f json``, without scoring again."""
+    source = Source.open(path)
+    source.check_utf8()
+    try:
+        return Results.from_json(source.data)
+    except (ValueError, KeyError, TypeError) as error:
+        line = getattr(error, "lineno", None)
+        raise source.error(line, f"these are not saved results: {error!r}") from None
+
+
+def write_run(run: Run, path: str | Path, form: str) -> None:
+    """Write a run in one of `RUN_FORMATS`, completely or not at all."""
+    write_file(path, _choose(RUN_FORMATS, form)(run))
+
+
+def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
+    """Write judgements in one of `JUDGEMENT_FORMATS`, completely or not at all."""
+    write_file(path, _choose(JUDGEMENT_FORMATS, form)(judgements))
+
+
+def _choose(
+    known: Mapping[str, Callable[..., str | bytes]], form: str
+) -> Callable[..., str | bytes]:
+    if form not in known:
+        raise UsageError(f"unknown format {form!r}; expected {' or '.join(known)}")
+    return known[form]

@@ -1,0 +1,57 @@
+"""INEX elements in TREC clothes: runs of 7 fields, the last an XPath."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError
+from foveal.formats.checks import Defects, check_names, check_scores
+from foveal.formats.fields import first_lines, read_fields
+from foveal.formats.fol import GROUPED
+from foveal.formats.source import Source
+from foveal.model import UNKNOWN, Run
+
+__all__ = ["read_run", "write_run"]
+
+FORM = "topic Q0 doc rank rsv runid /path[1]/of[1]/element[2]"
+
+_SCHEMA = {
+    "topic": pl.String,
+    "Q0": pl.String,
+    "doc": pl.String,
+    "rank": pl.String,
+    "score": pl.Float64,
+    "run": pl.String,
+    "xpath": pl.String,
+}
+
+
+def read_run(source: Source) -> Run:
+    """An element run; the order of the lines is the ranking, a collection gives the places."""
+    table = read_fields(source, _SCHEMA, ("topic", "doc", "score", "xpath"), form=FORM)
+    frame, defects = table.frame, Defects(source, table.line)
+    problems = check_names(defects, frame["topic"])
+    problems += check_scores(defects, frame["score"].to_numpy())
+    no_path = ~frame["xpath"].str.starts_with("/").to_numpy()
+    problems += defects.at(no_path, f"{{!r}} is not an XPath; expected {FORM}", frame["xpath"])
+    defects.raise_if(problems)
+    # A path of one step is the root element: the whole document, whatever its length.
+    whole = frame["xpath"].str.contains(r"^/[^/]+$").to_numpy()
+    frame = frame.with_columns(
+        pl.Series("start", np.where(whole, 0, UNKNOWN)),
+        pl.Series("end", np.full(len(frame), UNKNOWN, dtype=np.int64)),
+        pl.Series("line", table.line),
+    )
+    name = first_lines(source.data)[0][1].split()[5].decode()
+    return Run.from_frame(frame, name=name, source=source.provenance, note_grouping=GROUPED)
+
+
+def write_run(run: Run) -> str:
+    """The run in 7 fields; every result must have an XPath."""
+    if run.xpath is None or run.xpath.null_count():
+        raise InputError.at(run.source.path, None, "a result has no XPath; this format needs one")
+    score = pl.col("score").cast(pl.String) if run.score is not None else -pl.col("rank")
+    name = pl.lit(run.name.replace(" ", "_"))
+    form = pl.format("{} Q0 {} {} {} {} {}", "topic", "doc", "rank", score, name, "xpath")
+    return "".join(f"{line}\n" for line in run.to_frame().select(form).to_series())

@@ -1,0 +1,150 @@
+"""Line formats: white-space separated fields as columns, with the line of every row.
+
+Regular files (one blank or tab between fields, no comments) go straight through the columnar
+parser. Anything irregular is normalised first, and what is wrong is found and named afterwards,
+so that good files never pay for bad ones.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError, Problem
+from foveal.formats.source import Source
+from foveal.spans import Ints
+
+__all__ = ["MAX_OFFSET", "Table", "first_lines", "normalised", "read_fields"]
+
+MAX_OFFSET = 1 << 40
+"""Offsets beyond this are a mistake: no document has a million million characters."""
+
+_BLANKS = re.compile(rb"[ \t\x0b\x0c\r]+")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a file as columns, and the line each row stands on."""
+
+    frame: pl.DataFrame
+    line: Ints
+
+
+def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
+    """The first lines that are neither blank nor comments, with their numbers."""
+    found: list[tuple[int, bytes]] = []
+    position, number = 0, 0
+    while position < len(data) and len(found) < n:
+        end = data.find(b"\n", position)
+        end = len(data) if end < 0 else end
+        number += 1
+        line = data[position:end].strip()
+        if line and not line.startswith(b"#"):
+            found.append((number, line))
+        position = end + 1
+    return found
+
+
+def read_fields(
+    source: Source, schema: dict[str, Any], keep: tuple[str, ...], *, form: str
+) -> Table:
+    """The columns `keep` of a file whose lines have the fields of `schema`.
+
+    `form` shows the expected line in messages.
+    """
+    source.check_utf8()
+    first = first_lines(source.data)
+    if not first:
+        return Table(_parse(b"", schema, keep, " "), np.zeros(0, dtype=np.int64))
+    separator = "\t" if first[0][1].count(b"\t") == len(schema) - 1 else " "
+    frame = _try_parse(source.data, schema, keep, separator)
+    if frame is not None:
+        return Table(frame, np.arange(1, len(frame) + 1, dtype=np.int64))
+    rows, numbers = normalised(source.data)
+    frame = _try_parse(b"\n".join(rows), schema, keep, " ")
+    if frame is None:
+        raise InputError(_defects(source, rows, numbers, schema, form))
+    return Table(frame, np.array(numbers, dtype=np.int64))
+
+
+def _try_parse(
+    data: bytes, schema: dict[str, Any], keep: tuple[str, ...], separator: str
+) -> pl.DataFrame | None:
+    """The columns, or None if any line is not of the expected shape."""
+    try:
+        frame = _parse(data, schema, keep, separator)
+    except (pl.exceptions.PolarsError, OverflowError):
+        return None
+    # A short line leaves its last field null, an empty field any; a comment line that happens to
+    # parse shows in its first field.
+    if any(frame[name].null_count() for name in keep):
+        return None
+    if frame[keep[0]].rle().struct.field("value").str.starts_with("#").any():
+        return None
+    return frame
+
+
+def _parse(
+    data: bytes, schema: dict[str, Any], keep: tuple[str, ...], separator: str
+) -> pl.DataFrame:
+    if not data:
+        return pl.DataFrame(schema={name: schema[name] for name in keep})
+    names = list(schema)
+    return pl.read_csv(
+        data,
+        has_header=False,
+        separator=separator,
+        quote_char=None,
+        schema=schema,
+        columns=[names.index(name) for name in keep],
+    )
+
+
+def normalised(data: bytes) -> tuple[list[bytes], list[int]]:
+    """Lines with single blanks, without comments and blank lines, and their numbers."""
+    rows, numbers = [], []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        row = _BLANKS.sub(b" ", line).strip(b" ")
+        if row and not row.startswith(b"#"):
+            rows.append(row)
+            numbers.append(number)
+    return rows, numbers
+
+
+def _defects(
+    source: Source, rows: list[bytes], numbers: list[int], schema: dict[str, Any], form: str
+) -> list[Problem]:
+    """What is wrong with each line that does not parse."""
+    problems = []
+    for row, number in zip(rows, numbers, strict=True):
+        message = _defect(row.decode().split(" "), schema, form)
+        if message:
+            problems.append(Problem(source.path, number, message))
+    if not problems:
+        raise AssertionError(f"{source.path}: parser refused lines that look right")
+    return problems
+
+
+def _defect(fields: list[str], schema: dict[str, Any], form: str) -> str | None:
+    if len(fields) != len(schema):
+        return f"{len(fields)} fields found, expected {len(schema)}: {form}"
+    for (name, kind), text in zip(schema.items(), fields, strict=True):
+        if kind == pl.Int64 and not _is(int, text):
+            return f"{name} {text!r} is not a whole number"
+        if kind == pl.Float64 and not _is(float, text):
+            return f"{name} {text!r} is not a number"
+    return None
+
+
+def _is(kind: type[int] | type[float], text: str) -> bool:
+    if "_" in text:
+        return False
+    try:
+        value = kind(text)
+    except ValueError:
+        return False
+    return kind is float or abs(value) < 1 << 63

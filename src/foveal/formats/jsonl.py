@@ -1,0 +1,411 @@
+"""JSON Lines: runs and judgements, one object per line, an optional header first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError, Problem
+from foveal.formats.checks import Defects, check_names, check_scores, check_spans
+from foveal.formats.fields import Table, first_lines
+from foveal.formats.ranking import ranked
+from foveal.formats.source import Source
+from foveal.formats.units import ENDS, UNITS, to_codepoints
+from foveal.model import UNKNOWN, Judgements, Run
+from foveal.spans import Ints
+
+__all__ = ["is_judgements", "read_judgements", "read_run", "write_judgements", "write_run"]
+
+_RUN: dict[str, Any] = {
+    "topic": pl.String,
+    "doc": pl.String,
+    "rank": pl.Int64,
+    "score": pl.Float64,
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "xpath": pl.String,
+    "text": pl.String,
+    "bep": pl.Int64,
+}
+_SPAN: dict[str, Any] = {
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "grade": pl.Float64,
+    "assessor": pl.String,
+    "quote": pl.String,
+    "prefix": pl.String,
+    "suffix": pl.String,
+}
+_ELEMENT: dict[str, Any] = {
+    "xpath": pl.String,
+    "exhaustivity": pl.String,
+    "specificity": pl.String,
+    "relevance": pl.String,
+    "coverage": pl.String,
+    "size": pl.Int64,
+    "rsize": pl.Int64,
+}
+_JUDGEMENT: dict[str, Any] = {
+    "topic": pl.String,
+    "doc": pl.String,
+    "length": pl.Int64,
+    "bep": pl.Int64,
+    "assessor": pl.String,
+    "spans": pl.List(pl.Struct(_SPAN)),
+    "elements": pl.List(pl.Struct(_ELEMENT)),
+}
+_RUN_FORMATS = ("foveal-run", "focused-run")
+_JUDGEMENT_FORMATS = ("foveal-judgements", "focused-qrels")
+
+
+def _header(source: Source) -> tuple[dict[str, Any], int]:
+    """The header object and its line; an empty one on line 0 if the file has none."""
+    first = first_lines(source.data)
+    if not first:
+        return {}, 0
+    number, text = first[0]
+    try:
+        header = json.loads(text)
+    except ValueError:
+        return {}, 0  # reported with the other lines
+    if isinstance(header, dict) and header.get("type") == "header":
+        return header, number
+    return {}, 0
+
+
+def is_judgements(source: Source) -> bool:
+    """Whether the header or the first object speaks of judgements."""
+    header, _ = _header(source)
+    if "format" in header:
+        return header["format"] in _JUDGEMENT_FORMATS
+    first = first_lines(source.data)
+    return bool(first) and b'"spans"' in first[0][1]
+
+
+def _table(source: Source, schema: dict[str, Any], header_line: int) -> Table:
+    """The objects after the header as columns."""
+    source.check_utf8()
+    data = source.data
+    if not header_line:
+        skipped = 0
+    else:
+        skipped = header_line
+        for _ in range(header_line):
+            data = data.partition(b"\n")[2]
+    count = data.count(b"\n") + (not data.endswith(b"\n"))
+    try:
+        frame = pl.read_ndjson(data, schema=schema) if data.strip() else pl.DataFrame(schema=schema)
+    except pl.exceptions.PolarsError:
+        frame = None
+    if frame is not None and len(frame) == count:
+        return Table(frame, np.arange(skipped + 1, skipped + count + 1, dtype=np.int64))
+    lines = [
+        (number, line)
+        for number, line in enumerate(data.split(b"\n"), skipped + 1)
+        if line.strip() and not line.lstrip().startswith(b"#")
+    ]
+    numbers = np.array([number for number, _ in lines], dtype=np.int64)
+    if frame is None:
+        try:
+            frame = pl.read_ndjson(b"\n".join(line for _, line in lines), schema=schema)
+        except pl.exceptions.PolarsError:
+            raise InputError(_defects(source, lines, schema)) from None
+    return Table(frame, numbers)
+
+
+def _defects(
+    source: Source, lines: list[tuple[int, bytes]], schema: dict[str, Any]
+) -> list[Problem]:
+    """What is wrong with each line that does not parse."""
+    problems = []
+    for number, line in lines:
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            problems.append(Problem(source.path, number, f"not valid JSON: {error}"))
+            continue
+        if not isinstance(value, dict):
+            problems.append(Problem(source.path, number, "not a JSON object"))
+            continue
+        message = _misfit(value, schema)
+        if message:
+            problems.append(Problem(source.path, number, message))
+    if not problems:
+        raise AssertionError(f"{source.path}: parser refused lines that look right")
+    return problems
+
+
+def _misfit(value: Mapping[str, Any], schema: dict[str, Any]) -> str | None:
+    for name, kind in schema.items():
+        item = value.get(name)
+        if item is None:
+            continue
+        if isinstance(kind, pl.List):
+            if not isinstance(item, list) or not all(isinstance(x, dict) for x in item):
+                return f"{name} is not a list of objects"
+            fields = {"spans": _SPAN, "elements": _ELEMENT}[name]
+            inner = next((m for m in (_misfit(x, fields) for x in item) if m), None)
+            if inner:
+                return f"in {name}: {inner}"
+        elif kind == pl.Int64:
+            if type(item) is not int or abs(item) >= 1 << 63:
+                return f"{name} {json.dumps(item)} is not a whole number"
+        elif kind == pl.Float64 and (
+            type(item) not in (int, float) or not np.isfinite(float(item))
+        ):
+            return f"{name} {json.dumps(item)} is not a finite number"
+    return None
+
+
+def _required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
+    problems: list[Problem] = []
+    for name in ("topic", "doc"):
+        problems += defects.at(frame[name].is_null().to_numpy(), f"{name} is missing")
+    return problems
+
+
+def _declared(
+    source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
+) -> tuple[str, str]:
+    """Unit and kind of end that the header declares, checked."""
+    known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
+    for name, options in known.items():
+        if header.get(name, options[0]) not in options:
+            raise source.error(
+                line, f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
+            )
+    if header.get("version", 1) != 1:
+        raise source.error(line, f"version {header['version']!r} is not known; expected 1")
+    return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
+
+
+def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
+    """A run, ordered by rank, else by descending score, else as in the file."""
+    header, header_line = _header(source)
+    unit, end_kind = _declared(source, header, header_line, _RUN_FORMATS)
+    table = _table(source, _RUN, header_line)
+    frame, defects = table.frame, Defects(source, table.line)
+    defects.raise_if(_required(defects, frame))
+    problems = check_names(defects, frame["topic"])
+    has = {name: frame[name].is_not_null().to_numpy() for name in _RUN}
+    problems += defects.at(
+        has["text"] & ~has["start"] & ~has["xpath"],
+        "a result given by its text alone cannot be placed; give start and end",
+    )
+    problems += defects.at(
+        (has["start"] ^ has["end"]), "start and end belong together; one is missing"
+    )
+    problems += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
+    start = frame["start"].fill_null(UNKNOWN).to_numpy().copy()
+    end = frame["end"].fill_null(UNKNOWN).to_numpy().copy()
+    problems += defects.at(has["start"] & (start < 0), "start {} is negative", start)
+    end[has["end"]] += end_kind == "inclusive"
+    entry = has["bep"] & ~has["start"]
+    start[entry] = end[entry] = frame["bep"].to_numpy()[entry]
+    whole = ~has["start"] & ~has["xpath"] & ~has["bep"] & ~has["text"]
+    start[whole] = 0
+    defects.raise_if(problems)
+    defects.raise_if(check_spans(defects, start, end))
+    if unit != "codepoint":
+        start = to_codepoints(start, frame["doc"], unit, texts, defects)
+        end = to_codepoints(end, frame["doc"], unit, texts, defects)
+    return ranked(
+        frame.with_columns(pl.Series("start", start), pl.Series("end", end)),
+        table.line,
+        defects,
+        name=str(header.get("run") or source.stem),
+        task=header.get("task"),
+    )
+
+
+def write_run(run: Run) -> str:
+    """The run with a header; everything that Foveal knows of a run is kept."""
+    header = {"type": "header", "format": _RUN_FORMATS[0], "version": 1, "run": run.name}
+    if run.task is not None:
+        header["task"] = run.task
+    header |= {"unit": "codepoint", "end": "exclusive"}
+    frame = run.to_frame()
+    whole = pl.col("end").is_null()
+    frame = frame.with_columns(start=pl.when(~whole).then("start"))
+    return _objects(header, frame)
+
+
+def _objects(header: Mapping[str, Any], frame: pl.DataFrame) -> str:
+    """Header and rows as lines; nulls are left out."""
+    lines = [json.dumps(header, ensure_ascii=False)]
+    for row in frame.iter_rows(named=True):
+        kept = {name: value for name, value in row.items() if value is not None}
+        lines.append(json.dumps(kept, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
+    """Judgements with spans, best entry points, assessors and elements."""
+    header, header_line = _header(source)
+    unit, end_kind = _declared(source, header, header_line, _JUDGEMENT_FORMATS)
+    table = _table(source, _JUDGEMENT, header_line)
+    frame, defects = table.frame, Defects(source, table.line)
+    problems = _required(defects, frame)
+    problems += check_names(defects, frame["topic"].fill_null(""))
+    problems += defects.at(
+        frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
+        'spans is missing; a document without relevant text has "spans":[]',
+    )
+    defects.raise_if(problems)
+
+    # One row per topic, document and assessor: spans may name another assessor than the line.
+    rows = frame.select("topic", "doc", "length", "bep", "assessor").with_columns(
+        line=pl.Series(table.line), place=pl.int_range(pl.len(), dtype=pl.Int64)
+    )
+    flat = (
+        frame.select(
+            "spans", place=pl.int_range(pl.len(), dtype=pl.Int64), line_assessor="assessor"
+        )
+        .explode("spans")
+        .drop_nulls("spans")
+        .unnest("spans")
+        .with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
+        .sort("place", "assessor", maintain_order=True)
+    )
+    rows = _split_by_assessor(rows, flat)
+    flat = flat.join(
+        rows.with_row_index("row").select("row", "place", "assessor"),
+        on=["place", "assessor"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    ).sort("row", maintain_order=True)
+
+    inner = Defects(source, table.line[flat["place"].to_numpy()])
+    missing = flat["start"].is_null() | flat["end"].is_null()
+    inner.raise_if([*inner.at(missing.to_numpy(), "a span lacks its start or end")])
+    start, end = flat["start"].to_numpy().copy(), flat["end"].to_numpy().copy()
+    end += end_kind == "inclusive"
+    problems = [*inner.at(start < 0, "span start {} is negative", start)]
+    inner.raise_if(problems)
+    inner.raise_if(check_spans(inner, start, end))
+    if unit != "codepoint":
+        docs = rows["doc"].gather(flat["row"])
+        start = to_codepoints(start, docs, unit, texts, inner)
+        end = to_codepoints(end, docs, unit, texts, inner)
+        outer = Defects(source, rows["line"].to_numpy())
+        convert: Callable[[str], Ints] = lambda name: to_codepoints(  # noqa: E731
+            rows[name].fill_null(UNKNOWN).to_numpy(), rows["doc"], unit, texts, outer
+        )
+        rows = rows.with_columns(
+            pl.Series("length", convert("length")), pl.Series("bep", convert("bep"))
+        )
+    _check_against_length(rows, flat["row"].to_numpy(), end, source)
+    quotes = flat.select("quote", "prefix", "suffix")
+    known = [name for name in ("collection", "scale") if name in header]
+    judgements = Judgements.from_rows(
+        rows,
+        np.bincount(flat["row"].to_numpy(), minlength=len(rows)).astype(np.int64),
+        start,
+        end,
+        source=source.provenance,
+        grade=flat["grade"].fill_null(1.0).to_numpy(),
+        quotes=None
+        if all(quotes[c].null_count() == len(quotes) for c in quotes.columns)
+        else quotes,
+        elements=_elements(frame, rows),
+        header={name: header[name] for name in known},
+    )
+    judgements.check_distinct()
+    return judgements
+
+
+def _split_by_assessor(rows: pl.DataFrame, flat: pl.DataFrame) -> pl.DataFrame:
+    """A row for each assessor of a line; a line whose spans name none keeps its own."""
+    named = flat.select("place", "assessor").unique(maintain_order=True)
+    with_spans = rows.drop("assessor").join(named, on="place", how="inner", maintain_order="left")
+    without = rows.join(named.select("place"), on="place", how="anti", maintain_order="left")
+    both = pl.concat([with_spans, without.select(with_spans.columns)])
+    return both.sort("place", maintain_order=True)
+
+
+def _check_against_length(rows: pl.DataFrame, row: Ints, end: Ints, source: Source) -> None:
+    length = rows["length"].fill_null(UNKNOWN).to_numpy()
+    bep = rows["bep"].fill_null(UNKNOWN).to_numpy()
+    defects = Defects(source, rows["line"].to_numpy())
+    reach = np.zeros(len(rows), dtype=np.int64)
+    np.maximum.at(reach, row, end)
+    known = length >= 0
+    given = rows["length"].is_not_null().to_numpy()
+    problems = [*defects.at(given & ~known, "length {} is negative", length)]
+    given = rows["bep"].is_not_null().to_numpy()
+    problems += defects.at(given & (bep < 0), "best entry point {} is negative", bep)
+    problems += defects.at(
+        known & (reach > length), "a span ends at {}, past the document's length {}", reach, length
+    )
+    problems += defects.at(
+        known & (bep > length), "best entry point {} is past the document's length {}", bep, length
+    )
+    defects.raise_if(problems)
+
+
+def _elements(frame: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame | None:
+    place = pl.int_range(pl.len(), dtype=pl.Int64)
+    flat = frame.select("elements", place=place).explode("elements").drop_nulls("elements")
+    if not len(flat):
+        return None
+    first = rows.with_row_index("row").group_by("place", maintain_order=True).first()
+    first = first.select("place", pl.col("row").cast(pl.Int64))
+    return flat.unnest("elements").join(first, on="place", maintain_order="left").drop("place")
+
+
+def write_judgements(judgements: Judgements) -> str:
+    """Judgements with a header, one line per topic, document and assessor; nothing is lost."""
+    lines = [
+        json.dumps(
+            {
+                "type": "header",
+                "format": _JUDGEMENT_FORMATS[0],
+                "version": 1,
+                "unit": "codepoint",
+                "end": "exclusive",
+                **(judgements.header or {}),
+            },
+            ensure_ascii=False,
+        )
+    ]
+    elements = (
+        {}
+        if judgements.elements is None
+        else judgements.elements.partition_by("row", as_dict=True, include_key=False)
+    )
+    quotes = None if judgements.quotes is None else judgements.quotes.to_dicts()
+    for i in range(len(judgements)):
+        own = range(int(judgements.bounds[i]), int(judgements.bounds[i + 1]))
+        record: dict[str, Any] = {
+            "topic": judgements.topics[judgements.topic[i]],
+            "doc": judgements.doc[i],
+        }
+        for name in ("length", "bep"):
+            value = int(getattr(judgements, name)[i])
+            if value >= 0:
+                record[name] = value
+        if judgements.assessor is not None and judgements.assessor[i] is not None:
+            record["assessor"] = judgements.assessor[i]
+        record["spans"] = [_span(judgements, k, quotes) for k in own]
+        if (i,) in elements:
+            record["elements"] = [
+                {name: value for name, value in row.items() if value is not None}
+                for row in elements[i,].to_dicts()
+            ]
+        lines.append(json.dumps(record, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -> dict[str, Any]:
+    span: dict[str, Any] = {"start": int(judgements.start[k]), "end": int(judgements.end[k])}
+    if judgements.grade is not None:
+        grade = float(judgements.grade[k])
+        span["grade"] = int(grade) if grade.is_integer() else grade
+    if quotes is not None:
+        span |= {name: value for name, value in quotes[k].items() if value is not None}
+    return span

@@ -1,0 +1,146 @@
+"""Files as bytes: where they are, how they are compressed, what their hash is."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import lzma
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from foveal.errors import InputError
+from foveal.model import Provenance
+
+__all__ = ["STDIN", "Source"]
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The decompressed bytes of one input, with the name and hash of what was read.
+
+    >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
+    'a'
+    """
+
+    path: str
+    data: bytes
+    sha256: str
+
+    @classmethod
+    def open(cls, path: str | Path) -> Source:
+        """Read a file, or standard input for ``-``."""
+        name = str(path)
+        if name == STDIN:
+            raw, name = sys.stdin.buffer.read(), "<stdin>"
+        else:
+            raw = _read(Path(path))
+        return cls(name, _decompressed(raw, name), hashlib.sha256(raw).hexdigest())
+
+    @classmethod
+    def of_text(cls, text: str, path: str = "<text>") -> Source:
+        data = text.encode()
+        return cls(path, data, hashlib.sha256(data).hexdigest())
+
+    @property
+    def stem(self) -> str:
+        """The file name without directory and extensions."""
+        return PurePath(self.path).name.split(".")[0] or self.path
+
+    @property
+    def provenance(self) -> Provenance:
+        return Provenance(self.path, self.sha256)
+
+    def error(self, line: int | None, message: str) -> InputError:
+        return InputError.at(self.path, line, message)
+
+    def check_utf8(self) -> None:
+        """Refuse bytes that are not UTF-8, naming the line."""
+        if self.data.isascii():
+            return
+        try:
+            self.data.decode()
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            raise self.error(
+                line, f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
+            ) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError.at(str(path), None, "no such file") from None
+    except IsADirectoryError:
+        raise InputError.at(str(path), None, "is a directory; expected a file") from None
+    except OSError as error:
+        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
+
+
+def _decompressed(raw: bytes, name: str) -> bytes:
+    """The content, whatever the extension says: compression shows in the first bytes."""
+    codecs: dict[bytes, tuple[str, Callable[[bytes], tuple[bytes, bool]]]] = {
+        b"\x1f\x8b": ("gzip", _gunzip),
+        b"BZh": ("bzip2", lambda data: _decode(data, bz2.BZ2Decompressor)),
+        b"\xfd7zXZ\x00": ("xz", lambda data: _decode(data, lzma.LZMADecompressor)),
+        b"\x28\xb5\x2f\xfd": ("zstd", _unzstd),
+    }
+    for magic, (kind, decode) in codecs.items():
+        if raw.startswith(magic):
+            try:
+                data, complete = decode(raw)
+            except (zlib.error, OSError, lzma.LZMAError, ValueError) as error:
+                raise InputError.at(name, None, f"damaged {kind} data: {error}") from None
+            if not complete:
+                line = data.count(b"\n") + 1
+                raise InputError.at(
+                    name, line, f"the {kind} data break off here; the file is truncated"
+                )
+            return data.removeprefix(b"\xef\xbb\xbf")
+    return raw.removeprefix(b"\xef\xbb\xbf")
+
+
+def _gunzip(raw: bytes) -> tuple[bytes, bool]:
+    """All members of a gzip file, and whether the last one is complete."""
+    parts = []
+    while raw:
+        member = zlib.decompressobj(wbits=31)
+        parts.append(member.decompress(raw))
+        if not member.eof:
+            return b"".join(parts), False
+        raw = member.unused_data.lstrip(b"\x00")  # padding between members is allowed
+    return b"".join(parts), True
+
+
+def _decode(
+    raw: bytes, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
+) -> tuple[bytes, bool]:
+    parts = []
+    while raw:
+        stream = decompressor()
+        parts.append(stream.decompress(raw))
+        if not stream.eof:
+            return b"".join(parts), False
+        raw = stream.unused_data
+    return b"".join(parts), True
+
+
+def _unzstd(raw: bytes) -> tuple[bytes, bool]:
+    import zstandard
+
+    parts = []
+    while raw:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            parts.append(frame.decompress(raw))
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+        if not frame.eof:
+            return b"".join(parts), False
+        raw = frame.unused_data
+    return b"".join(parts), True

@@ -1,0 +1,92 @@
+"""TREC: runs and judgements of whole documents."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from foveal.formats.checks import Defects, check_names, check_scores
+from foveal.formats.fields import first_lines, read_fields
+from foveal.formats.source import Source
+from foveal.model import UNKNOWN, Judgements, Run
+
+__all__ = ["read_judgements", "read_run", "write_judgements", "write_run"]
+
+RUN_FORM = "topic Q0 doc rank score runid"
+JUDGEMENT_FORM = "topic iteration doc grade"
+
+_RUN = {
+    "topic": pl.String,
+    "Q0": pl.String,
+    "doc": pl.String,
+    "rank": pl.String,
+    "score": pl.Float64,
+    "run": pl.String,
+}
+_JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
+
+
+def read_run(source: Source) -> Run:
+    """A document run, ordered as trec_eval does: by score, then by document, both descending."""
+    table = read_fields(source, _RUN, ("topic", "doc", "score"), form=RUN_FORM)
+    frame, defects = table.frame, Defects(source, table.line)
+    problems = check_names(defects, frame["topic"])
+    problems += check_scores(defects, frame["score"].to_numpy())
+    defects.raise_if(problems)
+    frame = frame.with_columns(
+        pl.lit(0, dtype=pl.Int64).alias("start"),
+        pl.lit(UNKNOWN, dtype=pl.Int64).alias("end"),
+        pl.Series("line", table.line),
+    ).sort("score", "doc", descending=True, maintain_order=True)
+    # Topics come in the order of the file, not of their best score.
+    first = table.frame["topic"].unique(maintain_order=True)
+    order = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
+    frame = frame.join(order, on="topic", maintain_order="left").sort("place", maintain_order=True)
+    name = first_lines(source.data)[0][1].split()[5].decode()
+    return Run.from_frame(frame, name=name, source=source.provenance)
+
+
+def write_run(run: Run) -> str:
+    """Documents at their first result, with scores that keep their order."""
+    keep = run.first == np.arange(len(run))
+    frame = run.take(keep).to_frame()
+    score = pl.col("score").cast(pl.String) if _descends(run, keep) else -pl.col("rank")
+    name = pl.lit(run.name.replace(" ", "_"))
+    form = pl.format("{} Q0 {} {} {} {}", "topic", "doc", "rank", score, name)
+    return "".join(f"{line}\n" for line in frame.select(form).to_series())
+
+
+def _descends(run: Run, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
+    """Whether the scores alone give back the order of the kept results."""
+    if run.score is None:
+        return False
+    score, topic = run.score[keep], run.topic[keep]
+    return bool(((score[1:] < score[:-1]) | (topic[1:] != topic[:-1])).all())
+
+
+def read_judgements(source: Source) -> Judgements:
+    """Judgements of whole documents: grade above 0 is relevant."""
+    keep = ("topic", "doc", "grade")
+    table = read_fields(source, _JUDGEMENTS, keep, form=JUDGEMENT_FORM)
+    frame, defects = table.frame, Defects(source, table.line)
+    defects.raise_if(check_names(defects, frame["topic"]))
+    none = np.zeros(0, dtype=np.int64)
+    judgements = Judgements.from_rows(
+        frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(table.line)),
+        np.zeros(len(frame), dtype=np.int64),
+        none,
+        none,
+        source=source.provenance,
+        has_text=False,
+    )
+    judgements.check_distinct()
+    return judgements
+
+
+def write_judgements(judgements: Judgements) -> str:
+    """One line per document, grade 1 or 0; where the text is relevant cannot be held."""
+    topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
+    grade = judgements.relevant.astype(np.int64)
+    frame = pl.DataFrame({"topic": topic, "doc": judgements.doc, "grade": grade})
+    lines = frame.select(pl.format("{} 0 {} {}", "topic", "doc", "grade")).to_series()
+    return "".join(f"{line}\n" for line in lines)

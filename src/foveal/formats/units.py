@@ -1,0 +1,75 @@
+"""Foreign offset units: bytes of UTF-8 and UTF-16 units, converted given the documents' text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError, Problem
+from foveal.formats.checks import Defects
+from foveal.spans import Ints
+
+__all__ = ["ENDS", "UNITS", "to_codepoints"]
+
+UNITS = ("codepoint", "byte", "utf16")
+ENDS = ("exclusive", "inclusive")
+
+
+def _starts(text: str, unit: str) -> Ints:
+    """The offset in `unit` of every code point of the text, and of its end."""
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    if unit == "utf16":
+        width = 1 + (points > 0xFFFF)
+    else:
+        width = 1 + (points > 0x7F) + (points > 0x7FF) + (points > 0xFFFF)
+    return np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+
+
+def to_codepoints(
+    offset: Ints, doc: pl.Series, unit: str, texts: Mapping[str, str] | None, defects: Defects
+) -> Ints:
+    """Offsets in code points; negative ones (not known) stay as they are.
+
+    >>> from foveal.formats.source import Source
+    >>> where = Defects(Source.of_text("", "a.jsonl"), np.array([1]))
+    >>> to_codepoints(np.array([6]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where)
+    Traceback (most recent call last):
+    ...
+    foveal.errors.InputError: a.jsonl:1: byte offset 6 falls inside a character of document 'd'
+    >>> to_codepoints(np.array([8]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where).tolist()
+    [4]
+    """
+    if unit == "codepoint":
+        return offset
+    if texts is None:
+        raise InputError.at(
+            defects.source.path,
+            None,
+            f"offsets are declared as {unit}; converting them needs the text of the documents",
+        )
+    result = offset.copy()
+    problems: list[Problem] = []
+    rows = pl.DataFrame({"doc": doc, "row": np.arange(len(doc))})
+    for (name,), group in rows.group_by(["doc"], maintain_order=True):
+        own = group["row"].to_numpy()
+        own = own[offset[own] >= 0]
+        if name not in texts:
+            problems += defects.at(own[:1], f"the text of document {name!r} is not known")
+            continue
+        starts = _starts(texts[str(name)], unit)
+        at = np.searchsorted(starts, offset[own])
+        past = own[offset[own] > starts[-1]]
+        problems += defects.at(
+            past, f"{unit} offset {{}} is past the end of document {name!r}", offset
+        )
+        inside = starts[np.minimum(at, len(starts) - 1)] != offset[own]
+        problems += defects.at(
+            np.setdiff1d(own[inside], past),
+            f"{unit} offset {{}} falls inside a character of document {name!r}",
+            offset,
+        )
+        result[own] = at
+    defects.raise_if(problems)
+    return result

@@ -1,0 +1,31 @@
+"""Measures of focused retrieval: the registry, the syntax, and one file per measure.
+
+Every registered measure is an attribute of this package: ``from foveal.measures import iP``.
+"""
+
+from __future__ import annotations
+
+from foveal.measures.base import Cutoff, Measure, Need, Overlap, Parameter
+from foveal.measures.registry import all_measures, registered
+from foveal.measures.syntax import find_measure, parse_measure, parse_measures
+
+__all__ = [
+    "Cutoff",
+    "Measure",
+    "Need",
+    "Overlap",
+    "Parameter",
+    "all_measures",
+    "find_measure",
+    "parse_measure",
+    "parse_measures",
+    "registered",
+]
+
+
+def __getattr__(name: str) -> Measure:
+    if not name.startswith("_"):
+        measures = registered()
+        if name in measures:
+            return measures[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

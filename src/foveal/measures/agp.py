@@ -1,0 +1,30 @@
+"""AgP: average generalised precision, the overall figure of the in-context tasks (MAgP)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foveal.measures.base import Example
+from foveal.measures.context import InContext
+from foveal.measures.view import Topic
+
+__all__ = ["AverageGeneralisedPrecision"]
+
+
+class AverageGeneralisedPrecision(InContext):
+    """Generalised precision averaged over the ranks of the relevant documents.
+
+    Relevant documents that are not returned count 0; one whose returned parts miss the relevant
+    text still counts as found, with the gP at its rank. With scores of 0 and 1 this is AP.
+    """
+
+    name = "AgP"
+    aliases = ("MAgP",)
+    section = "13.2"
+    formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
+    source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
+
+    def calculate(self, topic: Topic) -> float:
+        at = np.flatnonzero(topic.documents.relevant)
+        return float(self.generalised_precision(topic)[at].sum()) / topic.relevant_documents

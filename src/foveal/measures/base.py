@@ -1,0 +1,417 @@
+"""What a measure is: a value with a name, typed parameters, a cut-off and a calculation.
+
+A measure of the registry is a subclass of `Measure` in a file of its own. Its declaration drives
+everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation and
+the tests that every measure must pass.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
+
+from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from foveal.measures.view import Topic
+
+__all__ = [
+    "Choice",
+    "Cutoff",
+    "Example",
+    "Measure",
+    "Need",
+    "Number",
+    "Overlap",
+    "Parameter",
+    "Whole",
+    "shortest",
+]
+
+T = TypeVar("T")
+_PLACES = (
+    "start and end offsets in the run, the lengths of documents returned whole, or a collection "
+    "that resolves its XPaths"
+)
+CURVE = "curve"
+
+
+class Cutoff(Enum):
+    """What may stand behind the ``@`` of a measure."""
+
+    NONE = "no cut-off"
+    RANK = "rank"
+    RANK_OPTIONAL = "rank, optional"
+    RECALL = "recall"
+
+    @property
+    def required(self) -> bool:
+        return self in (Cutoff.RANK, Cutoff.RECALL)
+
+    @property
+    def example(self) -> str:
+        return "0.01" if self is Cutoff.RECALL else "10"
+
+
+class Overlap(Enum):
+    """What a measure does with results that overlap, unless ``--overlap`` says otherwise."""
+
+    ALLOW = "counted as they are"
+    ERROR = "an error"
+    ONE_PER_DOCUMENT = "one result per document, more is an error"
+
+
+class Need(Enum):
+    """What a measure needs from its inputs, and what would supply it."""
+
+    TEXT = (
+        "relevant text",
+        "judgements with highlighted passages (FOL, JSON Lines); these judge whole documents",
+    )
+    SPANS = (
+        "the place of every result",
+        _PLACES,
+    )
+    RELEVANT_SPANS = (
+        "the place of every result in a relevant document",
+        _PLACES,
+    )
+    BEP = ("best entry points", "judgements that give a BEP for relevant documents")
+    RELEVANT_LENGTHS = ("lengths of the relevant documents", "judgements that give them")
+    LENGTHS = (
+        "lengths of all retrieved documents",
+        "judgements that give a length for each of them, or a collection",
+    )
+    MEAN_LENGTH = (
+        "the mean document length",
+        "judgements that give lengths, or the parameter L",
+    )
+    ELEMENTS = ("assessed elements with their rsize", "JSON Lines judgements with elements")
+
+    def __init__(self, what: str, supplied_by: str) -> None:
+        self.what = what
+        self.supplied_by = supplied_by
+
+
+class Example(NamedTuple):
+    """A run on the toy campaign (`foveal.measures.toy`) and the score it gets, to 4 decimals."""
+
+    run: str
+    value: float
+    measure: str = ""
+
+
+def shortest(value: float) -> str:
+    """A number in its shortest form that reads back as itself.
+
+    >>> shortest(1.0), shortest(0.25), shortest(500)
+    ('1', '0.25', '500')
+    """
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+class Parameter(Generic[T]):
+    """A parameter of a measure: type, default, description; on an instance, its value."""
+
+    def __init__(self, default: T, description: str, *, first: bool = False) -> None:
+        self.default = default
+        self.description = description
+        self.first = first
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: Measure, owner: type) -> T: ...
+    def __get__(self, instance: Measure | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        value: T = instance.settings.get(self.name, self.default)
+        return value
+
+    def read(self, value: Any) -> T:
+        """The value a user gave, checked. Raises ValueError with what is allowed."""
+        raise NotImplementedError  # pragma: no cover - every kind of parameter defines it
+
+    def show(self, value: T) -> str:
+        return str(value)
+
+    @property
+    def allowed(self) -> str:
+        """The values it takes, default first, for help texts."""
+        return self.show(self.default)
+
+
+class Choice(Parameter[str]):
+    """One of a few words; the first is the default."""
+
+    def __init__(self, *options: str, description: str, first: bool = False) -> None:
+        super().__init__(options[0], description, first=first)
+        self.options = options
+
+    def read(self, value: Any) -> str:
+        if str(value) not in self.options:
+            raise ValueError(" or ".join(self.options))
+        return str(value)
+
+    @property
+    def allowed(self) -> str:
+        return "|".join(self.options)
+
+
+class Number(Parameter[float]):
+    """A real number within bounds."""
+
+    def __init__(
+        self, default: float, description: str, *, low: float = 0.0, high: float | None = None
+    ) -> None:
+        super().__init__(default, description)
+        self.low, self.high = low, high
+
+    def read(self, value: Any) -> float:
+        expected = f"a number from {shortest(self.low)}"
+        if self.high is not None:
+            expected += f" to {shortest(self.high)}"
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(expected) from None
+        if not self.low <= number <= (float("inf") if self.high is None else self.high):
+            raise ValueError(expected)
+        if number == float("inf"):
+            raise ValueError(expected)
+        return number
+
+    def show(self, value: float) -> str:
+        return shortest(value)
+
+
+class Whole(Parameter[int]):
+    """A whole number, at least `low`."""
+
+    def __init__(self, default: int, description: str, *, low: int = 1) -> None:
+        super().__init__(default, description)
+        self.low = low
+
+    def read(self, value: Any) -> int:
+        expected = f"a whole number, at least {self.low}"
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            raise ValueError(expected) from None
+        if not number.is_finite() or number != int(number) or number < self.low:
+            raise ValueError(expected)
+        return int(number)
+
+
+class OptionalNumber(Parameter["float | None"]):
+    """A positive number, or a word for its absence."""
+
+    def __init__(self, word: str, description: str) -> None:
+        super().__init__(None, description)
+        self.word = word
+
+    def read(self, value: Any) -> float | None:
+        if value is None or value == self.word:
+            return None
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = 0.0
+        if not 0 < number < float("inf"):
+            raise ValueError(f"a positive number or {self.word}")
+        return number
+
+    def show(self, value: float | None) -> str:
+        return self.word if value is None else shortest(value)
+
+
+class Measure:
+    """A measure with its parameters and cut-off: ``gP(beta=0.25)@10`` in Python and in text.
+
+    Immutable; calling sets parameters, ``@`` sets the cut-off. Two measures are equal when they
+    compute the same thing, however they were written.
+
+    >>> from foveal.measures import AgP, gP, iP
+    >>> gP(beta=0.25) @ 10
+    gP(beta=0.25)@10
+    >>> AgP(score="F") == AgP
+    True
+    >>> iP @ 0.1 == iP @ "0.10"
+    True
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    section: ClassVar[str]
+    formula: ClassVar[str]
+    source: ClassVar[str]
+    example: ClassVar[Example]
+    cutoff: ClassVar[Cutoff] = Cutoff.NONE
+    curve: ClassVar[tuple[str, ...]] = ()
+    range: ClassVar[tuple[float, float | None]] = (0.0, 1.0)
+    summed: ClassVar[bool] = False
+    """On topic ``all`` the values are summed instead of averaged."""
+    always_defined: ClassVar[bool] = False
+    """Defined also on topics without relevant text."""
+    grouped: ClassVar[bool] = False
+    """Results of one document must stand together (in-context measures)."""
+    ideal: ClassVar[float | None] = 1.0
+    """The score of a run that returns exactly the relevant passages; None: it depends."""
+    higher_is_better: ClassVar[bool | None] = True
+    """Which end of the scale is good; None: neither, as for counts."""
+    parameters: ClassVar[tuple[Parameter[Any], ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        found: dict[str, Parameter[Any]] = {}
+        for base in reversed(cls.__mro__):
+            found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
+        cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
+
+    def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
+        self.settings = settings or {}
+        self.at = at
+
+    # -- a measure as a value -------------------------------------------------------------------
+
+    def __call__(self, **settings: Any) -> Self:
+        """The measure with these parameters changed."""
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        merged = dict(self.settings)
+        for name, value in settings.items():
+            if name not in by_name:
+                raise UsageError(_unknown_parameter(self, name))
+            try:
+                read = by_name[name].read(value)
+            except ValueError as expected:
+                raise UsageError(
+                    f"{self.name}: parameter {name}={value} is not possible; expected {expected}"
+                ) from None
+            merged[name] = read
+        kept = {p.name: merged[p.name] for p in self.parameters if p.name in merged}
+        kept = {n: v for n, v in kept.items() if v != by_name[n].default}
+        return type(self)(kept, self.at)
+
+    def __matmul__(self, at: float | str | Decimal) -> Self:
+        """The measure at a rank or recall level."""
+        return type(self)(self.settings, self._read_cutoff(str(at)))
+
+    def _read_cutoff(self, text: str) -> Decimal:
+        if self.cutoff is Cutoff.NONE:
+            raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal(-1)
+        if self.cutoff is Cutoff.RECALL:
+            if not (number.is_finite() and 0 <= number <= 1):
+                raise UsageError(
+                    f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
+                    f"as in {self.name}@0.01"
+                )
+            # The classic points keep their two decimals (iP@0.00); others their shortest form.
+            exponent = number.as_tuple().exponent
+            classic = isinstance(exponent, int) and -2 <= exponent <= 0
+            return number if classic else Decimal(format(number.normalize(), "f"))
+        if not (number.is_finite() and number == int(number) and number >= 1):
+            raise UsageError(
+                f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
+                f"as in {self.name}@10"
+            )
+        return Decimal(int(number))
+
+    @property
+    def label(self) -> str:
+        """The canonical spelling: only what differs from the defaults, in declared order."""
+        by_name = {parameter.name: parameter for parameter in self.parameters}
+        shown = ",".join(f"{n}={by_name[n].show(v)}" for n, v in self.settings.items())
+        at = "" if self.at is None else f"@{self.at:f}"
+        return f"{self.name}({shown}){at}" if shown else f"{self.name}{at}"
+
+    @property
+    def spelling(self) -> str:
+        """How to write it: name and cut-off, for help texts."""
+        return (
+            self.name
+            + {
+                Cutoff.NONE: "",
+                Cutoff.RANK: "@k",
+                Cutoff.RANK_OPTIONAL: "[@k]",
+                Cutoff.RECALL: "@x",
+            }[self.cutoff]
+        )
+
+    def __repr__(self) -> str:
+        return self.label
+
+    def __str__(self) -> str:
+        return self.label
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Measure)
+            and type(self) is type(other)
+            and self.settings == other.settings
+            and self.at == other.at
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(self.settings.items()), self.at))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.settings, self.at)
+
+    # -- a measure as a calculation -------------------------------------------------------------
+
+    @property
+    def overlap(self) -> Overlap:
+        """What overlapping results are to this measure with these parameters."""
+        return Overlap.ALLOW
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What this measure with these parameters needs from run and judgements."""
+        return (Need.TEXT, Need.SPANS)
+
+    @property
+    def rank(self) -> int | None:
+        """The rank cut-off."""
+        return None if self.at is None else int(self.at)
+
+    def check(self) -> None:
+        """Refuse a measure that lacks its cut-off."""
+        if self.cutoff.required and self.at is None:
+            raise UsageError(
+                f"{self.name} needs a {self.cutoff.value} cut-off, "
+                f"as in {self.name}@{self.cutoff.example}"
+            )
+
+    def value(self, topic: Topic) -> float:
+        """The score on one topic; ``nan`` where the topic has nothing relevant."""
+        if not self.always_defined and not self.defined(topic):
+            return float("nan")
+        return float(self.calculate(topic))
+
+    def defined(self, topic: Topic) -> bool:
+        """Whether the topic has anything to find."""
+        return topic.relevant_documents > 0
+
+    def calculate(self, topic: Topic) -> float:
+        """The score on a topic that has something relevant."""
+        raise NotImplementedError  # pragma: no cover - every measure defines it
+
+
+def _unknown_parameter(measure: Measure, name: str) -> str:
+    from difflib import get_close_matches
+
+    known = [parameter.name for parameter in measure.parameters]
+    if not known:
+        return f"{measure.name} has no parameter {name!r}; it takes none"
+    near = get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{measure.name} has no parameter {name!r}; it takes {', '.join(known)}{hint}"

@@ -1,0 +1,165 @@
+"""The score of each document in the in-context tasks, shared by gP, AgP, AgPw and igP.
+
+``F``: precision and recall of the returned parts within the document. ``BEP``: distance of the
+returned entry point from the best one. ``T2I``: what a reader with limited patience finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.measures.base import Choice, Measure, Need, Number, Overlap, Whole
+from foveal.measures.view import Topic
+
+__all__ = ["InContext", "reading_score"]
+
+Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
+
+
+class InContext(Measure):
+    """A measure over documents ranked by their first result, each with a score in [0, 1]."""
+
+    grouped = True
+
+    score = Choice("F", "BEP", "T2I", description="how a document is scored")
+    beta = Number(1.0, "score=F: weight of recall")
+    n = Number(500, "score=BEP: distance in characters at which the score is 0", low=1)
+    irr = Whole(300, "score=T2I: irrelevant characters after which the reader stops")
+    stop = Choice(
+        "total",
+        "consecutive",
+        description="score=T2I: the irrelevant characters count in all, or only in a row",
+    )
+
+    @property
+    def overlap(self) -> Overlap:
+        return Overlap.ONE_PER_DOCUMENT if self.score == "BEP" else Overlap.ERROR
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        extra = {"F": (), "BEP": (Need.BEP,), "T2I": (Need.RELEVANT_LENGTHS,)}[self.score]
+        return (Need.TEXT, Need.RELEVANT_SPANS, *extra)
+
+    def document_scores(self, topic: Topic) -> Floats:
+        """S(d) of the documents in rank order; 0 where nothing is relevant."""
+        if self.score == "F":
+            return topic.memo(("S", "F", self.beta), lambda: _f_scores(topic, self.beta))
+        if self.score == "BEP":
+            return topic.memo(("S", "BEP", self.n), lambda: _bep_scores(topic, self.n))
+        key = ("S", "T2I", self.irr, self.stop)
+        return topic.memo(key, lambda: _t2i_scores(topic, self.irr, self.stop))
+
+    def generalised_precision(self, topic: Topic) -> Floats:
+        """gP[r] at every rank of the list."""
+        scores = self.document_scores(topic)
+        return np.cumsum(scores) / np.arange(1, len(scores) + 1)
+
+
+def _f_scores(topic: Topic, beta: float) -> Floats:
+    docs = topic.documents
+    scores = np.zeros(len(docs.head))
+    hit = docs.rsize > 0
+    p = docs.rsize[hit] / docs.size[hit]
+    r = docs.rsize[hit] / docs.rel_size[hit]
+    weight = beta**2
+    scores[hit] = (1 + weight) * p * r / (weight * p + r)
+    return scores
+
+
+def _bep_scores(topic: Topic, n: float) -> Floats:
+    docs = topic.documents
+    scores = np.zeros(len(docs.head))
+    bep = topic.alignment.judged.judgements.bep
+    known = np.flatnonzero(docs.relevant)
+    known = known[bep[docs.row[known]] >= 0]
+    distance = np.abs(topic.start[docs.head[known]] - bep[docs.row[known]])
+    scores[known] = np.maximum(n - distance, 0) / n
+    return scores
+
+
+def _t2i_scores(topic: Topic, patience: int, stop: str) -> Floats:
+    docs = topic.documents
+    scores = np.zeros(len(docs.head))
+    length = topic.alignment.judged.length
+    parts = topic.parts
+    of_part = docs.of_result[parts.owner]
+    order = np.lexsort((parts.end, parts.start, of_part))
+    of_part = of_part[order]
+    wanted = np.flatnonzero(docs.relevant)
+    first, last = np.searchsorted(of_part, wanted), np.searchsorted(of_part, wanted, side="right")
+    starts, ends = parts.start[order].tolist(), parts.end[order].tolist()
+    for d, low, high in zip(wanted.tolist(), first.tolist(), last.tolist(), strict=True):
+        row = int(docs.row[d])
+        scores[d] = reading_score(
+            list(zip(starts[low:high], ends[low:high], strict=True)),
+            topic.passages(row),
+            int(length[row]),
+            patience,
+            consecutive=stop == "consecutive",
+        )
+    return scores
+
+
+def reading_score(
+    parts: Sequence[Span],
+    passages: Sequence[Span],
+    length: int,
+    patience: int,
+    *,
+    consecutive: bool = False,
+) -> float:
+    """Share of relevant text in what a reader of limited patience reads of a document.
+
+    The reader takes the returned parts in offset order, then the rest of the document from its
+    beginning, and stops after `patience` irrelevant characters, in all or `consecutive` ones.
+
+    >>> round(reading_score([(20, 40), (60, 100)], [(10, 40), (70, 80)], 100, 15), 4)
+    0.6667
+    """
+    relevant = irrelevant = streak = 0
+    for start, end in [*parts, *_gaps(parts, length)]:
+        for size, useful in _stretches(start, end, passages):
+            if useful:
+                relevant += size
+                streak = 0
+                continue
+            spent = streak if consecutive else irrelevant
+            step = min(size, patience - spent)
+            irrelevant += step
+            streak += step
+            if spent + step >= patience:
+                return relevant / (relevant + irrelevant)
+    return relevant / (relevant + irrelevant) if relevant else 0.0
+
+
+def _gaps(parts: Sequence[Span], length: int) -> list[Span]:
+    """What the parts (sorted by start) leave of the document."""
+    gaps, reached = [], 0
+    for start, end in parts:
+        if start > reached:
+            gaps.append((reached, min(start, length)))
+        reached = max(reached, end)
+    gaps.append((reached, length))
+    return [(a, b) for a, b in gaps if a < b]
+
+
+def _stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
+    """[start, end) cut at the borders of the passages: (size, relevant) in order."""
+    found = []
+    for a, b in passages:
+        if b <= start:
+            continue
+        if a >= end:
+            break
+        if a > start:
+            found.append((a - start, False))
+            start = a
+        found.append((min(b, end) - start, True))
+        start = min(b, end)
+    if start < end:
+        found.append((end - start, False))
+    return found

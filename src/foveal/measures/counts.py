@@ -1,0 +1,94 @@
+"""Counts: documents and characters returned, relevant, and both; summed over topics."""
+
+from __future__ import annotations
+
+from foveal.measures.base import Example, Measure, Need
+from foveal.measures.view import Topic
+
+__all__ = ["Count"]
+
+_RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
+
+
+class Count(Measure):
+    """A count, defined on every topic and summed over topics."""
+
+    section = "29"
+    source = "trec_eval and inex_eval 3.1"
+    summed = True
+    always_defined = True
+    range = (0.0, None)
+    ideal = None
+    higher_is_better = None
+
+
+class _Documents(Count):
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return ()
+
+
+class DocumentsReturned(_Documents):
+    """Distinct documents returned."""
+
+    name = "num_ret"
+    formula = "number of documents with a result"
+    example = Example(_RUN, 3)
+
+    def calculate(self, topic: Topic) -> float:
+        return len(topic.documents.head)
+
+
+class DocumentsRelevant(_Documents):
+    """Relevant documents of the topic."""
+
+    name = "num_rel"
+    formula = "number of documents with relevant text"
+    example = Example(_RUN, 2)
+
+    def calculate(self, topic: Topic) -> float:
+        return topic.relevant_documents
+
+
+class DocumentsRelevantReturned(_Documents):
+    """Relevant documents returned, whether or not their results hit the relevant text."""
+
+    name = "num_rel_ret"
+    formula = "number of documents with a result and with relevant text"
+    example = Example(_RUN, 2)
+
+    def calculate(self, topic: Topic) -> float:
+        return int(topic.documents.relevant.sum())
+
+
+class CharactersReturned(Count):
+    """Characters returned."""
+
+    name = "ret_size"
+    formula = "sum size(i)"
+    example = Example(_RUN, 150)
+
+    def calculate(self, topic: Topic) -> float:
+        return int(topic.size.sum())
+
+
+class CharactersRelevant(Count):
+    """Relevant characters of the topic."""
+
+    name = "rel_size"
+    formula = "Trel"
+    example = Example(_RUN, 90)
+
+    def calculate(self, topic: Topic) -> float:
+        return topic.trel
+
+
+class CharactersRelevantReturned(Count):
+    """Relevant characters returned."""
+
+    name = "rel_ret_size"
+    formula = "sum rsize(i)"
+    example = Example(_RUN, 80)
+
+    def calculate(self, topic: Topic) -> float:
+        return int(topic.rsize.sum())

@@ -1,0 +1,72 @@
+"""P, R and AP on documents: the classic measures, each document at its first result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foveal.measures.base import Cutoff, Example, Measure, Need
+from foveal.measures.view import Topic
+
+__all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank"]
+
+_PTK = "Pehcevski, Thom and Kamps, eqs 9-10; classic"
+
+
+class _DocumentLevel(Measure):
+    section = "17"
+    source = _PTK
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return ()
+
+    @staticmethod
+    def hits(topic: Topic) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Relevant documents found up to each document rank."""
+        return topic.memo("hits", lambda: np.cumsum(topic.documents.relevant))
+
+
+class PrecisionAtRank(_DocumentLevel):
+    """Share of relevant documents among the first k.
+
+    Documents are ranked by their first result; a document is relevant if it holds any relevant
+    text, unjudged ones are not. A list shorter than k is still divided by k.
+    """
+
+    name = "P"
+    aliases = ("Precision",)
+    cutoff = Cutoff.RANK
+    formula = "P[k] = (relevant documents among the first k) / k"
+    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "P@2")
+    ideal = None
+
+    def calculate(self, topic: Topic) -> float:
+        k = self.rank or 1
+        return int(topic.documents.relevant[:k].sum()) / k
+
+
+class RecallAtRank(_DocumentLevel):
+    """Share of the relevant documents that are among the first k."""
+
+    name = "R"
+    aliases = ("Recall",)
+    cutoff = Cutoff.RANK
+    formula = "R[k] = (relevant documents among the first k) / Nrel"
+    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "R@2")
+    ideal = None
+
+    def calculate(self, topic: Topic) -> float:
+        return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
+
+
+class AveragePrecision(_DocumentLevel):
+    """Mean over the relevant documents of the precision at their rank; 0 for those not found."""
+
+    name = "AP"
+    aliases = ("MAP",)
+    formula = "AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
+    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
+
+    def calculate(self, topic: Topic) -> float:
+        at = np.flatnonzero(topic.documents.relevant)
+        return float((self.hits(topic)[at] / (at + 1)).sum()) / topic.relevant_documents

@@ -1,0 +1,221 @@
+"""T2I: results as entry points for a reader who tolerates a limited amount of irrelevant text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
+from foveal.measures.view import Topic
+from foveal.spans import Ints
+
+__all__ = ["ToleranceToIrrelevance"]
+
+_RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
+Span = tuple[int, int]
+
+
+class Readings(NamedTuple):
+    """What the reader meets at each rank."""
+
+    new: Ints
+    """Passages found for the first time."""
+    useful: Ints
+    """Relevant characters read for the first time."""
+    read: Ints
+    """Characters read."""
+
+
+class _Reader:
+    """The reader's memory of one document: what is relevant and not yet read, what was read."""
+
+    def __init__(self, passages: list[Span], length: int) -> None:
+        self.passages = passages
+        self.found = [False] * len(passages)
+        self.seen: list[Span] = []
+        self.length = length
+
+    def stretches(self, start: int) -> list[tuple[int, int, str, int]]:
+        """From `start` to the end: (from, to, kind, passage), kind new, seen or dull."""
+        borders = {start, self.length}
+        for a, b in [*self.passages, *self.seen]:
+            borders |= {x for x in (a, b) if start < x < self.length}
+        cuts = sorted(borders)
+        result = []
+        for a, b in pairwise(cuts):
+            if any(s <= a < e for s, e in self.seen):
+                result.append((a, b, "seen", -1))
+            else:
+                at = next((i for i, (s, e) in enumerate(self.passages) if s <= a < e), -1)
+                result.append((a, b, "dull" if at < 0 else "new", at))
+        return result
+
+    def remember(self, spans: list[Span]) -> None:
+        merged: list[Span] = []
+        for start, end in sorted([*self.seen, *spans]):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        self.seen = merged
+
+    def enter(self, start: int, patience: int, *, first: bool, skip: bool) -> tuple[int, int, int]:
+        """Read on from `start`; returns (new passages, useful characters, characters read)."""
+        new = useful = read = streak = 0
+        touched: list[Span] = []
+        for a, b, kind, at in self.stretches(start):
+            if kind == "seen" and skip:
+                continue
+            if kind == "new":
+                stop = a + 1 if first else b
+                useful += stop - a
+                new += not self.found[at]
+                self.found[at] = True
+                streak = 0
+            else:
+                stop = min(b, a + patience - streak)
+                streak += stop - a
+            read += stop - a
+            touched.append((a, stop))
+            if streak >= patience or (first and useful):
+                break
+        self.remember(touched)
+        return new, useful, read
+
+
+class ToleranceToIrrelevance(Measure):
+    """Average precision of entry points for a reader who gives up after T useless characters.
+
+    The reader starts at each result in turn and reads on until relevant text is found
+    (``mode=first``) or for as long as it keeps coming (``mode=read``); text already read is
+    useless. A result is a hit if it leads to a passage not found before.
+    """
+
+    name = "T2I"
+    section = "16"
+    formula = "AP = (1/#passages) sum over ranks k of |new passages at k| * hits(k)/k"
+    source = "de Vries, Kazai and Lalmas 2004; Pehcevski and Piwowarski, section 3.4"
+    example = Example(_RUN, 0.8056, "T2I(T=15)")
+
+    T = Whole(300, "useless characters in a row after which the reader gives up")
+    mode = Choice("first", "read", description="stop at the first relevant text, or read on")
+    reread = Choice("cost", "skip", description="text read before: costs patience, or is skipped")
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need.TEXT, Need.SPANS, Need.RELEVANT_LENGTHS)
+
+    def readings(self, topic: Topic) -> Readings:
+        key = ("readings", self.T, self.mode, self.reread)
+        return topic.memo(key, lambda: self._readings(topic))
+
+    def _readings(self, topic: Topic) -> Readings:
+        judged = topic.alignment.judged
+        # Where nothing is relevant, the reader spends the patience or meets the document's end.
+        # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
+        rest = np.where(topic.length < 0, self.T, np.maximum(topic.length - topic.start, 0))
+        read = np.minimum(rest, self.T)
+        new, useful = np.zeros_like(read), np.zeros_like(read)
+        relevant = topic.documents.relevant[topic.documents.of_result]
+        simple = ~relevant & (self.reread == "cost")
+        readers: dict[int, _Reader] = {}
+        document = topic.documents.of_result.tolist()
+        start = topic.start.tolist()
+        for i in np.flatnonzero(~simple).tolist():
+            reader = readers.get(document[i])
+            if reader is None:
+                row = int(topic.row[i])
+                passages = topic.passages(row) if relevant[i] else []
+                known = int(judged.length[row]) if relevant[i] else int(topic.length[i])
+                far = max(start) + self.T * topic.n  # beyond what any reading can reach
+                reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
+            new[i], useful[i], read[i] = reader.enter(
+                start[i], self.T, first=self.mode == "first", skip=self.reread == "skip"
+            )
+        return Readings(new, useful, read)
+
+    def passages(self, topic: Topic) -> int:
+        """Number of relevant passages of the topic."""
+        judgements = topic.alignment.judged.judgements
+        own = judgements.topic == topic.alignment.judged.topic_at[topic.name]
+        return int(np.diff(judgements.bounds)[own].sum())
+
+    def calculate(self, topic: Topic) -> float:
+        new = self.readings(topic).new
+        precision = np.cumsum(new > 0) / np.arange(1, topic.n + 1)
+        return float((new * precision).sum()) / self.passages(topic)
+
+
+class _AtRank(ToleranceToIrrelevance):
+    cutoff = Cutoff.RANK
+    ideal = None
+
+    def top(self, topic: Topic) -> Readings:
+        return Readings(*(column[: self.rank] for column in self.readings(topic)))
+
+
+class EntryPrecision(_AtRank):
+    """Share of the first k entry points that lead to a passage not found before."""
+
+    name = "T2IP"
+    formula = "hits(k) / k"
+    example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
+
+    def calculate(self, topic: Topic) -> float:
+        return int((self.top(topic).new > 0).sum()) / (self.rank or 1)
+
+
+class EntryRecall(_AtRank):
+    """Share of the relevant passages found from the first k entry points."""
+
+    name = "T2IR"
+    formula = "found(k) / #passages"
+    example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
+
+    def calculate(self, topic: Topic) -> float:
+        return int(self.top(topic).new.sum()) / self.passages(topic)
+
+
+class _Effort(_AtRank):
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (*super().needs, Need.LENGTHS)
+
+
+class Effort(_Effort):
+    """Characters read from the first k entry points."""
+
+    name = "T2Ieffort"
+    formula = "sum of characters read, ranks <= k"
+    example = Example(_RUN, 27, "T2Ieffort(T=15)@3")
+    higher_is_better = False
+    range = (0.0, None)
+
+    def calculate(self, topic: Topic) -> float:
+        return int(self.top(topic).read.sum())
+
+
+class EntryCharacterPrecision(_Effort):
+    """Share of the characters read that are relevant and new."""
+
+    name = "T2IcharP"
+    formula = "useful(k) / read(k)"
+    example = Example(_RUN, 0.5, "T2IcharP(T=15,mode=read)@4")
+
+    def calculate(self, topic: Topic) -> float:
+        top = self.top(topic)
+        read = int(top.read.sum())
+        return int(top.useful.sum()) / read if read else 0.0
+
+
+class EntryCharacterRecall(_AtRank):
+    """Share of the relevant characters that are read."""
+
+    name = "T2IcharR"
+    formula = "useful(k) / Trel"
+    example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
+
+    def calculate(self, topic: Topic) -> float:
+        return int(self.top(topic).useful.sum()) / topic.trel

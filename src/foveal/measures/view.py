@@ -1,0 +1,312 @@
+"""A run laid against judgements, and the view of one topic that measures calculate on.
+
+Whatever costs time is done once for the whole run, on one axis (`foveal.spans`): finding the
+judgement of each result, the relevant characters in it, what it adds to the results before it.
+A `Topic` is a slice of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal import spans
+from foveal.model import UNKNOWN, Judgements, Run
+from foveal.spans import Ints
+
+__all__ = ["Alignment", "Documents", "Judged", "Topic"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Judged:
+    """Combined judgements prepared for look-up: documents, highlighted text, totals by topic."""
+
+    def __init__(self, judgements: Judgements, *, strict: bool = True) -> None:
+        self.judgements = judgements
+        lengths = judgements.lengths(strict=strict)
+        distinct = judgements.doc.unique(maintain_order=True)
+        self.docs = (
+            pl.DataFrame({"doc": distinct, "code": np.arange(len(distinct), dtype=np.int64)})
+            .join(lengths.select("doc", "length"), on="doc", how="left", maintain_order="left")
+            .with_columns(pl.col("length").fill_null(UNKNOWN))
+        )
+        self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
+        row_doc = pl.DataFrame({"doc": judgements.doc}).join(
+            self.docs, on="doc", how="left", maintain_order="left"
+        )
+        self.length = row_doc["length"].to_numpy()
+        key = judgements.topic * max(len(distinct), 1) + row_doc["code"].to_numpy()
+        self._by_key = np.argsort(key)
+        self._key = key[self._by_key]
+        extent = np.maximum(judgements.length, 0)
+        np.maximum.at(extent, judgements.row, judgements.end)
+        self.base = spans.lay_out(extent)
+        self.extent = extent
+        self.highlighted = spans.Coverage(
+            judgements.start + self.base[judgements.row], judgements.end + self.base[judgements.row]
+        )
+        n = len(judgements.topics)
+        relevant = judgements.relevant
+        self.nrel = np.bincount(judgements.topic[relevant], minlength=n)
+        self.trel = np.bincount(judgements.topic, judgements.rel_size, n).astype(np.int64)
+        self.beps = np.bincount(judgements.topic[judgements.bep >= 0], minlength=n)
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Mean length of the distinct judged documents whose length is known; nan if none is."""
+        length = self.docs["length"].to_numpy()
+        known = length[length >= 0]
+        return float(known.mean()) if len(known) else float("nan")
+
+    @cached_property
+    def element_size(self) -> Ints:
+        """Sum of rsize over the assessed elements of each topic."""
+        elements = self.judgements.elements
+        n = len(self.judgements.topics)
+        if elements is None or "rsize" not in elements.columns:
+            return np.zeros(n, dtype=np.int64)
+        topic = self.judgements.topic[elements["row"].to_numpy()]
+        sizes: Ints = elements["rsize"].fill_null(0).to_numpy()
+        return np.bincount(topic, sizes, n).astype(np.int64)
+
+    def find(self, topic: Ints, doc: Ints) -> Ints:
+        """The row that judges each topic and document (codes), `UNKNOWN` where there is none."""
+        if not len(self._key):
+            return np.full(len(doc), UNKNOWN, dtype=np.int64)
+        key = topic * max(len(self.docs), 1) + doc
+        at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
+        return np.where(self._key[at] == key, self._by_key[at], UNKNOWN)
+
+
+class Alignment:
+    """One run against judgements, restricted to judged topics, as arrays over all results."""
+
+    def __init__(self, run: Run, judged: Judged) -> None:
+        known = np.array([topic in judged.topic_at for topic in run.topics], dtype=bool)
+        self.unjudged_topics = tuple(np.array(run.topics, dtype=object)[~known].tolist())
+        self.run = run if known.all() else run.take(np.repeat(known, np.diff(run.bounds)))
+        self.judged = judged
+        self.place = {topic: i for i, topic in enumerate(self.run.topics)}
+        found = pl.DataFrame({"doc": self.run.doc}).join(
+            judged.docs, on="doc", how="left", maintain_order="left"
+        )
+        self.row = np.full(len(self.run), UNKNOWN, dtype=np.int64)
+        some = np.flatnonzero(found["code"].is_not_null().to_numpy())
+        topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)
+        code = found["code"].gather(some).to_numpy()
+        self.row[some] = judged.find(topic[self.run.topic[some]], code)
+        self.length = found["length"].fill_null(UNKNOWN).to_numpy()
+
+    @cached_property
+    def end(self) -> Ints:
+        """Where results end; a whole document ends at its length where that is known."""
+        whole = (self.run.end < 0) & (self.run.start >= 0)
+        end: Ints = np.where(whole, self.length, self.run.end) if whole.any() else self.run.end
+        return end
+
+    @property
+    def placed(self) -> Bools:
+        """Which results have a start and an end."""
+        return (self.run.start >= 0) & (self.end >= 0)
+
+    @cached_property
+    def size(self) -> Ints:
+        return np.maximum(self.end - self.run.start, 0)
+
+    @cached_property
+    def rsize(self) -> Ints:
+        """Highlighted characters in each result."""
+        return self.highlighted_in(np.arange(len(self.run)), self.run.start, self.end)
+
+    def highlighted_in(self, result: Ints, start: Ints, end: Ints) -> Ints:
+        """Highlighted characters of ``[start, end)`` in the documents of these results."""
+        row = self.row[result]
+        count = np.zeros(len(result), dtype=np.int64)
+        text = np.flatnonzero(row >= 0)
+        text = text[self.judged.judgements.relevant[row[text]]]
+        base, extent = self.judged.base[row[text]], self.judged.extent[row[text]]
+        left = np.minimum(np.maximum(start[text], 0), extent)
+        right = np.maximum(np.minimum(end[text], extent), left)
+        count[text] = self.judged.highlighted.within(base + left, base + right)
+        return count
+
+    @cached_property
+    def axis(self) -> tuple[Ints, Ints]:
+        """Start and end of each result on one axis, documents of all topics side by side."""
+        start = np.maximum(self.run.start, 0)
+        end = np.maximum(self.end, start)
+        extent = np.zeros(len(self.run), dtype=np.int64)
+        np.maximum.at(extent, self.run.first, end)
+        base = spans.lay_out(extent)[self.run.first] if len(extent) else extent
+        return start + base, end + base
+
+    @cached_property
+    def conflicts(self) -> tuple[Ints, Ints]:
+        """Overlapping results: (earlier, later)."""
+        return spans.conflicts(*self.axis)
+
+    @cached_property
+    def pieces(self) -> spans.Pieces:
+        """Newly covered text in rank order, in document offsets."""
+        start, end = self.axis
+        pieces = spans.newly_covered(start, end)
+        shift = (start - np.maximum(self.run.start, 0))[pieces.owner]
+        return spans.Pieces(pieces.start - shift, pieces.end - shift, pieces.owner)
+
+    @cached_property
+    def new_size(self) -> Ints:
+        """Characters of each result that no earlier result of the topic covered."""
+        if not len(self.conflicts[0]):
+            return self.size
+        sizes = self.pieces.end - self.pieces.start
+        return np.bincount(self.pieces.owner, sizes, len(self.run)).astype(np.int64)
+
+    @cached_property
+    def new_rsize(self) -> Ints:
+        """Highlighted characters of each result that no earlier result of the topic covered."""
+        if not len(self.conflicts[0]):
+            return self.rsize
+        piece = self.pieces
+        found = self.highlighted_in(piece.owner, piece.start, piece.end)
+        return np.bincount(piece.owner, found, len(self.run)).astype(np.int64)
+
+    def topic(self, name: str, *, union: bool = False) -> Topic:
+        """The view of one judged topic; a topic without results is an empty view."""
+        return Topic(self, name, union=union)
+
+
+class Documents(NamedTuple):
+    """The documents of a topic in order of their first result."""
+
+    head: Ints
+    """Position of each document's first result."""
+    of_result: Ints
+    """Number of the document of each result."""
+    row: Ints
+    relevant: Bools
+    rel_size: Ints
+    size: Ints
+    rsize: Ints
+
+
+class Topic:
+    """The results of one topic, in rank order, beside what is relevant.
+
+    `size` and `rsize` follow the overlap policy: as the results are, or under ``union`` only
+    what no earlier result covered.
+    """
+
+    def __init__(self, alignment: Alignment, name: str, *, union: bool) -> None:
+        self.alignment = alignment
+        self.name = name
+        self.union = union
+        place = alignment.place.get(name)
+        bounds = alignment.run.bounds
+        low, high = (0, 0) if place is None else (int(bounds[place]), int(bounds[place + 1]))
+        self.slice = slice(low, high)
+        self.n = high - low
+        at = alignment.judged.topic_at[name]
+        self.relevant_documents = int(alignment.judged.nrel[at])
+        self.trel = int(alignment.judged.trel[at])
+        self.beps = int(alignment.judged.beps[at])
+        self.element_size = int(alignment.judged.element_size[at])
+        self._memo: dict[Hashable, object] = {}
+
+    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
+        """A value that several measures share, calculated once for this topic."""
+        if key not in self._memo:
+            self._memo[key] = calculate()
+        return cast("T", self._memo[key])
+
+    @property
+    def start(self) -> Ints:
+        return self.alignment.run.start[self.slice]
+
+    @property
+    def end(self) -> Ints:
+        return self.alignment.end[self.slice]
+
+    @property
+    def row(self) -> Ints:
+        """The judgement of each result's document, `UNKNOWN` if unjudged."""
+        return self.alignment.row[self.slice]
+
+    @property
+    def length(self) -> Ints:
+        """Length of each result's document, `UNKNOWN` if not known."""
+        return self.alignment.length[self.slice]
+
+    @cached_property
+    def size(self) -> Ints:
+        return (self.alignment.new_size if self.union else self.alignment.size)[self.slice]
+
+    @cached_property
+    def rsize(self) -> Ints:
+        return (self.alignment.new_rsize if self.union else self.alignment.rsize)[self.slice]
+
+    @property
+    def new_size(self) -> Ints:
+        return self.alignment.new_size[self.slice]
+
+    @property
+    def new_rsize(self) -> Ints:
+        return self.alignment.new_rsize[self.slice]
+
+    @cached_property
+    def read(self) -> Ints:
+        """Characters returned up to each rank."""
+        return np.cumsum(self.size)
+
+    @cached_property
+    def found(self) -> Ints:
+        """Relevant characters returned up to each rank."""
+        return np.cumsum(self.rsize)
+
+    @cached_property
+    def precision(self) -> Floats:
+        """P[r] in characters; 0 before any text was read."""
+        return self.found / np.maximum(self.read, 1)
+
+    @cached_property
+    def parts(self) -> spans.Pieces:
+        """The text that counts, in rank order: the results, or under ``union`` their new pieces."""
+        if not self.union:
+            return spans.Pieces(self.start, self.end, np.arange(self.n))
+        pieces = self.alignment.pieces
+        low, high = np.searchsorted(pieces.owner, [self.slice.start, self.slice.stop])
+        own = slice(int(low), int(high))
+        return spans.Pieces(
+            pieces.start[own], pieces.end[own], pieces.owner[own] - self.slice.start
+        )
+
+    @cached_property
+    def documents(self) -> Documents:
+        judgements = self.alignment.judged.judgements
+        first = self.alignment.run.first[self.slice] - self.slice.start
+        head = np.flatnonzero(first == np.arange(self.n))
+        of_result = np.searchsorted(head, first)
+        row = self.row[head]
+        relevant = (row >= 0) & judgements.relevant[row] if len(judgements) else row >= 0
+        return Documents(
+            head,
+            of_result,
+            row,
+            relevant,
+            np.where(relevant, judgements.rel_size[row], 0),
+            np.bincount(of_result, self.size, len(head)).astype(np.int64),
+            np.bincount(of_result, self.rsize, len(head)).astype(np.int64),
+        )
+
+    def passages(self, row: int) -> list[tuple[int, int]]:
+        """The relevant passages of a judged document, disjoint and sorted."""
+        judgements = self.alignment.judged.judgements
+        own = slice(int(judgements.bounds[row]), int(judgements.bounds[row + 1]))
+        return list(zip(judgements.start[own].tolist(), judgements.end[own].tolist(), strict=True))

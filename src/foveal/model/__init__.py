@@ -1,0 +1,9 @@
+"""Runs, judgements and results: immutable, columnar, documented."""
+
+from foveal.model.judgements import Judgements
+from foveal.model.ordering import topic_order
+from foveal.model.provenance import Provenance
+from foveal.model.results import Results
+from foveal.model.run import UNKNOWN, Run
+
+__all__ = ["UNKNOWN", "Judgements", "Provenance", "Results", "Run", "topic_order"]

@@ -1,0 +1,467 @@
+"""Judgements: for every topic and document, which text is relevant and where to start reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal import spans
+from foveal.errors import InputError, Problem, UsageError
+from foveal.model.ordering import first_of_group, topic_order
+from foveal.model.provenance import Provenance
+from foveal.model.run import UNKNOWN
+from foveal.spans import Ints
+
+__all__ = ["ASSESSOR_POLICIES", "Judgements"]
+
+ASSESSOR_POLICIES = ("union", "majority", "intersection")
+"""How the highlights of several assessors of one document become one."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Assessments, one row per topic, document and assessor, with their highlighted spans.
+
+    The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
+    overlap and carry grades. `combined` gives the form that measures work on: one row per topic
+    and document, spans disjoint, sorted and relevant.
+
+    Parameters
+    ----------
+    topics : tuple of str
+        Judged topics in canonical order.
+    topic : int64 array
+        Index into `topics` of each row.
+    doc : polars.Series of str
+    length, bep : int64 arrays
+        Length of the document and best entry point, `UNKNOWN` where not given.
+    relevant : bool array
+        Whether the document holds relevant text (or is relevant, where no text is given).
+    bounds, start, end : int64 arrays
+        The highlighted spans.
+    line, file : int64 arrays
+        Where each row was read: line number and index into `sources`.
+    has_text : bool
+        False for judgements of whole documents (TREC): no span is known.
+    grade : float64 array, optional
+        Grade of each span; 0 is judged, not relevant. Absent: all 1.
+    declared : int64 array, optional
+        Relevant characters of each row as the file states them.
+    assessor : polars.Series of str, optional
+    quotes : polars.DataFrame, optional
+        ``quote``, ``prefix``, ``suffix`` of each span.
+    elements : polars.DataFrame, optional
+        Assessed elements, with ``row`` pointing to the judgement.
+    header : mapping
+        What the file declared about itself (collection, scale).
+    """
+
+    topics: tuple[str, ...]
+    topic: Ints
+    doc: pl.Series
+    length: Ints
+    bep: Ints
+    relevant: Bools
+    bounds: Ints
+    start: Ints
+    end: Ints
+    line: Ints
+    file: Ints
+    sources: tuple[Provenance, ...]
+    has_text: bool = True
+    grade: npt.NDArray[np.float64] | None = None
+    declared: Ints | None = None
+    assessor: pl.Series | None = None
+    quotes: pl.DataFrame | None = None
+    elements: pl.DataFrame | None = None
+    header: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("topic", "length", "bep", "relevant", "bounds", "start", "end", "line"):
+            getattr(self, name).flags.writeable = False
+
+    @classmethod
+    def from_rows(
+        cls,
+        frame: pl.DataFrame,
+        counts: Ints,
+        start: Ints,
+        end: Ints,
+        *,
+        source: Provenance,
+        grade: npt.NDArray[np.float64] | None = None,
+        has_text: bool = True,
+        **extra: Any,
+    ) -> Judgements:
+        """Judgements from a frame of rows and the flat spans, `counts` of them for each row.
+
+        `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
+        and ``relevant`` (derived from the spans where it is absent).
+        """
+        topics = topic_order(frame["topic"].unique().to_list())
+        position = pl.DataFrame({"topic": topics, "code": np.arange(len(topics))})
+        code = frame.select("topic").join(position, on="topic", how="left", maintain_order="left")
+        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        if "relevant" in frame.columns:
+            relevant = frame["relevant"].to_numpy().copy()
+        else:
+            text = end > start
+            if grade is not None:
+                text &= grade > 0
+            cumulated = np.concatenate([[0], np.cumsum(text)])
+            relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
+        return cls(
+            topics=topics,
+            topic=code["code"].to_numpy().astype(np.int64),
+            doc=frame["doc"],
+            length=_column(frame, "length"),
+            bep=_column(frame, "bep"),
+            relevant=relevant,
+            bounds=bounds,
+            start=start,
+            end=end,
+            line=_column(frame, "line"),
+            file=np.zeros(len(frame), dtype=np.int64),
+            sources=(source,),
+            has_text=has_text,
+            grade=grade,
+            assessor=frame["assessor"] if "assessor" in frame.columns else None,
+            **extra,
+        )
+
+    @classmethod
+    def from_highlights(
+        cls, judged: Mapping[str, Mapping[str, Mapping[str, Any]]], *, name: str = "judgements"
+    ) -> Judgements:
+        """Judgements from Python objects: topic to document to ``spans``, ``length``, ``bep``.
+
+        >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
+        <Judgements: 1 topics, 1 documents judged, 1 relevant>
+        """
+        rows = [(t, d, entry) for t, docs in judged.items() for d, entry in docs.items()]
+        flat = [span for _, _, entry in rows for span in entry.get("spans", ())]
+        frame = pl.DataFrame(
+            {
+                "topic": [topic for topic, _, _ in rows],
+                "doc": [doc for _, doc, _ in rows],
+                "length": [entry.get("length") for _, _, entry in rows],
+                "bep": [entry.get("bep") for _, _, entry in rows],
+                "line": range(1, len(rows) + 1),
+            },
+            schema_overrides={"topic": pl.String, "doc": pl.String}
+            | dict.fromkeys(("length", "bep", "line"), pl.Int64),
+        )
+        pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
+        counts = np.array([len(entry.get("spans", ())) for _, _, entry in rows], dtype=np.int64)
+        return cls.from_rows(
+            frame, counts, pairs[:, 0].copy(), pairs[:, 1].copy(), source=Provenance(name)
+        )
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Judgements: {len(self.topics)} topics, {len(self)} documents judged, "
+            f"{int(self.relevant.sum())} relevant>"
+        )
+
+    def _repr_html_(self) -> str:
+        head = self.to_frame().head(10)._repr_html_()
+        return f"<p>{repr(self)[1:-1]}</p>{head}"
+
+    @cached_property
+    def row(self) -> Ints:
+        """The row that each span belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.bounds))
+
+    @cached_property
+    def rel_size(self) -> Ints:
+        """Highlighted characters of each row (after `combined`: Trel of the document)."""
+        return np.bincount(self.row, self.end - self.start, len(self)).astype(np.int64)
+
+    @cached_property
+    def pair(self) -> Ints:
+        """For each row, the first row of the same topic and document."""
+        return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+
+    @property
+    def assessors(self) -> tuple[str, ...]:
+        """The named assessors, sorted."""
+        if self.assessor is None:
+            return ()
+        return tuple(sorted(self.assessor.drop_nulls().unique().to_list()))
+
+    @property
+    def several_assessors(self) -> bool:
+        """Whether any document of any topic has more than one row."""
+        return bool((self.pair != np.arange(len(self))).any())
+
+    def problem(self, row: int, message: str) -> Problem:
+        """A problem with one row, at the place it was read."""
+        return Problem(self.sources[self.file[row]].path, int(self.line[row]), message)
+
+    def lengths(self, *, strict: bool = True) -> pl.DataFrame:
+        """Known document lengths, distinct: columns doc, length, row.
+
+        Two lengths of one document are an error; unless `strict`, the first is taken.
+        """
+        frame = pl.DataFrame({"doc": self.doc, "length": self.length, "row": np.arange(len(self))})
+        known = frame.filter(pl.col("length") >= 0)
+        distinct = known.unique("doc", keep="first", maintain_order=True)
+        if not strict:
+            return distinct
+        clash = known.join(distinct, on="doc").filter(pl.col("length") != pl.col("length_right"))
+        if len(clash):
+            raise InputError(
+                self.problem(
+                    row,
+                    f"document {doc!r} is {length} characters long here, "
+                    f"but {other} at {self.problem(first, '')}".removesuffix(": "),
+                )
+                for doc, length, row, other, first in clash.iter_rows()
+            )
+        return distinct
+
+    def only(self, keep: Bools) -> Judgements:
+        """The rows that `keep` marks."""
+        span = keep[self.row]
+        topics = topic_order(self.topics[t] for t in np.unique(self.topic[keep]).tolist())
+        code = {topic: i for i, topic in enumerate(topics)}
+        recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
+        return replace(
+            self,
+            topics=topics,
+            topic=recode[self.topic[keep]],
+            doc=self.doc.filter(pl.Series(keep)),
+            length=self.length[keep],
+            bep=self.bep[keep],
+            relevant=self.relevant[keep],
+            bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
+            start=self.start[span],
+            end=self.end[span],
+            line=self.line[keep],
+            file=self.file[keep],
+            grade=None if self.grade is None else self.grade[span],
+            declared=None if self.declared is None else self.declared[keep],
+            assessor=None if self.assessor is None else self.assessor.filter(pl.Series(keep)),
+            quotes=None if self.quotes is None else self.quotes.filter(pl.Series(span)),
+            elements=_renumbered(self.elements, keep),
+        )
+
+    def for_topics(self, topics: Iterable[str]) -> Judgements:
+        """Only the judgements of these topics."""
+        wanted = np.isin(np.array(self.topics, dtype=object), list(topics))
+        return self.only(wanted[self.topic])
+
+    def of_assessor(self, name: str) -> Judgements:
+        """Only what one assessor judged."""
+        if name not in self.assessors:
+            known = ", ".join(self.assessors) or "none is named"
+            raise UsageError(f"no assessor {name!r} in the judgements ({known})")
+        assert self.assessor is not None
+        return self.only((self.assessor == name).fill_null(value=False).to_numpy())
+
+    def combined(self, policy: str = "union") -> Judgements:
+        """One row per topic and document: relevant spans united over assessors, disjoint, sorted.
+
+        Parameters
+        ----------
+        policy : {"union", "majority", "intersection"} or the name of an assessor
+            ``majority`` keeps the characters that more than half of a document's assessors
+            highlighted, ``intersection`` those that all of them did. The best entry point is the
+            first one in reading order.
+        """
+        if policy not in ASSESSOR_POLICIES:
+            return self.of_assessor(policy).combined()
+        rows = np.flatnonzero(self.pair == np.arange(len(self)))
+        new_row = np.cumsum(self.pair == np.arange(len(self))) - 1
+        pair = new_row[self.pair]  # dense number of the topic and document of each old row
+        votes = np.bincount(pair, minlength=len(rows))
+        needed = {
+            "union": np.ones_like(votes),
+            "majority": votes // 2 + 1,
+            "intersection": votes,
+        }[policy]
+        start, end, counts = self._highlighted_by(needed, pair, len(rows))
+        if self.has_text:
+            relevant = counts > 0
+        else:
+            relevant = np.bincount(pair, self.relevant, len(rows)) >= needed
+        bep = np.full(len(rows), np.iinfo(np.int64).max)
+        np.minimum.at(bep, pair, np.where(self.bep < 0, np.iinfo(np.int64).max, self.bep))
+        length = np.full(len(rows), UNKNOWN, dtype=np.int64)
+        np.maximum.at(length, pair, self.length)
+        return replace(
+            self,
+            topic=self.topic[rows],
+            doc=self.doc.gather(rows),
+            length=length,
+            bep=np.where(relevant & (bep < np.iinfo(np.int64).max), bep, UNKNOWN),
+            relevant=relevant,
+            bounds=np.concatenate([[0], np.cumsum(counts)]),
+            start=start,
+            end=end,
+            line=self.line[rows],
+            file=self.file[rows],
+            grade=None,
+            declared=None,
+            assessor=None,
+            quotes=None,
+            elements=None
+            if self.elements is None
+            else self.elements.with_columns(row=pl.Series(pair[self.elements["row"].to_numpy()])),
+        )
+
+    def _highlighted_by(self, needed: Ints, pair: Ints, n: int) -> tuple[Ints, Ints, Ints]:
+        """Spans highlighted by at least `needed` rows of each pair, and how many per pair."""
+        positive = np.ones(len(self.start), dtype=bool) if self.grade is None else self.grade > 0
+        start, end, row = self.start[positive], self.end[positive], self.row[positive]
+        # An assessor who highlights a character twice has one vote: unite within rows first.
+        base = spans.lay_out(_extents(row, end, len(self)))
+        start, end = spans.union(start + base[row], end + base[row])
+        row = np.searchsorted(base, start, side="right") - 1
+        start, end, owner = start - base[row], end - base[row], pair[row]
+        base = spans.lay_out(_extents(owner, end, n))
+        start, end = start + base[owner], end + base[owner]
+        found = [
+            spans.at_least(start[chosen], end[chosen], depth)
+            for depth in np.unique(needed).tolist()
+            for chosen in [needed[owner] == depth]
+        ]
+        start = np.concatenate([s for s, _ in found] or [start])
+        end = np.concatenate([e for _, e in found] or [end])
+        order = np.argsort(start)
+        owner = np.searchsorted(base, start[order], side="right") - 1
+        counts = np.bincount(owner, minlength=n).astype(np.int64)
+        return start[order] - base[owner], end[order] - base[owner], counts
+
+    @classmethod
+    def merged(cls, parts: Sequence[Judgements]) -> Judgements:
+        """Several files as one set. A document judged in two of them has two assessors, named
+        after the files where they do not name themselves.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        topics = topic_order(topic for part in parts for topic in part.topics)
+        code = {topic: i for i, topic in enumerate(topics)}
+        if len({part.has_text for part in parts}) > 1:
+            raise UsageError(
+                "judgements of whole documents (TREC) and of passages cannot be mixed; "
+                "score them separately"
+            )
+        assessor = []
+        for part in parts:
+            stem = PurePath(part.sources[0].path).name.split(".")[0]
+            own = part.assessor if part.assessor is not None else pl.Series([None] * len(part))
+            assessor.append(own.cast(pl.String).fill_null(stem))
+        grades = [np.ones(len(p.start)) if p.grade is None else p.grade for p in parts]
+        first_row = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
+        first_file = np.cumsum([0, *(len(part.sources) for part in parts[:-1])]).tolist()
+        elements = [
+            part.elements.with_columns(pl.col("row") + offset)
+            for part, offset in zip(parts, first_row, strict=True)
+            if part.elements is not None
+        ]
+        counts = np.concatenate([np.diff(part.bounds) for part in parts])
+        merged = cls(
+            topics=topics,
+            topic=np.concatenate(
+                [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
+            ),
+            doc=pl.concat([part.doc for part in parts]),
+            length=np.concatenate([part.length for part in parts]),
+            bep=np.concatenate([part.bep for part in parts]),
+            relevant=np.concatenate([part.relevant for part in parts]),
+            bounds=np.concatenate([[0], np.cumsum(counts)]),
+            start=np.concatenate([part.start for part in parts]),
+            end=np.concatenate([part.end for part in parts]),
+            line=np.concatenate([part.line for part in parts]),
+            file=np.concatenate(
+                [part.file + shift for part, shift in zip(parts, first_file, strict=True)]
+            ),
+            sources=tuple(source for part in parts for source in part.sources),
+            has_text=parts[0].has_text,
+            grade=np.concatenate(grades),
+            assessor=pl.concat(assessor),
+            elements=pl.concat(elements, how="diagonal") if elements else None,
+            notes=tuple(note for part in parts for note in part.notes),
+        )
+        merged.check_distinct()
+        return merged
+
+    def check_distinct(self) -> None:
+        """Refuse two rows for one topic, document and assessor."""
+        if not self.several_assessors:
+            return
+        frame = pl.DataFrame({"topic": self.topic, "doc": self.doc})
+        if self.assessor is not None:
+            frame = frame.with_columns(assessor=self.assessor)
+        first = first_of_group(frame)
+        again = np.flatnonzero(first != np.arange(len(self)))
+        if len(again):
+            raise InputError(
+                self.problem(
+                    i,
+                    f"topic {self.topics[self.topic[i]]!r}, document {self.doc[i]!r} is already "
+                    f"judged on line {int(self.line[first[i]])}; expected one line for each "
+                    "(two assessors need two files or an assessor field)",
+                )
+                for i in again.tolist()
+            )
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per highlighted span; a document without any has one row with null offsets."""
+        counts = np.maximum(np.diff(self.bounds), 1)
+        row = np.repeat(np.arange(len(self)), counts)
+        known = np.repeat(np.diff(self.bounds) > 0, counts)
+        start = np.full(len(row), UNKNOWN, dtype=np.int64)
+        end = start.copy()
+        start[known], end[known] = self.start, self.end
+        frame = pl.DataFrame(
+            {
+                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic[row]),
+                "doc": self.doc.gather(row),
+                "length": self.length[row],
+                "bep": self.bep[row],
+                "start": start,
+                "end": end,
+            }
+        )
+        numbers = ("length", "bep", "start", "end")
+        return frame.with_columns(
+            pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in numbers
+        )
+
+
+def _column(frame: pl.DataFrame, name: str) -> Ints:
+    if name not in frame.columns:
+        return np.full(len(frame), UNKNOWN, dtype=np.int64)
+    return frame[name].fill_null(UNKNOWN).cast(pl.Int64).to_numpy().copy()
+
+
+def _extents(group: Ints, end: Ints, n: int) -> Ints:
+    extent = np.zeros(n, dtype=np.int64)
+    np.maximum.at(extent, group, end)
+    return extent
+
+
+def _renumbered(elements: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
+    """The elements of the kept rows, pointing to the rows' new numbers."""
+    if elements is None:
+        return None
+    row = elements["row"].to_numpy()
+    left = keep[row]
+    return elements.filter(pl.Series(left)).with_columns(
+        row=pl.Series((np.cumsum(keep) - 1)[row[left]])
+    )

@@ -1,0 +1,186 @@
+"""Results: the score of every run on every topic by every measure, and their means."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.model.ordering import topic_order
+
+__all__ = ["ALL", "Results"]
+
+ALL = "all"
+"""The topic under which the value over all topics stands."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Scores by run, topic and measure.
+
+    Parameters
+    ----------
+    runs, topics, measures : tuple of str
+        The axes of `values`, in the order of printing.
+    values : float64 array (run, topic, measure)
+        ``nan`` where a measure is undefined on a topic, or the topic is not in `counted`.
+    counted : bool array (run, topic)
+        Which topics the topic policy counts for each run.
+    overall : float64 array (run, measure)
+        The value on topic ``all``: the mean over counted and defined topics, or for the measures
+        that count things the sum.
+    meta : mapping
+        Provenance: version, options, inputs with their sha256, topics judged, in the run and
+        averaged, warnings.
+    """
+
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Floats
+    counted: npt.NDArray[np.bool_]
+    overall: Floats
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.counted, self.overall):
+            array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return (
+            f"<Results: {len(self.runs)} runs x {len(self.topics)} topics "
+            f"x {len(self.measures)} measures>"
+        )
+
+    def __getitem__(self, key: tuple[str, str] | tuple[str, str, str]) -> float:
+        """``results[run, measure]`` over all topics, ``results[run, measure, topic]`` on one."""
+        run, measure = self.runs.index(key[0]), self.measures.index(str(key[1]))
+        if len(key) == 2 or key[2] == ALL:
+            return float(self.overall[run, measure])
+        return float(self.values[run, self.topics.index(key[2]), measure])
+
+    @cached_property
+    def averaged(self) -> npt.NDArray[np.int64]:
+        """Number of topics behind each value of `overall` (run, measure)."""
+        used = self.counted[:, :, None] & ~np.isnan(self.values)
+        return np.asarray(np.count_nonzero(used, axis=1), dtype=np.int64)
+
+    def aggregate(self) -> dict[str, dict[str, float]]:
+        """Run to measure to the value over all topics."""
+        return {
+            run: dict(zip(self.measures, self.overall[i].tolist(), strict=True))
+            for i, run in enumerate(self.runs)
+        }
+
+    def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
+        """Run to topic to value of one measure, counted topics only."""
+        at = self.measures.index(str(measure))
+        return {
+            run: {
+                topic: float(self.values[i, j, at])
+                for j, topic in enumerate(self.topics)
+                if self.counted[i, j]
+            }
+            for i, run in enumerate(self.runs)
+        }
+
+    def rows(self, *, per_topic: bool = True) -> Iterator[tuple[str, str, str, float]]:
+        """Tidy rows (run, topic, measure, value): runs, topics, measures, with ``all`` last."""
+        for i, run in enumerate(self.runs):
+            if per_topic:
+                for j, topic in enumerate(self.topics):
+                    if self.counted[i, j]:
+                        for k, measure in enumerate(self.measures):
+                            yield run, topic, measure, float(self.values[i, j, k])
+            for k, measure in enumerate(self.measures):
+                yield run, ALL, measure, float(self.overall[i, k])
+
+    def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
+        """The rows as a Polars frame with columns run, topic, measure, value."""
+        schema = {"run": pl.String, "topic": pl.String, "measure": pl.String, "value": pl.Float64}
+        return pl.DataFrame(list(self.rows(per_topic=per_topic)), schema=schema, orient="row")
+
+    def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
+        """One row per run (and topic), one column per measure."""
+        keys: dict[str, list[str]] = {"run": [], "topic": []}
+        blocks: list[Floats] = []
+        for i, run in enumerate(self.runs):
+            shown = np.flatnonzero(self.counted[i]) if per_topic else np.zeros(0, dtype=np.int64)
+            keys["run"] += [run] * (len(shown) + 1)
+            keys["topic"] += [*(self.topics[j] for j in shown.tolist()), ALL]
+            blocks += [self.values[i, shown], self.overall[i : i + 1]]
+        if not per_topic:
+            del keys["topic"]
+        table = np.concatenate(blocks) if blocks else np.zeros((0, len(self.measures)))
+        return pl.DataFrame(keys).hstack(
+            [pl.Series(name, table[:, k].copy()) for k, name in enumerate(self.measures)]
+        )
+
+    def to_pandas(self, *, per_topic: bool = True) -> Any:
+        """The tidy rows as a pandas DataFrame (pandas must be installed)."""
+        import pandas as pd
+
+        frame = self.tidy(per_topic=per_topic)
+        return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+    def _repr_html_(self) -> str:
+        return str(self.wide()._repr_html_())
+
+    def to_json(self) -> str:
+        """The whole of it, as ``foveal evaluate -f json`` writes it; see `from_json`."""
+        rows = [
+            json.dumps(
+                {
+                    "run": run,
+                    "topic": topic,
+                    "measure": measure,
+                    "value": None if math.isnan(value) else value,
+                },
+                ensure_ascii=False,
+            )
+            for run, topic, measure, value in self.rows()
+        ]
+        meta = json.dumps(self.meta, ensure_ascii=False, indent=1)
+        return f'{{"meta":{meta},\n"results":[\n' + ",\n".join(rows) + "\n]}\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Results:
+        """Results saved by `to_json`, without scoring again."""
+        saved = json.loads(text)
+        return cls.from_tidy(
+            [(r["run"], r["topic"], r["measure"], r["value"]) for r in saved["results"]],
+            saved.get("meta", {}),
+        )
+
+    @classmethod
+    def from_tidy(
+        cls, rows: Sequence[tuple[str, str, str, float | None]], meta: Mapping[str, Any]
+    ) -> Results:
+        """Results from tidy rows; None and ``nan`` are undefined values."""
+        runs = tuple(dict.fromkeys(row[0] for row in rows))
+        measures = tuple(dict.fromkeys(row[2] for row in rows))
+        topics = topic_order(row[1] for row in rows if row[1] != ALL)
+        run_at = {run: i for i, run in enumerate(runs)}
+        topic_at = {topic: i for i, topic in enumerate(topics)}
+        measure_at = {measure: i for i, measure in enumerate(measures)}
+        values = np.full((len(runs), len(topics), len(measures)), np.nan)
+        overall = np.full((len(runs), len(measures)), np.nan)
+        counted = np.zeros((len(runs), len(topics)), dtype=bool)
+        for run, topic, measure, value in rows:
+            i, k = run_at[run], measure_at[measure]
+            number = np.nan if value is None else value
+            if topic == ALL:
+                overall[i, k] = number
+            else:
+                values[i, topic_at[topic], k] = number
+                counted[i, topic_at[topic]] = True
+        return cls(runs, topics, measures, values, counted, overall, meta)

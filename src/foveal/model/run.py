@@ -1,0 +1,201 @@
+"""A run: for every topic a ranked list of spans, one column per property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.model.ordering import first_of_group
+from foveal.model.provenance import Provenance
+from foveal.spans import Ints
+
+__all__ = ["UNKNOWN", "Run"]
+
+UNKNOWN = -1
+"""An offset or length that is not known: the end of a whole document, the place of an XPath."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Ranked results of one system, columnar and immutable.
+
+    The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
+
+    Parameters
+    ----------
+    name : str
+        The run's name as its file gives it, else the file's stem.
+    topics : tuple of str
+        Topics in the order they first occur.
+    bounds : int64 array, one longer than `topics`
+    doc : polars.Series of str
+        Document of each result.
+    start, end : int64 arrays
+        The span in code points. ``end == UNKNOWN`` is a whole document (``start == 0``) or, with
+        ``start == UNKNOWN`` too, a result whose place only a collection can tell.
+    line : int64 array
+        The line of the file each result stands on, for messages.
+    score : float64 array, optional
+    xpath : polars.Series of str, optional
+    task : str, optional
+        The task that the run declares.
+    notes : tuple of str
+        What the reader warned about.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    bounds: Ints
+    doc: pl.Series
+    start: Ints
+    end: Ints
+    line: Ints
+    source: Provenance
+    score: npt.NDArray[np.float64] | None = None
+    xpath: pl.Series | None = None
+    task: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in (self.bounds, self.start, self.end, self.line, self.score):
+            if column is not None:
+                column.flags.writeable = False
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        name: str,
+        source: Provenance | None = None,
+        task: str | None = None,
+        notes: tuple[str, ...] = (),
+        note_grouping: str | None = None,
+    ) -> Run:
+        """A run from rows already in rank order within each topic.
+
+        `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
+        ``xpath`` and ``line``. Rows of one topic are brought together, their order kept;
+        `note_grouping` is noted if they had to be.
+        """
+        order, topics, bounds = _group(frame["topic"])
+        if order is not None:
+            frame = frame[order]
+        rows = np.arange(1, len(frame) + 1, dtype=np.int64)
+        if "line" in frame.columns:
+            rows = frame["line"].to_numpy().astype(np.int64, copy=False)
+        elif order is not None:
+            rows = order + 1
+        if order is not None and note_grouping:
+            notes = (*notes, note_grouping)
+        return cls(
+            name=name,
+            topics=topics,
+            bounds=bounds,
+            doc=frame["doc"],
+            start=_owned(frame["start"]),
+            end=_owned(frame["end"]),
+            line=rows,
+            source=source or Provenance(name),
+            score=frame["score"].to_numpy().copy() if "score" in frame.columns else None,
+            xpath=frame["xpath"] if "xpath" in frame.columns else None,
+            task=task,
+            notes=notes,
+        )
+
+    @classmethod
+    def from_results(
+        cls, results: Mapping[str, Iterable[tuple[str, int, int]]], *, name: str = "run"
+    ) -> Run:
+        """A run from Python objects: topic to ranked ``(doc, start, end)``.
+
+        >>> run = Run.from_results({"1": [("D1", 20, 40), ("D2", 0, 50)]})
+        >>> len(run), run.topics
+        (2, ('1',))
+        """
+        rows = [(topic, *result) for topic, ranked in results.items() for result in ranked]
+        schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+        return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}: {len(self)} results, {len(self.topics)} topics>"
+
+    @cached_property
+    def topic(self) -> Ints:
+        """The index into `topics` of each result."""
+        return np.repeat(np.arange(len(self.topics), dtype=np.int64), np.diff(self.bounds))
+
+    @cached_property
+    def first(self) -> Ints:
+        """For each result, the row of the first result of the same topic and document."""
+        return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+
+    def take(self, keep: npt.NDArray[np.bool_]) -> Run:
+        """The run with only the rows that `keep` marks; topics left empty disappear."""
+        counts = np.add.reduceat(np.concatenate([keep, [0]]), self.bounds[:-1], dtype=np.int64)
+        counts[np.diff(self.bounds) == 0] = 0
+        left = counts > 0
+        return replace(
+            self,
+            topics=tuple(t for t, some in zip(self.topics, left.tolist(), strict=True) if some),
+            bounds=np.concatenate([[0], np.cumsum(counts[left])]),
+            doc=self.doc.filter(pl.Series(keep)),
+            start=self.start[keep],
+            end=self.end[keep],
+            line=self.line[keep],
+            score=None if self.score is None else self.score[keep],
+            xpath=None if self.xpath is None else self.xpath.filter(pl.Series(keep)),
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """The results as a Polars frame: topic, doc, rank, score, start, end, xpath."""
+        rank = np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
+        columns: dict[str, Any] = {
+            "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic),
+            "doc": self.doc,
+            "rank": rank,
+        }
+        if self.score is not None:
+            columns["score"] = self.score
+        columns["start"], columns["end"] = self.start, self.end
+        if self.xpath is not None:
+            columns["xpath"] = self.xpath
+        frame = pl.DataFrame(columns)
+        known = [pl.when(pl.col(c) >= 0).then(pl.col(c)).alias(c) for c in ("start", "end")]
+        return frame.with_columns(known)
+
+    def _repr_html_(self) -> str:
+        head = self.to_frame().head(10)._repr_html_()
+        return f"<p><b>{_escape(self.name)}</b>: {len(self)} results</p>{head}"
+
+
+def _owned(column: pl.Series) -> Ints:
+    values = column.to_numpy().astype(np.int64, copy=False)
+    return values if values.flags.owndata else values.copy()
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:
+    """Row order that makes topics contiguous (None: they are), the topics, their bounds."""
+    runs = topic.rle()
+    names: list[str] = runs.struct.field("value").to_list()
+    counts = runs.struct.field("len").to_numpy().astype(np.int64)
+    if len(set(names)) == len(names):
+        return None, tuple(names), np.concatenate([[0], np.cumsum(counts)])
+    position = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    code = np.repeat(np.array([position[name] for name in names]), counts)
+    sizes = np.bincount(code, minlength=len(position)).astype(np.int64)
+    order = np.argsort(code, kind="stable")
+    return order, tuple(position), np.concatenate([[0], np.cumsum(sizes)])
