@@ -16,9 +16,19 @@ from foveal.model import UNKNOWN
 from foveal.model.results import ALL
 from foveal.spans import Ints
 
-__all__ = ["Defects", "check_names", "check_scores", "check_spans"]
+__all__ = [
+    "TOO_FAR",
+    "Defects",
+    "check_given",
+    "check_names",
+    "check_scores",
+    "check_spans",
+    "check_xpaths",
+    "is_root",
+]
 
 Bools = npt.NDArray[np.bool_]
+TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 
 
 @dataclass(frozen=True)
@@ -39,28 +49,20 @@ class Defects:
             raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
 
 
-def check_spans(
-    defects: Defects, start: Ints, end: Ints, *, length_given: bool = False
-) -> list[Problem]:
+def check_spans(defects: Defects, start: Ints, end: Ints) -> list[Problem]:
     """Offsets that are negative, absurd or the wrong way round; `UNKNOWN` ends are allowed."""
     if not len(start) or (
         start.min() >= 0 and end.max() <= MAX_OFFSET and bool((end >= start).all())
     ):
         return []
-    unknown = (end == UNKNOWN) & (start <= 0) & (start >= UNKNOWN) & (not length_given)
+    unknown = (end == UNKNOWN) & (start <= 0) & (start >= UNKNOWN)
     negative = (start < 0) & ~unknown
     problems = [*defects.at(negative, "start {} is negative; expected an offset from 0", start)]
-    backwards = (end < start) & ~negative & ~unknown
-    if length_given:
-        length = end - start
-        problems += defects.at(backwards, "length {} is negative", length)
-    else:
-        problems += defects.at(backwards, "end {1} is before start {0}", start, end)
-    problems += defects.at(
-        (end > MAX_OFFSET) & ~negative,
-        f"offset {{}} is past {MAX_OFFSET}; no document is that long",
-        end,
-    )
+    far = np.maximum(start, end)
+    absurd = (far > MAX_OFFSET) & ~negative
+    backwards = (end < start) & ~negative & ~unknown & ~absurd
+    problems += defects.at(backwards, "end {1} is before start {0}", start, end)
+    problems += defects.at(absurd, f"offset {{}} {TOO_FAR}", far)
     return problems
 
 
@@ -75,11 +77,38 @@ def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Probl
     ]
 
 
+def check_given(defects: Defects, start: pl.Series, end: pl.Series) -> list[Problem]:
+    """Offsets as a file gives them, null where it does not: both or none, possible ones."""
+    first, last = start.is_not_null().to_numpy(), end.is_not_null().to_numpy()
+    problems = [*defects.at(first ^ last, "start and end belong together; one is missing")]
+    for what, column in (("start", start), ("end", end)):
+        negative = (column < 0).fill_null(value=False).to_numpy()
+        problems += defects.at(
+            negative, f"{what} {{}} is negative; expected an offset from 0", column
+        )
+        absurd = (column > MAX_OFFSET).fill_null(value=False).to_numpy()
+        problems += defects.at(absurd, f"{what} {{}} {TOO_FAR}", column)
+    return problems
+
+
+def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
+    """Paths that do not start at the root."""
+    bad = ~xpath.str.starts_with("/").fill_null(value=True).to_numpy()
+    return [*defects.at(bad, "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", xpath)]
+
+
+def is_root(xpath: pl.Series) -> Bools:
+    """Paths of one step: the root element, the whole document whatever its length."""
+    root: Bools = xpath.str.contains(r"^/[^/]+$").fill_null(value=False).to_numpy()
+    return root
+
+
 def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
     """A topic called ``all`` would be mistaken for the mean."""
     names = topic.rle()
     reserved = (names.struct.field("value") == ALL).to_numpy()
     if not reserved.any():
         return []
-    first = np.cumsum(names.struct.field("len").to_numpy())[reserved] - 1
+    size = names.struct.field("len").to_numpy()
+    first = (np.cumsum(size) - size)[reserved]
     return [*defects.at(first, f"a topic may not be called {ALL!r}: results use it for the mean")]

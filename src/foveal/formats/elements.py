@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats.checks import Defects, check_names, check_scores
+from foveal.formats.checks import Defects, check_names, check_scores, check_xpaths, is_root
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.fol import GROUPED
+from foveal.formats.lines import as_lines, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Run
 
@@ -33,13 +34,10 @@ def read_run(source: Source) -> Run:
     frame, defects = table.frame, Defects(source, table.line)
     problems = check_names(defects, frame["topic"])
     problems += check_scores(defects, frame["score"].to_numpy())
-    no_path = ~frame["xpath"].str.starts_with("/").to_numpy()
-    problems += defects.at(no_path, f"{{!r}} is not an XPath; expected {FORM}", frame["xpath"])
+    problems += check_xpaths(defects, frame["xpath"])
     defects.raise_if(problems)
-    # A path of one step is the root element: the whole document, whatever its length.
-    whole = frame["xpath"].str.contains(r"^/[^/]+$").to_numpy()
     frame = frame.with_columns(
-        pl.Series("start", np.where(whole, 0, UNKNOWN)),
+        pl.Series("start", np.where(is_root(frame["xpath"]), 0, UNKNOWN)),
         pl.Series("end", np.full(len(frame), UNKNOWN, dtype=np.int64)),
         pl.Series("line", table.line),
     )
@@ -50,8 +48,8 @@ def read_run(source: Source) -> Run:
 def write_run(run: Run) -> str:
     """The run in 7 fields; every result must have an XPath."""
     if run.xpath is None or run.xpath.null_count():
-        raise InputError.at(run.source.path, None, "a result has no XPath; this format needs one")
-    score = pl.col("score").cast(pl.String) if run.score is not None else -pl.col("rank")
-    name = pl.lit(run.name.replace(" ", "_"))
-    form = pl.format("{} Q0 {} {} {} {} {}", "topic", "doc", "rank", score, name, "xpath")
-    return "".join(f"{line}\n" for line in run.to_frame().select(form).to_series())
+        line = int(run.line[0 if run.xpath is None else run.xpath.is_null().arg_max() or 0])
+        raise InputError.at(run.source.path, line, "result has no XPath; this format needs one")
+    score = pl.col("score") if run.score is not None else -pl.col("rank")
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "xpath")
+    return as_lines(run.to_frame(), fields, run.source.path)

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.checks import Defects, check_names, check_scores, check_spans
-from foveal.formats.fields import first_lines, normalised, read_fields
+from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
+from foveal.formats.fields import MAX_OFFSET, first_lines, normalised, read_fields
+from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints, conflicts, lay_out
@@ -50,10 +51,9 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
         problems += check_scores(defects, frame["score"].to_numpy())
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
     known = np.ones(len(start), dtype=bool) if not unresolved else (start >= 0) | (length >= 0)
-    negative = (length < 0) & known
-    if negative.any():
-        problems += defects.at(negative, "length {} is negative", length)
-    end = start + np.where(known, np.maximum(length, 0), 0)
+    problems += defects.at((length < 0) & known, "length {} is negative", length)
+    problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
+    end = start + np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
     problems += check_spans(defects, np.where(known, start, 0), np.where(known, end, 0))
     defects.raise_if(problems)
     frame = frame.with_columns(pl.Series("end", end)).drop("length")
@@ -82,20 +82,10 @@ def write_run(run: Run) -> str:
         raise InputError.at(
             run.source.path, int(run.line[run.end < 0][0]), "result has no end; FOL needs offsets"
         )
-    score = pl.col("score").cast(pl.String) if run.score is not None else -pl.col("rank")
-    lines = frame.select(
-        pl.format(
-            "{} Q0 {} {} {} {} {} {}",
-            "topic",
-            "doc",
-            "rank",
-            score,
-            pl.lit(run.name.replace(" ", "_")),
-            "start",
-            pl.col("end") - pl.col("start"),
-        )
-    ).to_series()
-    return "".join(f"{line}\n" for line in lines)
+    score = pl.col("score") if run.score is not None else -pl.col("rank")
+    length = pl.col("end") - pl.col("start")
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "start", length)
+    return as_lines(frame, fields, run.source.path)
 
 
 def read_judgements(source: Source, *, official: bool = False) -> Judgements:
@@ -127,6 +117,7 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
         number, bad = _numbers(frame[name], official=official)
         numbers_of[name] = number
         problems += defects.at(bad, f"{what} {{!r}} is not a whole number from 0", frame[name])
+        problems += defects.at(number > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", number)
     has_bep = frame["bep"].is_not_null().to_numpy()
     bep, bad = _numbers(frame["bep"].fill_null("-1"), official=True)
     problems += defects.at(
@@ -191,7 +182,8 @@ def _passages(column: pl.Series, defects: Defects) -> tuple[Ints, Ints, Ints, li
     split = pairs["pair"].str.splitn(":", 2).struct.unnest()
     start = split["field_0"].cast(pl.Int64, strict=False)
     length = split["field_1"].cast(pl.Int64, strict=False)
-    bad = (start.is_null() | length.is_null() | (start < 0) | (length < 0)).fill_null(value=True)
+    possible = start.is_between(0, MAX_OFFSET) & length.is_between(0, MAX_OFFSET)
+    bad = ~possible.fill_null(value=False)
     row = pairs["row"].to_numpy()
     problems = [
         Problem(
@@ -242,22 +234,39 @@ def _do_not_add_up(
 
 
 def write_judgements(judgements: Judgements) -> str:
-    """Combined judgements in FOL; grades, quotes, elements and assessors cannot be held."""
-    lines = []
-    for i in range(len(judgements)):
-        own = slice(int(judgements.bounds[i]), int(judgements.bounds[i + 1]))
-        if judgements.length[i] < 0:
-            raise InputError([judgements.problem(i, "document length is missing; FOL needs it")])
-        start, end = judgements.start[own].tolist(), judgements.end[own].tolist()
-        fields = [
-            judgements.topics[judgements.topic[i]],
-            "Q0",
-            judgements.doc[i],
-            str(sum(end) - sum(start)),
-            str(judgements.length[i]),
-        ]
-        if start:
-            fields.append(str(judgements.bep[i]))
-            fields += [f"{s}:{e - s}" for s, e in zip(start, end, strict=True)]
-        lines.append(" ".join(fields) + "\n")
-    return "".join(lines)
+    """Judgements in FOL; quotes, elements and the size of grades are left behind."""
+    check_rows(judgements, judgements.length < 0, "the length of the document is missing")
+    check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
+    _check_disjoint(judgements)
+    row = judgements.row
+    passage = pl.DataFrame(
+        {"row": row, "start": judgements.start, "length": judgements.end - judgements.start}
+    ).select("row", passage=pl.format("{}:{}", "start", "length"))
+    joined = passage.group_by("row", maintain_order=True).agg(pl.col("passage").str.join(" "))
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic),
+            "doc": judgements.doc,
+            "relchars": judgements.rel_size,
+            "doclen": judgements.length,
+            "bep": judgements.bep,
+            "row": np.arange(len(judgements)),
+        }
+    ).join(joined, on="row", how="left", maintain_order="left")
+    passages = pl.format("{} {}", "bep", "passage")
+    fields = ("topic", pl.lit("Q0"), "doc", "relchars", "doclen")
+    return as_lines(frame, fields, judgements.sources[0].path, rest=passages)
+
+
+def _check_disjoint(judgements: Judgements) -> None:
+    """Refuse spans that a reader would take for something else: graded 0, or overlapping."""
+    bad = np.zeros(len(judgements), dtype=bool)
+    if judgements.grade is not None:
+        bad[judgements.row[judgements.grade <= 0]] = True
+    check_rows(judgements, bad, "a span of grade 0")
+    extent = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(extent, judgements.row, judgements.end)
+    base = lay_out(extent)[judgements.row] if len(extent) else judgements.start
+    _, later = conflicts(judgements.start + base, judgements.end + base)
+    bad[judgements.row[later]] = True
+    check_rows(judgements, bad, "overlapping spans")

@@ -7,6 +7,7 @@ import polars as pl
 
 from foveal.formats.checks import Defects, check_names, check_scores
 from foveal.formats.fields import first_lines, read_fields
+from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 
@@ -50,10 +51,9 @@ def write_run(run: Run) -> str:
     """Documents at their first result, with scores that keep their order."""
     keep = run.first == np.arange(len(run))
     frame = run.take(keep).to_frame()
-    score = pl.col("score").cast(pl.String) if _descends(run, keep) else -pl.col("rank")
-    name = pl.lit(run.name.replace(" ", "_"))
-    form = pl.format("{} Q0 {} {} {} {}", "topic", "doc", "rank", score, name)
-    return "".join(f"{line}\n" for line in frame.select(form).to_series())
+    score = pl.col("score") if _descends(run, keep) else -pl.col("rank")
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name))
+    return as_lines(frame, fields, run.source.path)
 
 
 def _descends(run: Run, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
@@ -84,9 +84,10 @@ def read_judgements(source: Source) -> Judgements:
 
 
 def write_judgements(judgements: Judgements) -> str:
-    """One line per document, grade 1 or 0; where the text is relevant cannot be held."""
+    """One line per document, grade 1 or 0; where the text is relevant is left behind."""
+    check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
     topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
     grade = judgements.relevant.astype(np.int64)
     frame = pl.DataFrame({"topic": topic, "doc": judgements.doc, "grade": grade})
-    lines = frame.select(pl.format("{} 0 {} {}", "topic", "doc", "grade")).to_series()
-    return "".join(f"{line}\n" for line in lines)
+    path = judgements.sources[0].path
+    return as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), path)

@@ -211,9 +211,10 @@ class Whole(Parameter[int]):
 class OptionalNumber(Parameter["float | None"]):
     """A positive number, or a word for its absence."""
 
-    def __init__(self, word: str, description: str) -> None:
+    def __init__(self, word: str, description: str, *, whole: bool = False) -> None:
         super().__init__(None, description)
         self.word = word
+        self.whole = whole
 
     def read(self, value: Any) -> float | None:
         if value is None or value == self.word:
@@ -222,9 +223,10 @@ class OptionalNumber(Parameter["float | None"]):
             number = float(value)
         except (TypeError, ValueError):
             number = 0.0
-        if not 0 < number < float("inf"):
-            raise ValueError(f"a positive number or {self.word}")
-        return number
+        kind = "whole number" if self.whole else "number"
+        if not 0 < number < float("inf") or (self.whole and number != int(number)):
+            raise ValueError(f"a positive {kind} or {self.word}")
+        return int(number) if self.whole else number
 
     def show(self, value: float | None) -> str:
         return self.word if value is None else shortest(value)

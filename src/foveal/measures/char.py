@@ -15,7 +15,9 @@ class _Characters(Measure):
     source = "INEX 2007 and later (char_prec, char_rec); Restricted Focused 2010 for the budget"
     cutoff = Cutoff.RANK_OPTIONAL
 
-    budget = OptionalNumber("none", "characters read; the result that crosses it is cut there")
+    budget = OptionalNumber(
+        "none", "characters read; the result that crosses it is cut there", whole=True
+    )
 
     @property
     def overlap(self) -> Overlap:

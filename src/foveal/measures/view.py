@@ -119,7 +119,8 @@ class Alignment:
 
     @cached_property
     def size(self) -> Ints:
-        return np.maximum(self.end - self.run.start, 0)
+        size: Ints = np.maximum(self.end - self.run.start, 0)
+        return size
 
     @cached_property
     def rsize(self) -> Ints:

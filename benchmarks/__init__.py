@@ -1,0 +1,1 @@
+"""How fast Foveal is, as ratios against other tools measured in the same run."""

@@ -1,0 +1,197 @@
+"""What every registered measure must be: declared in full, its example true, sane at the edges."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import pickle
+
+import campaigns
+import naive
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.errors import UsageError
+from foveal.measures import (
+    Cutoff,
+    Measure,
+    all_measures,
+    find_measure,
+    parse_measure,
+    parse_measures,
+)
+from foveal.measures.toy import run_example
+
+EVERY = [
+    measure
+    if not measure.cutoff.required
+    else measure @ ("3" if measure.cutoff is Cutoff.RANK else "0.1")
+    for measure in all_measures()
+]
+every_measure = pytest.mark.parametrize("measure", EVERY, ids=str)
+
+
+@every_measure
+def test_the_declaration_is_complete(measure: Measure) -> None:
+    assert inspect.getdoc(type(measure)) != inspect.getdoc(Measure)
+    assert measure.formula
+    assert measure.source
+    assert all(p.description for p in measure.parameters)
+
+
+@every_measure
+def test_the_example_gives_the_stated_value(measure: Measure) -> None:
+    shown = parse_measure(measure.example.measure or measure.name)
+    assert shown.name == measure.name
+    assert run_example(shown, measure.example) == pytest.approx(measure.example.value, abs=5e-5)
+
+
+@every_measure
+def test_text_and_python_forms_are_the_same_thing(measure: Measure) -> None:
+    assert parse_measure(repr(measure)) == measure
+    assert pickle.loads(pickle.dumps(measure)) == measure
+    assert len({measure, parse_measure(measure.label)}) == 1
+
+
+@every_measure
+@given(campaign=campaigns.campaigns())
+@settings(max_examples=25, deadline=None)
+def test_values_stay_in_range(measure: Measure, campaign: campaigns.Campaign) -> None:
+    value = campaigns.score(measure, *campaign, union=True)
+    low, high = measure.range
+    assert math.isnan(value) or low <= value <= (math.inf if high is None else high + 1e-12)
+
+
+@every_measure
+@given(documents=campaigns.judged_documents())
+@settings(max_examples=25, deadline=None)
+def test_a_topic_without_results_scores_zero(
+    measure: Measure, documents: dict[str, naive.Doc]
+) -> None:
+    value = campaigns.score(measure, [], documents)
+    about_the_topic = {"num_rel", "rel_size"}
+    assert math.isnan(value) or value == 0 or measure.name in about_the_topic
+
+
+@every_measure
+@given(campaign=campaigns.campaigns())
+@settings(max_examples=25, deadline=None)
+def test_nothing_relevant_is_undefined_or_a_count(
+    measure: Measure, campaign: campaigns.Campaign
+) -> None:
+    results, documents = campaign
+    barren = {name: naive.Doc(doc.length) for name, doc in documents.items()}
+    value = campaigns.score(measure, results, barren)
+    assert math.isnan(value) != measure.always_defined
+
+
+@every_measure
+@given(campaign=campaigns.campaigns())
+@settings(max_examples=25, deadline=None)
+def test_the_same_answer_twice(measure: Measure, campaign: campaigns.Campaign) -> None:
+    topic = campaigns.view(*campaign)
+    first = measure.value(topic)
+    again = campaigns.score(measure, *campaign)
+    assert first == again or (math.isnan(first) and math.isnan(again))
+
+
+@st.composite
+def ideal_campaigns(draw: st.DrawFn) -> campaigns.Campaign:
+    """Exactly the relevant passages, documents by decreasing amount of relevant text."""
+    documents = draw(campaigns.judged_documents())
+    passages = {n: sorted(_maximal(doc)) for n, doc in documents.items()}
+    documents = {
+        name: naive.Doc(doc.length, doc.spans, passages[name][0][0] if passages[name] else None)
+        for name, doc in documents.items()
+    }
+    order = sorted(passages, key=lambda n: -sum(e - s for s, e in passages[n]))
+    return [(name, *span) for name in order for span in passages[name]], documents
+
+
+def _maximal(doc: naive.Doc) -> list[tuple[int, int]]:
+    chars = {x for s, e in doc.spans for x in range(s, e)}
+    starts = sorted(x for x in chars if x - 1 not in chars)
+    ends = sorted(x + 1 for x in chars if x + 1 not in chars)
+    return list(zip(starts, ends, strict=True))
+
+
+@pytest.mark.parametrize("measure", [m for m in EVERY if m.ideal is not None], ids=str)
+@given(campaign=ideal_campaigns())
+@settings(max_examples=40, deadline=None)
+def test_an_ideal_run_scores_one(measure: Measure, campaign: campaigns.Campaign) -> None:
+    value = campaigns.score(measure, *campaign)
+    assert (
+        math.isnan(value)
+        or value == pytest.approx(measure.ideal, abs=1e-12)
+        or (measure.name == "judged" and not campaign[0])
+    )
+
+
+def test_names_are_matched_exactly_first_then_without_case() -> None:
+    assert find_measure("P").name == "P"
+    assert find_measure("aip").name == "AiP"
+    assert find_measure("char_f1").name == "charF"
+
+
+@pytest.mark.parametrize("alias", ["MAP", "MAgP", "MAiP", "gR'", "AgP'", "MAgP'", "Precision"])
+def test_aliases(alias: str) -> None:
+    assert find_measure(alias).name in {"AP", "AgP", "AiP", "gRw", "AgPw", "P"}
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("iP@.01", "iP@0.01"),
+        ("iP@0.00", "iP@0.00"),
+        ("iP@0.10", "iP@0.10"),
+        ("iP@0.1230", "iP@0.123"),
+        ("iP@1e-3", "iP@0.001"),
+        ("gP(beta=1.0)@5", "gP@5"),
+        ("gP( n = 500 , score = BEP )@10", "gP(score=BEP)@10"),
+        ("AgPw(n=9,form=11,score=BEP)", "AgPw(form=11,score=BEP,n=9)"),
+        ("BEPD(A=.1)", "BEPD(A=0.1)"),
+        ("charP(budget=none)", "charP"),
+        ("MAgP", "AgP"),
+    ],
+)
+def test_canonical_spelling(text: str, canonical: str) -> None:
+    assert parse_measure(text).label == canonical
+
+
+def test_a_curve_is_all_its_points() -> None:
+    points = parse_measures("iP@curve")
+    assert [str(points[0]), str(points[10]), str(points[-1])] == ["iP@0.00", "iP@0.10", "iP@1.00"]
+    assert [str(m) for m in parse_measures("igP(score=BEP)@curve")][:2] == [
+        "igP(score=BEP)@0.0",
+        "igP(score=BEP)@0.1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "gist"),
+    [
+        ("iPP@0.1", "did you mean iP"),
+        ("iP", "needs a recall cut-off"),
+        ("iP@1.5", "recall level from 0 to 1"),
+        ("iP@nan", "recall level from 0 to 1"),
+        ("P@0", "whole number from 1"),
+        ("P@2.5", "whole number from 1"),
+        ("AP@5", "takes no cut-off"),
+        ("AP(x=1)", "it takes none"),
+        ("gP(bta=1)@5", "did you mean beta?"),
+        ("gP(beta=-1)@5", "a number from 0"),
+        ("gP(score=G)@5", "F or BEP or T2I"),
+        ("gP(beta)@5", "expected parameter=value"),
+        ("gP(beta=1,beta=2)@5", "given twice"),
+        ("gP(beta=1", "cannot read measure"),
+        ("HiP(alpha=2)@5", "from 0 to 1"),
+        ("charP(budget=1.5)", "positive whole number or none"),
+        ("T2I(T=0)", "at least 1"),
+        ("AP@curve", "has no curve"),
+    ],
+)
+def test_what_is_wrong_with_a_measure_is_said(text: str, gist: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_measures(text)
+    assert gist in str(caught.value)

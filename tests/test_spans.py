@@ -1,0 +1,141 @@
+"""Interval arithmetic against sets of characters."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal import spans
+from foveal.spans import Ints
+
+Span = tuple[int, int]
+
+# Ends before starts are spans too: they are empty.
+some_spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=12)
+
+
+def arrays(items: list[Span]) -> tuple[Ints, Ints]:
+    pairs = np.array(items, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
+def characters(start: Ints, end: Ints) -> set[int]:
+    return {x for s, e in zip(start.tolist(), end.tolist(), strict=True) for x in range(s, e)}
+
+
+def maximal(chars: set[int]) -> list[Span]:
+    """The set as disjoint sorted spans."""
+    starts = sorted(x for x in chars if x - 1 not in chars)
+    ends = sorted(x + 1 for x in chars if x + 1 not in chars)
+    return list(zip(starts, ends, strict=True))
+
+
+def pairs(start: Ints, end: Ints) -> list[Span]:
+    return list(zip(start.tolist(), end.tolist(), strict=True))
+
+
+@given(some_spans)
+def test_union_is_the_set_of_characters_as_maximal_spans(items: list[Span]) -> None:
+    assert pairs(*spans.union(*arrays(items))) == maximal(characters(*arrays(items)))
+
+
+@given(some_spans, some_spans)
+def test_intersection_is_the_common_characters(a: list[Span], b: list[Span]) -> None:
+    common = characters(*arrays(a)) & characters(*arrays(b))
+    assert pairs(*spans.intersection(*arrays(a), *arrays(b))) == maximal(common)
+
+
+@given(some_spans, st.integers(1, 4))
+def test_at_least_counts_how_many_spans_cover(items: list[Span], depth: int) -> None:
+    deep = {x for x in range(31) if sum(s <= x < e for s, e in items) >= depth}
+    assert pairs(*spans.at_least(*arrays(items), depth)) == maximal(deep)
+
+
+@given(some_spans, st.lists(st.integers(0, 40), min_size=1, max_size=5))
+def test_prefix_function_counts_covered_characters(items: list[Span], at: list[int]) -> None:
+    covered = characters(*arrays(items))
+    coverage = spans.Coverage(*arrays(items))
+    expected = [sum(c < x for c in covered) for x in at]
+    assert coverage.before(np.array(at)).tolist() == expected
+    assert coverage.total == len(covered)
+
+
+@given(some_spans, some_spans)
+def test_relevant_characters_in_a_span(highlighted: list[Span], results: list[Span]) -> None:
+    covered = characters(*arrays(highlighted))
+    coverage = spans.Coverage(*arrays(highlighted))
+    expected = [len(covered & set(range(s, e))) for s, e in results]
+    assert coverage.within(*arrays(results)).tolist() == expected
+
+
+@given(some_spans)
+@settings(max_examples=300)
+def test_newly_covered_pieces_in_rank_order(items: list[Span]) -> None:
+    pieces = spans.newly_covered(*arrays(items))
+    seen: set[int] = set()
+    expected = []
+    for owner, (start, end) in enumerate(items):
+        new = set(range(start, end)) - seen
+        seen |= new
+        expected += [(s, e, owner) for s, e in maximal(new)]
+    assert [tuple(map(int, piece)) for piece in zip(*pieces, strict=True)] == expected
+
+
+@given(some_spans)
+def test_conflicts_name_overlapping_pairs(items: list[Span]) -> None:
+    earlier, later = (column.tolist() for column in spans.conflicts(*arrays(items)))
+    texts = [set(range(s, e)) for s, e in items]
+    assert all(a < b and texts[a] & texts[b] for a, b in zip(earlier, later, strict=True))
+    overlap = any(texts[i] & texts[j] for i in range(len(items)) for j in range(i + 1, len(items)))
+    assert bool(later) == overlap
+
+
+@given(some_spans)
+def test_disjoint_keeps_a_span_unless_a_kept_one_before_it_overlaps(items: list[Span]) -> None:
+    kept: list[set[int]] = []
+    expected = []
+    for start, end in items:
+        text = set(range(start, end))
+        keep = not any(text & other for other in kept)
+        expected.append(keep)
+        if keep:
+            kept.append(text)
+    assert spans.disjoint(*arrays(items)).tolist() == expected
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=8))
+def test_documents_laid_out_never_touch(extents: list[int]) -> None:
+    base = spans.lay_out(np.array(extents))
+    ends = base + np.array(extents)
+    assert (base[1:] > ends[:-1]).all()
+    assert base[0] == 0
+
+
+def test_touching_spans_do_not_overlap_but_unite() -> None:
+    start, end = arrays([(0, 5), (5, 9)])
+    assert not len(spans.conflicts(start, end)[0])
+    assert pairs(*spans.union(start, end)) == [(0, 9)]
+
+
+def test_astral_text_counts_code_points() -> None:
+    text = "a𝄞b𝄞"
+    start, end = arrays([(text.index("𝄞"), len(text)), (0, 2)])
+    pieces = spans.newly_covered(start, end)
+    assert [text[s:e] for s, e, _ in zip(*pieces, strict=True)] == ["𝄞b𝄞", "a"]
+
+
+def test_no_spans_at_all() -> None:
+    nothing = arrays([])
+    assert pairs(*spans.union(*nothing)) == []
+    assert len(spans.newly_covered(*nothing).owner) == 0
+    assert spans.Coverage(*nothing).before(np.array([3])).tolist() == [0]
+    assert spans.disjoint(*nothing).tolist() == []
+
+
+def test_deeply_nested_spans_need_no_quadratic_work() -> None:
+    n = 20_000
+    start, end = np.arange(n), 2 * n - np.arange(n)
+    pieces = spans.newly_covered(start[::-1].copy(), end[::-1].copy())
+    assert len(pieces.owner) == 2 * n - 1  # each ring adds one piece on either side
+    assert int((pieces.end - pieces.start).sum()) == 2 * n
