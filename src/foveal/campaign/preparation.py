@@ -296,14 +296,11 @@ def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
     empty = int(((run.start == run.end) & (run.start >= 0)).sum())
     if empty:
         warnings.append(f"{empty} results have no length")
-    repeated = run.first != np.arange(len(run))
-    if not repeated.any():
-        return
-    some = np.flatnonzero(repeated | np.isin(np.arange(len(run)), run.first[repeated]))
-    keys = {"first": run.first[some], "start": run.start[some], "end": run.end[some]}
-    frame = pl.DataFrame(keys)
+    if not empty and alignment.placed.all() and not len(alignment.conflicts[0]):
+        return  # results that repeat each other overlap, unless they are empty or without a place
+    keys = pl.DataFrame({"first": run.first, "start": run.start, "end": run.end})
     if run.xpath is not None:
-        frame = frame.with_columns(xpath=run.xpath.gather(some))
-    duplicates = int((first_of_group(frame) != np.arange(len(some))).sum())
+        keys = keys.with_columns(xpath=run.xpath)
+    duplicates = int((first_of_group(keys) != np.arange(len(run))).sum())
     if duplicates:
         warnings.append(f"{duplicates} results repeat an earlier one")

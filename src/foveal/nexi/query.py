@@ -1,0 +1,188 @@
+"""NEXI queries as values: what the parser makes and the printer prints.
+
+The printed form is canonical: parsing it gives the same query again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+__all__ = [
+    "CAS",
+    "CO",
+    "About",
+    "And",
+    "Clause",
+    "Compare",
+    "Or",
+    "Part",
+    "Path",
+    "Query",
+    "Step",
+    "Term",
+]
+
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word, or a phrase of several, that may be wanted (``+``) or unwanted (``-``)."""
+
+    words: tuple[str, ...]
+    sign: str = ""
+    phrase: bool = False
+
+    def __str__(self) -> str:
+        text = " ".join(self.words)
+        return f'{self.sign}"{text}"' if self.phrase else f"{self.sign}{text}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a path: tag names to choose from, or ``*``.
+
+    `child` is the single slash of the 2003 dialect: a child instead of any descendant.
+    """
+
+    names: tuple[str, ...]
+    child: bool = False
+    attribute: bool = False
+
+    def __str__(self) -> str:
+        name = self.names[0] if len(self.names) == 1 else f"({'|'.join(self.names)})"
+        return f"{'/' if self.child else '//'}{'@' if self.attribute else ''}{name}"
+
+    def accepts(self, tag: str) -> bool:
+        return ANY in self.names or tag in self.names
+
+
+@dataclass(frozen=True)
+class Path:
+    """Steps from anywhere down to the element itself."""
+
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.steps))
+
+
+@dataclass(frozen=True)
+class About:
+    """``about(.//path, terms)``; without a path the element itself."""
+
+    path: Path | None
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return f"about(.{self.path or ''}, {' '.join(map(str, self.terms))})"
+
+
+@dataclass(frozen=True)
+class Compare:
+    """``.//path <= 1999``; a quoted constant (2003 dialect) is kept as text."""
+
+    path: Path | None
+    operator: str
+    value: str
+    quoted: bool = False
+
+    def __str__(self) -> str:
+        value = f"'{self.value}'" if self.quoted else self.value
+        return f".{self.path or ''} {self.operator} {value}"
+
+
+@dataclass(frozen=True)
+class And:
+    """Clauses that must all hold."""
+
+    clauses: tuple[Clause, ...]
+
+    def __str__(self) -> str:
+        inner = (f"({c})" if isinstance(c, (And, Or)) else str(c) for c in self.clauses)
+        return " and ".join(inner)
+
+
+@dataclass(frozen=True)
+class Or:
+    """Clauses of which one must hold."""
+
+    clauses: tuple[Clause, ...]
+
+    def __str__(self) -> str:
+        # "and" binds closer, so only an "or" inside an "or" needs its parentheses.
+        inner = (f"({c})" if isinstance(c, Or) else str(c) for c in self.clauses)
+        return " or ".join(inner)
+
+
+Clause = About | Compare | And | Or
+
+
+@dataclass(frozen=True)
+class Part:
+    """A path and what its elements must be about."""
+
+    path: Path
+    clause: Clause | None
+
+    def __str__(self) -> str:
+        return f"{self.path}[{self.clause}]" if self.clause else str(self.path)
+
+
+@dataclass(frozen=True)
+class CO:
+    """A content-only query: terms, no structure."""
+
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.terms))
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+
+@dataclass(frozen=True)
+class CAS:
+    """A content-and-structure query, such as ``//article[about(., a)]//sec[about(., b)]``."""
+
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.parts))
+
+    @property
+    def target(self) -> Path:
+        """The path of the elements to return: all steps of all parts."""
+        return Path(tuple(step for part in self.parts for step in part.path.steps))
+
+    @property
+    def support(self) -> tuple[Path, ...]:
+        """Paths of the elements that only have to support the answer, from the root down.
+
+        These are the elements of the parts before the last, and those that a clause looks into.
+        """
+        found: list[Path] = []
+        above: tuple[Step, ...] = ()
+        for part in self.parts:
+            above += part.path.steps
+            if part is not self.parts[-1]:
+                found.append(Path(above))
+            found += [Path(above + leaf.path.steps) for leaf in _leaves(part.clause) if leaf.path]
+        return tuple(dict.fromkeys(found))
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(str(self))}</code>"
+
+
+Query = CO | CAS
+
+
+def _leaves(clause: Clause | None) -> Iterator[About | Compare]:
+    if isinstance(clause, (And, Or)):
+        for inner in clause.clauses:
+            yield from _leaves(inner)
+    elif clause is not None:
+        yield clause

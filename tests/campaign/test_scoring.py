@@ -1,0 +1,286 @@
+"""Evaluations: topic policy, provenance, presets, options that mend or refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from shared_data import DATA, INEX, needs_inex
+
+import foveal
+from foveal import Judgements, Run
+from foveal.campaign import PRESETS, find_preset
+from foveal.errors import InputError, UsageError
+
+TRUTH = Judgements.from_highlights(
+    {
+        "1": {
+            "A": {"length": 100, "spans": [(10, 40), (70, 80)], "bep": 10},
+            "B": {"length": 50, "spans": [(0, 50)], "bep": 0},
+            "C": {"length": 40},
+        },
+        "2": {"A": {"length": 100, "spans": [(0, 20)], "bep": 0}},
+        "9": {"C": {"length": 40}},
+    }
+)
+RUN = Run.from_results({"1": [("A", 20, 40), ("C", 0, 40)], "7": [("A", 0, 5)]}, name="mine")
+
+
+def warnings(results: foveal.Results) -> str:
+    return "\n".join(results.meta["warnings"])
+
+
+def test_missing_topics_score_zero_and_undefined_ones_are_not_averaged() -> None:
+    results = foveal.evaluate(RUN, TRUTH, "charP")
+    assert results.per_topic("charP")["mine"]["2"] == 0
+    assert math.isnan(results.per_topic("charP")["mine"]["9"])
+    assert results["mine", "charP"] == pytest.approx((20 / 60 + 0) / 2)
+    assert results.averaged.tolist() == [[2]]
+    assert "1 topics have nothing relevant and are not averaged (all measures): 9" in warnings(
+        results
+    )
+    assert "1 topics are not judged: 7" in warnings(results)
+
+
+def test_topics_of_the_run_only() -> None:
+    results = foveal.evaluate(RUN, TRUTH, "charP", topics="run")
+    assert results.per_topic("charP")["mine"] == {"1": pytest.approx(20 / 60)}
+
+
+def test_topics_of_all_runs() -> None:
+    other = Run.from_results({"1": [("B", 0, 50)], "2": [("A", 0, 20)]}, name="other")
+    results = foveal.evaluate([RUN, other], TRUTH, "charP", topics="both")
+    assert list(results.per_topic("charP")["other"]) == ["1"]
+    assert results["other", "charP"] == 1
+
+
+def test_counts_are_summed_over_all_topics_of_the_policy() -> None:
+    results = foveal.evaluate(RUN, TRUTH, ["num_ret", "num_rel", "rel_size", "ret_size"])
+    assert results.overall[0].tolist() == [2, 3, 110, 60]
+
+
+def test_only_some_topics() -> None:
+    results = foveal.evaluate(RUN, TRUTH, "charP", only_topics=("1", "5"))
+    assert results.topics == ("1",)
+    assert "not judged: 5" in warnings(results)
+    with pytest.raises(UsageError, match="none of the wanted topics"):
+        foveal.evaluate(RUN, TRUTH, "charP", only_topics=("5",))
+
+
+def test_provenance() -> None:
+    meta = foveal.evaluate(RUN, TRUTH, ["charP", "num_ret"], max_results=1).meta
+    assert meta["version"] == foveal.__version__
+    assert meta["options"] == {"max_results": 1}
+    assert [entry["kind"] for entry in meta["inputs"]] == ["judgements", "run"]
+    assert meta["topics"] == {
+        "judged": 3,
+        "runs": {"mine": {"in_run": 1, "not_judged": 1, "averaged": {"charP": 2, "num_ret": 3}}},
+    }
+
+
+def test_files_are_named_by_their_hash(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("1 Q0 A 1 1 mine 20 20\n")
+    entry = foveal.evaluate(path, TRUTH, "charP").meta["inputs"][1]
+    assert entry["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_any_executor_gives_the_same_numbers() -> None:
+    runs = [Run.from_results({"1": [("A", i, 40)]}, name=f"r{i}") for i in range(5)]
+    here = foveal.evaluate(runs, TRUTH, ["iP@0.01", "AgP"])
+    with ThreadPoolExecutor(2) as pool:
+        there = foveal.evaluate(runs, TRUTH, ["iP@0.01", "AgP"], executor=pool)
+    assert there.to_json() == here.to_json()
+
+
+def test_progress_is_told_after_each_run() -> None:
+    told: list[int] = []
+    foveal.evaluate([RUN], TRUTH, "charP", progress=lambda: told.append(1))
+    assert told == [1]
+
+
+def test_a_measure_is_scored_once_however_it_is_written() -> None:
+    assert foveal.evaluate(RUN, TRUTH, ["MAgP", "AgP", "AgP(beta=1)"]).measures == ("AgP",)
+
+
+OVERLAPPING = Run.from_results({"1": [("A", 20, 40), ("A", 0, 60), ("B", 0, 50)]}, name="o")
+
+
+@pytest.mark.parametrize(
+    ("policy", "recall", "precision"),
+    [("union", 80 / 90, 80 / 110), ("drop", 70 / 90, 1.0), ("allow", 100 / 90, 100 / 130)],
+)
+def test_overlap_policies(policy: str, recall: float, precision: float) -> None:
+    results = foveal.evaluate(OVERLAPPING, TRUTH, ["charR", "charP"], overlap=policy, topics="run")
+    assert results.overall[0].tolist() == pytest.approx([recall, precision])
+
+
+def test_overlap_is_each_measures_own_affair_by_default() -> None:
+    assert foveal.evaluate(OVERLAPPING, TRUTH, ["HiR@3", "AP", "ListOverlap"]).runs == ("o",)
+    for measure in ("iP@0.01", "AiP", "charP", "gP@5", "AgP(score=T2I)", "igP@0.5"):
+        with pytest.raises(InputError, match="overlaps the result on line 1"):
+            foveal.evaluate(OVERLAPPING, TRUTH, measure)
+    with pytest.raises(InputError, match="overlaps"):
+        foveal.evaluate(OVERLAPPING, TRUTH, "AP", overlap="error")
+
+
+@pytest.mark.parametrize("measure", ["BEPD", "AgP(score=BEP)", "gP(score=BEP)@2"])
+@pytest.mark.parametrize("policy", [None, "union", "allow", "error"])
+def test_entry_point_measures_take_one_result_per_document(
+    measure: str, policy: str | None
+) -> None:
+    run = Run.from_results({"1": [("A", 20, 40), ("A", 50, 60)]})
+    with pytest.raises(InputError, match="a second result of one document"):
+        foveal.evaluate(run, TRUTH, measure, overlap=policy)
+    first = Run.from_results({"1": [("A", 20, 40)]})
+    dropped = foveal.evaluate(run, TRUTH, measure, overlap="drop")
+    assert dropped.overall.tolist() == foveal.evaluate(first, TRUTH, measure).overall.tolist()
+
+
+def test_interleaved_documents_are_refused_or_regrouped() -> None:
+    run = Run.from_results({"1": [("A", 20, 40), ("B", 0, 50), ("A", 70, 80)]})
+    with pytest.raises(InputError, match="interleaved"):
+        foveal.evaluate(run, TRUTH, "AgP")
+    grouped = Run.from_results({"1": [("A", 20, 40), ("A", 70, 80), ("B", 0, 50)]})
+    results = foveal.evaluate(run, TRUTH, "AgP", regroup=True)
+    assert results.overall.tolist() == foveal.evaluate(grouped, TRUTH, "AgP").overall.tolist()
+    assert "1 interleaved documents regrouped" in warnings(results)
+
+
+def test_results_past_the_end_are_refused_or_clipped() -> None:
+    run = Run.from_results({"1": [("B", 20, 70), ("X", 0, 99999)]})
+    with pytest.raises(InputError, match="past the end of document 'B' of 50 characters"):
+        foveal.evaluate(run, TRUTH, "charP@1")
+    results = foveal.evaluate(run, TRUTH, "charP@1", lenient=True, topics="run")
+    assert results.overall.tolist() == [[1.0]]
+    assert "1 results clipped" in warnings(results)
+
+
+def test_a_length_known_from_another_topic_counts_too() -> None:
+    run = Run.from_results({"2": [("B", 20, 70)]})
+    with pytest.raises(InputError, match="past the end of document 'B'"):
+        foveal.evaluate(run, TRUTH, "charP")
+
+
+def test_long_topics_are_cut_with_a_warning() -> None:
+    results = foveal.evaluate(RUN, TRUTH, "charP", max_results=1, topics="run")
+    assert results["mine", "charP"] == 1
+    assert "1 topics cut at 1 results" in warnings(results)
+
+
+def test_restricted_focused_refuses_or_truncates_what_exceeds_the_budget() -> None:
+    truth = Judgements.from_highlights({"1": {"A": {"length": 3000, "spans": [(0, 900)]}}})
+    run = Run.from_results({"1": [("A", 0, 800), ("A", 850, 1200), ("A", 2000, 2100)]})
+    with pytest.raises(InputError, match=r"run:2: more than 1000 characters .* this topic"):
+        foveal.evaluate(run, truth, task="2010.RestrictedFocused")
+    results = foveal.evaluate(run, truth, task="2010.RestrictedFocused", truncate=True)
+    assert results["run", "charP(budget=1000)"] == pytest.approx(850 / 1000)
+    assert "2 results cut at 1000 characters per topic" in warnings(results)
+
+
+def test_restricted_relevant_in_context_limits_each_document() -> None:
+    truth = Judgements.from_highlights(
+        {"1": {d: {"length": 3000, "spans": [(0, 400)]} for d in "AB"}}
+    )
+    fits = Run.from_results({"1": [("A", 0, 500), ("B", 0, 400), ("B", 900, 1000)]})
+    assert foveal.evaluate(fits, truth, task="2010.RestrictedRelevantInContext").runs == ("run",)
+    more = Run.from_results({"1": [("A", 0, 500), ("B", 0, 400), ("B", 900, 1001)]})
+    with pytest.raises(InputError, match=r"run:3: more than 500 characters .* this document"):
+        foveal.evaluate(more, truth, task="2010.RestrictedRelevantInContext")
+    cut = foveal.evaluate(
+        more, truth, task="2010.RestrictedRelevantInContext", truncate=True, overlap="drop"
+    )
+    same = foveal.evaluate(fits, truth, task="2010.RestrictedRelevantInContext")
+    assert cut.overall.tolist() == same.overall.tolist()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_scores_the_bundled_campaign(name: str) -> None:
+    folder = Path(__file__).resolve().parents[2] / "examples" / "campaign"
+    results = foveal.evaluate(
+        sorted((folder / "runs").iterdir()),
+        folder / "judgements.jsonl",
+        task=name,
+        truncate=True,
+        regroup=True,
+        overlap="drop" if name.endswith("BestInContext") else None,
+    )
+    assert results.measures == tuple(m.label for m in find_preset(name).measures)
+    assert ((results.overall >= 0) & (results.overall <= 1)).all()
+
+
+def test_presets_expand_to_what_was_reported() -> None:
+    labels = {name: [m.label for m in preset.measures] for name, preset in PRESETS.items()}
+    assert labels["2008.Focused"] == ["iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP"]
+    assert labels["2007.RelevantInContext"][:2] == ["AgP", "gP@5"]
+    assert labels["2009.RelevantInContext"][:2] == ["AgP(beta=0.25)", "gP(beta=0.25)@5"]
+    assert labels["2007.BestInContext"][0] == "AgP(score=BEP,n=1000)"
+    assert labels["2009.BestInContext"][-1] == "gP(score=BEP)@50"
+    assert labels["2010.RelevantInContext"][0] == "AgP(score=T2I)"
+    assert find_preset("2007.Focussed").name == "2007.Focused"
+    with pytest.raises(UsageError, match=r"did you mean 2009\.Focused"):
+        find_preset("2009.Focus")
+
+
+def test_a_run_that_declares_another_task_is_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"type":"header","format":"foveal-run","version":1,"task":"Thorough"}\n'
+        '{"topic":"1","doc":"A","start":20,"end":40}\n'
+    )
+    results = foveal.evaluate(path, TRUTH, task="2009.Focused")
+    assert "a: declares the task Thorough, scored as 2009.Focused" in warnings(results)
+
+
+def test_wrong_options_are_named() -> None:
+    for options, gist in (
+        ({"topics": "some"}, "judged, run, both"),
+        ({"overlap": "maybe"}, "error, drop, union, allow"),
+        ({"max_results": 0}, "expected 1 or more"),
+        ({"colour": "red"}, "colour"),
+    ):
+        with pytest.raises(UsageError, match=gist):
+            foveal.evaluate(RUN, TRUTH, "charP", **options)
+    with pytest.raises(UsageError, match="no measure given"):
+        foveal.evaluate(RUN, TRUTH)
+    with pytest.raises(UsageError, match="no run given"):
+        foveal.evaluate([], TRUTH, "charP")
+
+
+@needs_inex
+@pytest.mark.parametrize("number", range(1, 7))
+def test_article_runs_of_the_t2i_campaign(number: int) -> None:
+    """Counts and recall equal the official output; AgP is near, as the judgements were remapped."""
+    folder = INEX / "t2i_campaign"
+    official = {}
+    for line in (folder / "official" / f"article_{number}.i.txt").read_text().splitlines():
+        fields = line.replace(",", ".").split()
+        if len(fields) == 3 and fields[1] == "all":
+            official[fields[0]] = float(fields[2])
+    labels = {"gR@1": "gR[1]", "gR@10": "gR[10]", "gR@50": "gR[50]", "num_rel_ret": "num_rel_ret"}
+    results = foveal.evaluate(
+        folder / "runs" / f"article_{number}.run",
+        INEX / "qrels.txt",
+        [*labels, "AgP(score=T2I)"],
+        topics="run",
+    )
+    ours = results.aggregate()[f"article_{number}"]
+    for label, name in labels.items():
+        assert ours[label] == pytest.approx(official[name], abs=1e-9), label
+    assert ours["AgP(score=T2I)"] == pytest.approx(official["MAgP"], abs=0.0014)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the evidence inference data are not at hand")
+def test_several_assessors_of_real_judgements() -> None:
+    folder = DATA / "evidence_inference_v2"
+    judgements = foveal.read_judgements(folder / "xml_qrels.jsonl")
+    run = foveal.read_run(folder / "run_bm25_win400.jsonl.xz")
+    united = foveal.evaluate(run, judgements, ["charR", "AP"])
+    assert "assessors, several for some documents" in warnings(united)
+    common = foveal.evaluate(run, judgements, ["charR", "AP"], assessors="intersection")
+    assert common.averaged[0, 0] < united.averaged[0, 0]
+    each = foveal.evaluate(run, judgements, "charR", assessors="each")
+    assert each.runs == tuple(f"run_bm25_win400[{name}]" for name in judgements.assessors)
