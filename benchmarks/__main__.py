@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.campaign import Files, Size, add_size_options
-from benchmarks.processes import ROOT, Measurement, measure
+from benchmarks.processes import ROOT, Measurement, compiled, measure
 from benchmarks.report import Figures, markdown
 from benchmarks.tasks import MEASURES, TASKS
 
@@ -56,12 +56,17 @@ def _generated(root: Path, size: Size) -> Files:
 
 
 def _measured(files: Files, repeats: int) -> Figures:
+    """All processes in turn, `repeats` times after a first round that only warms up."""
     commands = _commands(files)
     found: dict[str, list[Measurement]] = {name: [] for name in commands}
-    for repeat in range(1, repeats + 1):
-        for name, command in commands.items():
-            found[name].append(measure(command, reports=name in TASKS))
-        print(f"repeat {repeat} of {repeats} done", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as cache:
+        environment = compiled(Path(cache))
+        for repeat in range(repeats + 1):
+            for name, command in commands.items():
+                measurement = measure(command, environment, reports=name in TASKS)
+                if repeat:
+                    found[name].append(measurement)
+            print(f"repeat {repeat} of {repeats} done", file=sys.stderr, flush=True)
     return Figures(found)
 
 

@@ -7,17 +7,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Measurement", "measure"]
+__all__ = ["ROOT", "Measurement", "compiled", "measure"]
 
 ROOT = Path(__file__).resolve().parent.parent
 """The project: children run here, so that they find this package."""
 
 _UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in a unit of ``ru_maxrss``."""
+
+_BYTE_CODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,22 @@ class Measurement:
     """Seconds of the task alone, where the process reports them."""
 
 
-def measure(command: Sequence[str], *, reports: bool = False) -> Measurement:
+def compiled(cache: Path) -> dict[str, str]:
+    """An environment in which modules are compiled once, into `cache`, as an installation has them.
+
+    Otherwise a setting of the caller, such as not to write byte code, would be measured too.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _BYTE_CODE}
+    return kept | {"PYTHONPYCACHEPREFIX": str(cache)}
+
+
+def measure(
+    command: Sequence[str], environment: Mapping[str, str], *, reports: bool = False
+) -> Measurement:
     """Run a command to its end; with `reports` it prints the seconds of its task."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
-        child = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=err)
+        child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=err)
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
         child.returncode = os.waitstatus_to_exitcode(status)

@@ -39,10 +39,10 @@ def test_missing_topics_score_zero_and_undefined_ones_are_not_averaged() -> None
     assert math.isnan(results.per_topic("charP")["mine"]["9"])
     assert results["mine", "charP"] == pytest.approx((20 / 60 + 0) / 2)
     assert results.averaged.tolist() == [[2]]
-    assert "1 topics have nothing relevant and are not averaged (all measures): 9" in warnings(
+    assert "topics with nothing relevant, not averaged (all measures), 1: 9" in warnings(
         results
     )
-    assert "1 topics are not judged: 7" in warnings(results)
+    assert "topics without judgements, 1: 7" in warnings(results)
 
 
 def test_topics_of_the_run_only() -> None:
@@ -147,7 +147,7 @@ def test_interleaved_documents_are_refused_or_regrouped() -> None:
     grouped = Run.from_results({"1": [("A", 20, 40), ("A", 70, 80), ("B", 0, 50)]})
     results = foveal.evaluate(run, TRUTH, "AgP", regroup=True)
     assert results.overall.tolist() == foveal.evaluate(grouped, TRUTH, "AgP").overall.tolist()
-    assert "1 interleaved documents regrouped" in warnings(results)
+    assert "interleaved documents regrouped: 1" in warnings(results)
 
 
 def test_results_past_the_end_are_refused_or_clipped() -> None:
@@ -156,7 +156,7 @@ def test_results_past_the_end_are_refused_or_clipped() -> None:
         foveal.evaluate(run, TRUTH, "charP@1")
     results = foveal.evaluate(run, TRUTH, "charP@1", lenient=True, topics="run")
     assert results.overall.tolist() == [[1.0]]
-    assert "1 results clipped" in warnings(results)
+    assert "results clipped at the end of their document: 1" in warnings(results)
 
 
 def test_a_length_known_from_another_topic_counts_too() -> None:
@@ -168,7 +168,7 @@ def test_a_length_known_from_another_topic_counts_too() -> None:
 def test_long_topics_are_cut_with_a_warning() -> None:
     results = foveal.evaluate(RUN, TRUTH, "charP", max_results=1, topics="run")
     assert results["mine", "charP"] == 1
-    assert "1 topics cut at 1 results" in warnings(results)
+    assert "topics cut at 1 results: 1" in warnings(results)
 
 
 def test_restricted_focused_refuses_or_truncates_what_exceeds_the_budget() -> None:
@@ -178,7 +178,7 @@ def test_restricted_focused_refuses_or_truncates_what_exceeds_the_budget() -> No
         foveal.evaluate(run, truth, task="2010.RestrictedFocused")
     results = foveal.evaluate(run, truth, task="2010.RestrictedFocused", truncate=True)
     assert results["run", "charP(budget=1000)"] == pytest.approx(850 / 1000)
-    assert "2 results cut at 1000 characters per topic" in warnings(results)
+    assert "results cut at 1000 characters per topic: 2" in warnings(results)
 
 
 def test_restricted_relevant_in_context_limits_each_document() -> None:

@@ -15,7 +15,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.campaign.options import Options
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
@@ -30,8 +30,8 @@ class Form(Enum):
 
     AS_IT_IS = "as it is"
     UNION = "only new text counts"
-    DISJOINT = "overlapping results dropped"
-    ONE_PER_DOCUMENT = "the first result of each document"
+    DISJOINT = "results that overlap an earlier one dropped"
+    ONE_PER_DOCUMENT = "all but the first result of each document dropped"
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Prepared:
                 keep = run.first == np.arange(len(run))
             gone = len(run) - int(keep.sum())
             if gone:
-                self.warnings.append(f"{gone} results dropped: {form.value}")
+                self.warnings.append(f"{form.value}: {gone}")
             self._dropped[form] = Alignment(run.take(keep), self.alignment.judged)
         return self._dropped[form]
 
@@ -66,7 +66,7 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     alignment = Alignment(run, judged)
     if alignment.unjudged_topics:
         names = _some(alignment.unjudged_topics)
-        warnings.append(f"{len(alignment.unjudged_topics)} topics are not judged: {names}")
+        warnings.append(f"topics without judgements, {len(alignment.unjudged_topics)}: {names}")
     if not len(alignment.run):
         raise InputError.at(
             run.source.path,
@@ -100,7 +100,7 @@ def _cut(alignment: Alignment, options: Options, warnings: list[str]) -> Alignme
     if options.max_results is None or sizes.max() <= options.max_results:
         return alignment
     long = int((sizes > options.max_results).sum())
-    warnings.append(f"{long} topics cut at {options.max_results} results")
+    warnings.append(f"topics cut at {options.max_results} results: {long}")
     keep = np.arange(len(run)) - run.bounds[run.topic] < options.max_results
     return _again(alignment, run.take(keep))
 
@@ -121,7 +121,7 @@ def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignm
             )
             for i in np.flatnonzero(past).tolist()
         )
-    warnings.append(f"{int(past.sum())} results clipped at the end of their document")
+    warnings.append(f"results clipped at the end of their document: {int(past.sum())}")
     start = np.where(past, np.minimum(run.start, length), run.start)
     end = np.where(past & (run.end >= 0), np.minimum(run.end, length), run.end)
     return _again(alignment, replace(run, start=start, end=end))
@@ -152,7 +152,7 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
                 )
                 for i in first.tolist()
             )
-        warnings.append(f"{len(over)} results cut at {limit} characters per {what}")
+        warnings.append(f"results cut at {limit} characters per {what}: {len(over)}")
         room = np.maximum(limit - before, 0)
         end = np.maximum(alignment.end, 0)
         shorter = replace(run, end=np.minimum(end, np.maximum(run.start, 0) + room))
@@ -178,14 +178,12 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     for measure in measures:
         for need in measure.needs:
             if need in missing:
-                raise UsageError(
-                    f"{missing[need]}{measure} needs {need.what}; {need.supplied_by} would "
-                    "supply it"
-                )
+                message = f"{measure} needs {need.what}; it takes {need.supplied_by}"
+                raise InputError.at(*missing[need], message)
 
 
-def _missing(alignment: Alignment) -> dict[Need, str]:
-    """What the inputs do not hold, with the place in the run where that shows."""
+def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
+    """What the inputs do not hold, with the file and line where that shows."""
     judgements, run = alignment.judged.judgements, alignment.run
     relevant = (alignment.row >= 0) & judgements.relevant[alignment.row]
     nowhere = ~alignment.placed
@@ -194,14 +192,20 @@ def _missing(alignment: Alignment) -> dict[Need, str]:
         Need.TEXT: not judgements.has_text,
         Need.BEP: not (judgements.bep >= 0).any(),
         Need.RELEVANT_LENGTHS: (lengths[judgements.relevant] < 0).any(),
-        Need.LENGTHS: (alignment.length < 0).any(),
         Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
         Need.ELEMENTS: judgements.elements is None,
     }
-    missing = {need: "" for need, lacking in absent.items() if lacking}
-    for need, rows in ((Need.SPANS, nowhere), (Need.RELEVANT_SPANS, nowhere & relevant)):
+    judged_in = judgements.sources[0].path
+    missing: dict[Need, tuple[str, int | None]] = {
+        need: (judged_in, None) for need, lacking in absent.items() if lacking
+    }
+    for need, rows in (
+        (Need.SPANS, nowhere),
+        (Need.RELEVANT_SPANS, nowhere & relevant),
+        (Need.LENGTHS, alignment.length < 0),
+    ):
         if rows.any():
-            missing[need] = f"{run.source.path}:{int(run.line[rows][0])}: "
+            missing[need] = (run.source.path, int(run.line[rows][0]))
     return missing
 
 
@@ -277,7 +281,7 @@ def _not_interleaved(
     first = run.first
     back = np.flatnonzero((first[1:] != np.arange(1, len(run))) & (first[1:] != first[:-1])) + 1
     if len(back) and options.regroup:
-        warnings.append(f"{len(np.unique(first[back]))} interleaved documents regrouped")
+        warnings.append(f"interleaved documents regrouped: {len(np.unique(first[back]))}")
     elif len(back):
         raise InputError(
             Problem(
@@ -295,7 +299,7 @@ def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
     run = alignment.run
     empty = int(((run.start == run.end) & (run.start >= 0)).sum())
     if empty:
-        warnings.append(f"{empty} results have no length")
+        warnings.append(f"results without length: {empty}")
     if not empty and alignment.placed.all() and not len(alignment.conflicts[0]):
         return  # results that repeat each other overlap, unless they are empty or without a place
     keys = pl.DataFrame({"first": run.first, "start": run.start, "end": run.end})
@@ -303,4 +307,4 @@ def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
         keys = keys.with_columns(xpath=run.xpath)
     duplicates = int((first_of_group(keys) != np.arange(len(run))).sum())
     if duplicates:
-        warnings.append(f"{duplicates} results repeat an earlier one")
+        warnings.append(f"results that repeat an earlier one: {duplicates}")

@@ -37,6 +37,10 @@ class Preset:
     def measures(self) -> tuple[Measure, ...]:
         return tuple(measure for text in self.texts for measure in parse_measures(text))
 
+    def is_for(self, declared: str) -> bool:
+        """Whether a run that declares this task is meant for the preset."""
+        return _canonical(declared).casefold() == self.name.partition(".")[2].casefold()
+
 
 _FOCUSED = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
 
@@ -66,6 +70,10 @@ def _presets() -> dict[str, Preset]:
     return {preset.name: preset for preset in sorted(found, key=lambda preset: preset.name)}
 
 
+def _canonical(name: str) -> str:
+    return name.replace("Focussed", "Focused").replace("AllInContext", "RelevantInContext")
+
+
 PRESETS = _presets()
 """Name to preset, in the order of listing."""
 
@@ -76,7 +84,7 @@ def find_preset(name: str) -> Preset:
     >>> find_preset("2008.AllInContext").name
     '2008.RelevantInContext'
     """
-    canonical = name.replace("Focussed", "Focused").replace("AllInContext", "RelevantInContext")
+    canonical = _canonical(name)
     if canonical in PRESETS:
         return PRESETS[canonical]
     folded = {preset.casefold(): preset for preset in PRESETS}

@@ -43,11 +43,20 @@ class Scores:
 
 
 def score_run(
-    run: RunLike, judged: Judged, measures: Sequence[Measure], options: Options
+    run: RunLike,
+    judged: Judged,
+    measures: Sequence[Measure],
+    options: Options,
+    left_out: frozenset[str] = frozenset(),
 ) -> Scores:
-    """Score one run, or read and score one file, on every judged topic."""
+    """Score one run, or read and score one file, on every judged topic.
+
+    Results of topics that are `left_out` of the evaluation are not looked at.
+    """
     if not isinstance(run, Run):
         run = read_run(run)
+    if left_out.intersection(run.topics):
+        run = run.take(np.array([t not in left_out for t in run.topics], dtype=bool)[run.topic])
     topics = judged.judgements.topics
     prepared = prepare(run, judged, measures, options)
     columns: list[list[float]] = [[] for _ in measures]
@@ -108,6 +117,7 @@ def evaluate(
     if not run_list:
         raise UsageError("no run given")
     truth = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    everything = frozenset(truth.topics)
     truth, missing = _restricted(truth, settings)
     warnings = [*truth.notes, *missing]
     if settings.assessors == "each":
@@ -125,7 +135,10 @@ def evaluate(
     for assessor in assessors:
         policy = assessor if assessor is not None else settings.assessors
         judged = Judged(truth.combined(policy))
-        score = partial(score_run, judged=judged, measures=chosen, options=settings)
+        left_out = everything - frozenset(judged.judgements.topics)
+        score = partial(
+            score_run, judged=judged, measures=chosen, options=settings, left_out=left_out
+        )
         done: list[Scores] = []
         for scores in map(score, run_list) if executor is None else executor.map(score, run_list):
             done.append(scores)
@@ -224,11 +237,11 @@ def _results(
                 "not_judged": scores.unjudged_topics,
             }
             warnings += [f"{label}: {warning}" for warning in scores.warnings]
-            if task is not None and scores.task and not task.endswith(scores.task):
+            if task is not None and scores.task and not find_preset(task).is_for(scores.task):
                 warnings.append(f"{label}: declares the task {scores.task}, scored as {task}")
             absent = int((~scores.in_run).sum())
             if absent and options.topics == "judged":
-                warnings.append(f"{label}: {absent} judged topics have no result and score 0")
+                warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
     values, counted = np.stack(blocks), np.stack(masks)
     used = counted[:, :, None] & ~np.isnan(values)
     totals = np.where(used, values, 0.0).sum(axis=1)
@@ -275,5 +288,5 @@ def _warn_undefined(
         which = "all measures" if len(labels) == len(measures) else ", ".join(labels)
         shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
         warnings.append(
-            f"{len(named)} topics have nothing relevant and are not averaged ({which}): {shown}"
+            f"topics with nothing relevant, not averaged ({which}), {len(named)}: {shown}"
         )

@@ -16,17 +16,27 @@ from foveal.cli.output import FORMATS, emit, render, warn
 
 __all__ = ["command"]
 
-_WORTH_A_PROCESS = 256 * 1024 * 1024
-"""Bytes of runs from which processes pay for their start."""
+_WORTH_THREADS = 4 * 1024 * 1024
+_WORTH_PROCESSES = 512 * 1024 * 1024
+"""Bytes of runs from which threads, and later processes, pay for their start."""
 
 
 @contextlib.contextmanager
 def _executor(workers: int | None, runs: tuple[str, ...]) -> Iterator[Executor | None]:
-    """A pool of processes where the work is worth it."""
-    if workers is None:
-        size = sum(Path(run).stat().st_size for run in runs if Path(run).is_file())
-        workers = min(os.cpu_count() or 1, len(runs)) if size >= _WORTH_A_PROCESS else 1
-    if workers <= 1:
+    """A pool where the work is worth it: threads share reading and sorting, processes all."""
+    size = sum(Path(run).stat().st_size for run in runs if Path(run).is_file())
+    cores = min(os.cpu_count() or 1, len(runs))
+    if workers is None and size < _WORTH_PROCESSES:
+        if cores == 1 or size < _WORTH_THREADS:
+            yield None
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(cores) as threads:
+            yield threads
+        return
+    workers = workers or cores
+    if workers == 1:
         yield None
         return
     from concurrent.futures import ProcessPoolExecutor

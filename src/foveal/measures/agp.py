@@ -21,6 +21,7 @@ class AverageGeneralisedPrecision(InContext):
     name = "AgP"
     aliases = ("MAgP",)
     section = "13.2"
+    place = 2
     formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
     source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)

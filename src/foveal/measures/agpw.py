@@ -23,6 +23,7 @@ class WeightedAverageGeneralisedPrecision(InContext):
     name = "AgPw"
     aliases = ("AgP'", "MAgP'")
     section = "13.2"
+    place = 3
     formula = (
         "form=8: sum of (Trel(d_j)/Trel) gP[j]; form=11: gR'[end] * mean of gP[j] over retrieved "
         "relevant j; interpolated: mean over x = 0, .1, ..., 1 of max gP[r] with gR'[r] >= x"

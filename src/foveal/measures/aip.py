@@ -20,6 +20,7 @@ class AverageInterpolatedPrecision(Measure):
     name = "AiP"
     aliases = ("MAiP",)
     section = "12"
+    place = 1
     formula = "AiP = (1/101) sum of iP[j/100], j = 0..100"
     source = "INEX 2007 evaluation measures"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8304)

@@ -67,7 +67,7 @@ class Need(Enum):
 
     TEXT = (
         "relevant text",
-        "judgements with highlighted passages (FOL, JSON Lines); these judge whole documents",
+        "judgements with highlighted passages (FOL, JSON Lines), not of whole documents",
     )
     SPANS = (
         "the place of every result",
@@ -250,6 +250,8 @@ class Measure:
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     section: ClassVar[str]
+    place: ClassVar[int] = 0
+    """Order of listing within the section."""
     formula: ClassVar[str]
     source: ClassVar[str]
     example: ClassVar[Example]

@@ -12,6 +12,7 @@ __all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall"]
 
 class _Characters(Measure):
     section = "12"
+    place = 2
     source = "INEX 2007 and later (char_prec, char_rec); Restricted Focused 2010 for the budget"
     cutoff = Cutoff.RANK_OPTIONAL
 

@@ -14,6 +14,7 @@ class Count(Measure):
     """A count, defined on every topic and summed over topics."""
 
     section = "29"
+    place = 1
     source = "trec_eval and inex_eval 3.1"
     summed = True
     always_defined = True

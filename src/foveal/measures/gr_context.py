@@ -30,6 +30,7 @@ class GeneralisedRecall(Measure):
 
     name = "gR"
     section = "13.2"
+    place = 1
     cutoff = Cutoff.RANK
     grouped = True
     formula = "gR[k] = (1/Nrel) sum of rel(d_j), j <= k"
@@ -51,6 +52,7 @@ class WeightedGeneralisedRecall(Measure):
     name = "gRw"
     aliases = ("gR'",)
     section = "13.2"
+    place = 1
     cutoff = Cutoff.RANK
     grouped = True
     formula = "gR'[k] = (1/Trel) sum of Trel(d_j), j <= k"

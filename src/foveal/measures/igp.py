@@ -15,10 +15,11 @@ __all__ = ["InterpolatedGeneralisedPrecision"]
 
 
 class InterpolatedGeneralisedPrecision(InContext):
-    """The best generalised precision at recall x or beyond; ``@curve`` gives the 11 points."""
+    """The best generalised precision at recall x or beyond; igP@curve gives the 11 points."""
 
     name = "igP"
     section = "13.2"
+    place = 4
     cutoff = Cutoff.RECALL
     curve = tuple(f"{j / 10:.1f}" for j in range(11))
     formula = "igP[x] = max gP[r] over ranks with gR[r] >= x"

@@ -22,10 +22,10 @@ def _subclasses(cls: type[Measure]) -> Iterator[type[Measure]]:
         yield from _subclasses(subclass)
 
 
-def _order(measure: Measure) -> tuple[float, str, int]:
-    """By section of the specification, then by source file and place in it."""
+def _order(measure: Measure) -> tuple[float, int, str, int]:
+    """By section of the specification, then by declared place, then by place in the source."""
     first_line = type(measure).calculate.__code__.co_firstlineno
-    return float(measure.section), type(measure).__module__, first_line
+    return float(measure.section), measure.place, type(measure).__module__, first_line
 
 
 @cache

@@ -1,0 +1,244 @@
+"""Pages that MkDocs makes of the code itself, so that the reference cannot fall behind it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foveal.campaign import PRESETS, Preset
+from foveal.cli import cli
+from foveal.measures import Measure, all_measures, parse_measure
+from foveal.measures.base import Choice
+from foveal.measures.toy import JUDGEMENTS, run_example
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FAMILIES = {
+    "12": ("Returned text", "The results of a topic as text that is read from the top."),
+    "13": ("In context", "Documents are ranked; each scores by the parts returned of it."),
+    "14": ("Entry points", "A result tells the reader where to start in a document."),
+    "17": ("Documents", "The classic measures, each document at the rank of its first result."),
+    "11": ("HiXEval", "Precision and recall of text, with a price on text that comes again."),
+    "16": ("Patience", "A reader enters at each result and reads on while it pays."),
+    "18": ("Overlap", "How much a run repeats itself. Low is good."),
+    "29": ("Counts", "What there is and what came back; no scores."),
+}
+"""Number of a family, as measures declare it before the point, to its title and first words."""
+
+MEASURES = """\
+# Measures
+
+A measure is written `Name(parameter=value,...)@cutoff`, on the command line and in Python alike:
+`iP@0.01`, `gP(beta=0.25)@10`. Behind the `@` stands a rank `k`, a whole number from 1, or a level
+of recall `x` from 0 to 1; `[@k]` may be left out. `Name@curve` gives all points of a measure that
+has a curve. Results show the shortest spelling: only parameters that differ from their defaults.
+
+On topic `all` stands the mean over topics, so `MAP`, `MAgP` and `MAiP` are other names of `AP`,
+`AgP` and `AiP`. `foveal measures NAME` prints what this page says of one measure.
+[Official settings](#presets) stand at the end.
+"""
+
+NOTATION = """\
+## Notation and examples {#notation}
+
+`size(i)` is the number of characters of the result at rank i, `rsize(i)` how many of them are
+relevant. `Trel` counts the relevant characters of the topic, `Trel(d)` those of one document,
+`Nrel` the relevant documents. `S(d)` is the score of a document between 0 and 1; `rel(d)` is 1 for
+a relevant document and else 0.
+
+All examples run on one topic with three small documents. A result `D1:20-40` is the text of D1
+from offset 20 up to, and without, 40.
+"""
+
+OFFICIAL = """\
+## Official settings {#presets}
+
+`-t NAME` scores what the organisers of a task reported, with their parameters. `Focussed` and
+`AllInContext` are accepted for `Focused` and `RelevantInContext`.
+"""
+
+COMMANDS = """\
+# Commands
+
+Data go to standard output; warnings and progress to standard error. Exit codes: 0 done, 2 wrong
+use or bad input, 130 interrupted. `python -m foveal` is the same as `foveal`.
+"""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages to the site."""
+    from mkdocs.structure.files import File
+
+    pages = {
+        "measures.md": measures_page(),
+        "commands.md": commands_page(),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(),
+    }
+    for name, content in pages.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A Markdown table, with an empty line after it."""
+    cells = [list(header), *map(list, rows)]
+    cells.insert(1, ["---"] * len(cells[0]))
+    return [*(f"| {' | '.join(row)} |" for row in cells), ""]
+
+
+def code(text: str) -> str:
+    """Text as code within a line."""
+    return f"`{text}`"
+
+
+def block(*lines: str) -> list[str]:
+    """Lines as a block of text, with an empty line after it."""
+    return ["```text", *lines, "```", ""]
+
+
+# -- measures ----------------------------------------------------------------------------------
+
+
+def measures_page() -> str:
+    """Every measure of the registry and every preset."""
+    families = _families()
+    lines = [MEASURES]
+    for (title, _), measures in families.items():
+        lines += table(
+            (title, ""), ((f"[`{m.spelling}`](#{m.name})", _summary(m)) for m in measures)
+        )
+    lines += [NOTATION, *_toy()]
+    for (title, text), measures in families.items():
+        lines += [f"## {title}", "", text, ""]
+        for measure in measures:
+            lines += _measure(measure)
+    return "\n".join([*lines, OFFICIAL, *_presets(PRESETS.values())])
+
+
+def _families() -> dict[tuple[str, str], list[Measure]]:
+    """Measures by family, in the order of `FAMILIES`; those of a new family come last."""
+    found: dict[tuple[str, str], list[Measure]] = {family: [] for family in FAMILIES.values()}
+    for measure in all_measures():
+        number = measure.section.partition(".")[0]
+        family = FAMILIES.get(number, ("Others", "Measures of no family above."))
+        found.setdefault(family, []).append(measure)
+    return {family: measures for family, measures in found.items() if measures}
+
+
+def _explanation(measure: Measure) -> str:
+    return inspect.cleandoc(measure.__doc__ or "")
+
+
+def _summary(measure: Measure) -> str:
+    return _explanation(measure).partition("\n\n")[0].replace("\n", " ")
+
+
+def _toy() -> list[str]:
+    """The documents that the examples run on."""
+    rows = []
+    for doc, entry in JUDGEMENTS["toy"].items():
+        spans = ", ".join(f"[{start}, {end})" for start, end in entry["spans"]) or "nothing"
+        rows.append((doc, str(entry["length"]), spans, str(entry.get("bep", "none"))))
+    return table(("Document", "Characters", "Relevant", "Best entry point"), rows)
+
+
+def _measure(measure: Measure) -> list[str]:
+    """The section of one measure."""
+    lines = [f"### {measure.spelling} {{#{measure.name}}}", "", _explanation(measure), ""]
+    lines += block(*measure.formula.split("; "))
+    if measure.parameters:
+        rows = (
+            (code(p.name), ", ".join(map(code, p.allowed.split("|"))), p.description)
+            for p in measure.parameters
+        )
+        lines += table(("Parameter", "Values, default first", "Meaning"), rows)
+    low, high = measure.range
+    facts = {
+        "Range": f"{low:g} to {high:g}" if high is not None else f"from {low:g}",
+        "Over topics": "sum" if measure.summed else "mean",
+        "Overlapping results": _overlap(measure),
+        "Needs": _needs(measure),
+        "Other names": ", ".join(map(code, measure.aliases)),
+        "Curve": _curve(measure),
+        "Source": measure.source,
+    }
+    lines += [f"**{name}:** {text}  " for name, text in facts.items() if text]
+    shown = parse_measure(measure.example.measure or measure.name)
+    score = run_example(shown, measure.example)
+    lines += ["", "For example:", ""]
+    return [*lines, *block(f"run: {measure.example.run}", f"{shown} = {score:.4f}")]
+
+
+def _variants(measure: Measure) -> Iterator[tuple[str, Measure]]:
+    """The measure with each choice of a parameter that is not the default."""
+    for parameter in measure.parameters:
+        for option in parameter.options[1:] if isinstance(parameter, Choice) else ():
+            yield f"`{parameter.name}={option}`", measure(**{parameter.name: option})
+
+
+def _overlap(measure: Measure) -> str:
+    rules = [measure.overlap.value]
+    for setting, variant in _variants(measure):
+        if variant.overlap is not measure.overlap:
+            rules.append(f"with {setting}: {variant.overlap.value}")
+    return "; ".join(rules)
+
+
+def _needs(measure: Measure) -> str:
+    needs = [need.what for need in measure.needs] or ["nothing beyond run and judgements"]
+    for setting, variant in _variants(measure):
+        more = [need.what for need in variant.needs if need not in measure.needs]
+        needs += [f"with {setting} also {', '.join(more)}"] if more else []
+    return "; ".join(needs)
+
+
+def _curve(measure: Measure) -> str:
+    if not measure.curve:
+        return ""
+    points = f"{measure.curve[0]} ... {measure.curve[-1]}"
+    return f"`{measure.name}@curve`, {len(measure.curve)} points: {points}"
+
+
+def _presets(presets: Iterable[Preset]) -> list[str]:
+    rows = []
+    for preset in presets:
+        rules = [f"`--overlap {preset.overlap}`"] if preset.overlap else []
+        for limit, what in ((preset.topic_limit, "topic"), (preset.document_limit, "document")):
+            rules += [f"at most {limit} characters per {what}"] if limit else []
+        labels = ", ".join(code(measure.label) for measure in preset.measures)
+        rows.append((code(preset.name), labels, "; ".join(rules)))
+    return table(("Preset", "Measures", "Rules"), rows)
+
+
+# -- commands ----------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    """Usage and options of every command."""
+    lines = [COMMANDS]
+    settings: dict[str, Any] = dict(cli.context_settings)
+    top = click.Context(cli, info_name="foveal", **settings)
+    for name in cli.list_commands(top):
+        command = cli.get_command(top, name)
+        assert command is not None
+        lines += _command(command, click.Context(command, info_name=name, parent=top))
+    return "\n".join(lines)
+
+
+def _command(command: click.Command, context: click.Context) -> list[str]:
+    """The section of one command."""
+    lines = [f"## {context.command_path} {{#{command.name}}}", ""]
+    lines += [inspect.cleandoc(command.help or ""), ""]
+    lines += block(" ".join([context.command_path, *command.collect_usage_pieces(context)]))
+    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    rows = ((code(names), text) for names, text in filter(None, records) if text)
+    lines += table(("Option", "Meaning"), rows)
+    return [*lines, "For example:", "", *block((command.epilog or "").removeprefix("Example: "))]
