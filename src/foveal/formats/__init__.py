@@ -51,11 +51,11 @@ def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = Non
         Needed where offsets are declared in bytes or UTF-16 units.
     """
     source = path if isinstance(path, Source) else Source.open(path)
-    if source.data.startswith((b"PAR1", b"ARROW1")):
-        return parquet.read_run(source)
+    if source.data.startswith(parquet.MAGIC):
+        return _not_empty(parquet.read_run(source))
     number, first = _first(source, "run")
     if first.startswith(b"{"):
-        if jsonl.is_judgements(source):
+        if jsonl.kind(source) == "judgements":
             raise source.error(number, "these are judgements; expected a run")
         return _not_empty(jsonl.read_run(source, texts=texts))
     fields = first.split()
@@ -78,30 +78,45 @@ def read_judgements(
     *,
     texts: Mapping[str, str] | None = None,
 ) -> Judgements:
-    """Read judgements of any format; several files become one set, a directory all its files."""
+    """Read judgements of any format; several files, a directory or a pattern become one set."""
     if isinstance(paths, (str, Path, Source)):
         paths = [paths]
-    found: list[str | Path | Source] = []
-    for path in paths:
-        if isinstance(path, Source) or not Path(path).is_dir():
-            found.append(path)
-            continue
-        inside = sorted(p for p in Path(path).rglob("*") if p.is_file() and p.name[0] != ".")
+    found = [file for path in paths for file in _files(path)]
+    if not found:
+        raise UsageError("no judgements given")
+    return Judgements.merged([_judgements(path, texts) for path in found])
+
+
+def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
+    """The file itself, all files of a directory, or those that a pattern fits."""
+    if isinstance(path, Source):
+        return [path]
+    place = Path(path)
+    if place.is_dir():
+        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
         if not inside:
             raise InputError.at(str(path), None, "the directory holds no file")
-        found += inside
-    return Judgements.merged([_judgements(path, texts) for path in found])
+        return inside
+    if set("*?[") & set(str(path)) and not place.exists():
+        root = Path(place.anchor)
+        fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
+        if not fitting:
+            raise InputError.at(str(path), None, "no file fits this pattern")
+        return fitting
+    return [path]
 
 
 def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> Judgements:
     source = path if isinstance(path, Source) else Source.open(path)
+    if source.data.startswith(parquet.MAGIC):
+        raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
     number, first = _first(source, "judgements")
     if first.startswith(b"{"):
-        if not jsonl.is_judgements(source):
+        if jsonl.kind(source) == "run":
             raise source.error(number, "this is a run; expected judgements")
         judgements = jsonl.read_judgements(source, texts=texts)
         if not len(judgements):
-            raise source.error(None, "no judgement after the header; the judgements are empty")
+            raise source.error(None, "the judgements are empty: no document is judged")
         return judgements
     _refuse_xml(source, number, first)
     fields = first.split()
@@ -119,13 +134,14 @@ def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> J
 def _first(source: Source, what: str) -> tuple[int, bytes]:
     found = first_lines(source.data)
     if not found:
-        raise source.error(None, f"the {what} file is empty" if what == "run" else "no judgements")
+        verb = "is" if what == "run" else "are"
+        raise source.error(None, f"the {what} {verb} empty: the file holds no line of data")
     return found[0]
 
 
 def _not_empty(run: Run) -> Run:
     if not len(run):
-        raise InputError.at(run.source.path, None, "no result after the header; the run is empty")
+        raise InputError.at(run.source.path, None, "the run is empty: it holds no result")
     return run
 
 
@@ -140,7 +156,7 @@ def read_results(path: str | Path) -> Results:
     source.check_utf8()
     try:
         return Results.from_json(source.data)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise source.error(line, f"these are not saved results: {error!r}") from None
 

@@ -21,6 +21,7 @@ __all__ = [
     "Defects",
     "check_given",
     "check_names",
+    "check_required",
     "check_scores",
     "check_spans",
     "check_xpaths",
@@ -75,6 +76,15 @@ def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Probl
             ~np.isfinite(score), "score {} is not a finite number", pl.Series(score).cast(pl.String)
         )
     ]
+
+
+def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
+    """Rows without a topic or a document."""
+    problems: list[Problem] = []
+    for name in ("topic", "doc"):
+        absent = (frame[name].fill_null("") == "").to_numpy()
+        problems += defects.at(absent, f"{name} is missing")
+    return problems
 
 
 def check_given(defects: Defects, start: pl.Series, end: pl.Series) -> list[Problem]:

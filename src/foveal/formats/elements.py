@@ -47,8 +47,9 @@ def read_run(source: Source) -> Run:
 
 def write_run(run: Run) -> str:
     """The run in 7 fields; every result must have an XPath."""
-    if run.xpath is None or run.xpath.null_count():
-        line = int(run.line[0 if run.xpath is None else run.xpath.is_null().arg_max() or 0])
+    absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
+    if absent.any():
+        line = int(run.line[absent][0])
         raise InputError.at(run.source.path, line, "result has no XPath; this format needs one")
     score = pl.col("score") if run.score is not None else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "xpath")

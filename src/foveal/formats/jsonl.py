@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
-from foveal.formats.checks import Defects, check_names, check_scores, check_spans
-from foveal.formats.fields import Table, first_lines
+from foveal.formats.checks import (
+    TOO_FAR,
+    Defects,
+    check_given,
+    check_names,
+    check_required,
+    check_spans,
+)
+from foveal.formats.fields import MAX_OFFSET, first_lines
+from foveal.formats.lines import check_rows
+from foveal.formats.objects import header_of, loads, read_objects
+from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
 from foveal.formats.units import ENDS, UNITS, to_codepoints
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["is_judgements", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = ["kind", "read_judgements", "read_run", "write_judgements", "write_run"]
 
 _RUN: dict[str, Any] = {
     "topic": pl.String,
@@ -58,114 +68,25 @@ _JUDGEMENT: dict[str, Any] = {
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(_ELEMENT)),
 }
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _RUN_FORMATS = ("foveal-run", "focused-run")
 _JUDGEMENT_FORMATS = ("foveal-judgements", "focused-qrels")
 
 
-def _header(source: Source) -> tuple[dict[str, Any], int]:
-    """The header object and its line; an empty one on line 0 if the file has none."""
-    first = first_lines(source.data)
-    if not first:
-        return {}, 0
-    number, text = first[0]
+def kind(source: Source) -> str | None:
+    """What the header or the first object speaks of: run, judgements, or nothing known."""
+    header, number = header_of(source)
+    for name, formats in (("run", _RUN_FORMATS), ("judgements", _JUDGEMENT_FORMATS)):
+        if header.get("format") in formats:
+            return name
+    objects = first_lines(source.data, 2)[1 if number else 0 :]
     try:
-        header = json.loads(text)
+        first = loads(objects[0][1]) if objects else None
     except ValueError:
-        return {}, 0  # reported with the other lines
-    if isinstance(header, dict) and header.get("type") == "header":
-        return header, number
-    return {}, 0
-
-
-def is_judgements(source: Source) -> bool:
-    """Whether the header or the first object speaks of judgements."""
-    header, _ = _header(source)
-    if "format" in header:
-        return header["format"] in _JUDGEMENT_FORMATS
-    first = first_lines(source.data)
-    return bool(first) and b'"spans"' in first[0][1]
-
-
-def _table(source: Source, schema: dict[str, Any], header_line: int) -> Table:
-    """The objects after the header as columns."""
-    source.check_utf8()
-    data = source.data
-    if not header_line:
-        skipped = 0
-    else:
-        skipped = header_line
-        for _ in range(header_line):
-            data = data.partition(b"\n")[2]
-    count = data.count(b"\n") + (not data.endswith(b"\n"))
-    try:
-        frame = pl.read_ndjson(data, schema=schema) if data.strip() else pl.DataFrame(schema=schema)
-    except pl.exceptions.PolarsError:
-        frame = None
-    if frame is not None and len(frame) == count:
-        return Table(frame, np.arange(skipped + 1, skipped + count + 1, dtype=np.int64))
-    lines = [
-        (number, line)
-        for number, line in enumerate(data.split(b"\n"), skipped + 1)
-        if line.strip() and not line.lstrip().startswith(b"#")
-    ]
-    numbers = np.array([number for number, _ in lines], dtype=np.int64)
-    if frame is None:
-        try:
-            frame = pl.read_ndjson(b"\n".join(line for _, line in lines), schema=schema)
-        except pl.exceptions.PolarsError:
-            raise InputError(_defects(source, lines, schema)) from None
-    return Table(frame, numbers)
-
-
-def _defects(
-    source: Source, lines: list[tuple[int, bytes]], schema: dict[str, Any]
-) -> list[Problem]:
-    """What is wrong with each line that does not parse."""
-    problems = []
-    for number, line in lines:
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            problems.append(Problem(source.path, number, f"not valid JSON: {error}"))
-            continue
-        if not isinstance(value, dict):
-            problems.append(Problem(source.path, number, "not a JSON object"))
-            continue
-        message = _misfit(value, schema)
-        if message:
-            problems.append(Problem(source.path, number, message))
-    if not problems:
-        raise AssertionError(f"{source.path}: parser refused lines that look right")
-    return problems
-
-
-def _misfit(value: Mapping[str, Any], schema: dict[str, Any]) -> str | None:
-    for name, kind in schema.items():
-        item = value.get(name)
-        if item is None:
-            continue
-        if isinstance(kind, pl.List):
-            if not isinstance(item, list) or not all(isinstance(x, dict) for x in item):
-                return f"{name} is not a list of objects"
-            fields = {"spans": _SPAN, "elements": _ELEMENT}[name]
-            inner = next((m for m in (_misfit(x, fields) for x in item) if m), None)
-            if inner:
-                return f"in {name}: {inner}"
-        elif kind == pl.Int64:
-            if type(item) is not int or abs(item) >= 1 << 63:
-                return f"{name} {json.dumps(item)} is not a whole number"
-        elif kind == pl.Float64 and (
-            type(item) not in (int, float) or not np.isfinite(float(item))
-        ):
-            return f"{name} {json.dumps(item)} is not a finite number"
-    return None
-
-
-def _required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
-    problems: list[Problem] = []
-    for name in ("topic", "doc"):
-        problems += defects.at(frame[name].is_null().to_numpy(), f"{name} is missing")
-    return problems
+        return None
+    if not isinstance(first, dict):
+        return None
+    return "judgements" if "spans" in first or "elements" in first else "run"
 
 
 def _declared(
@@ -178,6 +99,12 @@ def _declared(
             raise source.error(
                 line, f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
             )
+    for name in ("run", "task"):
+        value = header.get(name)
+        if value is not None and (not isinstance(value, str) or _CONTROL.search(value)):
+            raise source.error(
+                line, f"header says {name} {value!r}; expected text without control characters"
+            )
     if header.get("version", 1) != 1:
         raise source.error(line, f"version {header['version']!r} is not known; expected 1")
     return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
@@ -185,30 +112,12 @@ def _declared(
 
 def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     """A run, ordered by rank, else by descending score, else as in the file."""
-    header, header_line = _header(source)
+    header, header_line = header_of(source)
     unit, end_kind = _declared(source, header, header_line, _RUN_FORMATS)
-    table = _table(source, _RUN, header_line)
+    table = read_objects(source, _RUN, header_line)
     frame, defects = table.frame, Defects(source, table.line)
-    defects.raise_if(_required(defects, frame))
-    problems = check_names(defects, frame["topic"])
-    has = {name: frame[name].is_not_null().to_numpy() for name in _RUN}
-    problems += defects.at(
-        has["text"] & ~has["start"] & ~has["xpath"],
-        "a result given by its text alone cannot be placed; give start and end",
-    )
-    problems += defects.at(
-        (has["start"] ^ has["end"]), "start and end belong together; one is missing"
-    )
-    problems += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
-    start = frame["start"].fill_null(UNKNOWN).to_numpy().copy()
-    end = frame["end"].fill_null(UNKNOWN).to_numpy().copy()
-    problems += defects.at(has["start"] & (start < 0), "start {} is negative", start)
-    end[has["end"]] += end_kind == "inclusive"
-    entry = has["bep"] & ~has["start"]
-    start[entry] = end[entry] = frame["bep"].to_numpy()[entry]
-    whole = ~has["start"] & ~has["xpath"] & ~has["bep"] & ~has["text"]
-    start[whole] = 0
-    defects.raise_if(problems)
+    check_results(defects, frame)
+    start, end = places(frame, inclusive=end_kind == "inclusive")
     defects.raise_if(check_spans(defects, start, end))
     if unit != "codepoint":
         start = to_codepoints(start, frame["doc"], unit, texts, defects)
@@ -245,11 +154,11 @@ def _objects(header: Mapping[str, Any], frame: pl.DataFrame) -> str:
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Judgements with spans, best entry points, assessors and elements."""
-    header, header_line = _header(source)
+    header, header_line = header_of(source)
     unit, end_kind = _declared(source, header, header_line, _JUDGEMENT_FORMATS)
-    table = _table(source, _JUDGEMENT, header_line)
+    table = read_objects(source, _JUDGEMENT, header_line)
     frame, defects = table.frame, Defects(source, table.line)
-    problems = _required(defects, frame)
+    problems = check_required(defects, frame)
     problems += check_names(defects, frame["topic"].fill_null(""))
     problems += defects.at(
         frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
@@ -283,10 +192,9 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     inner = Defects(source, table.line[flat["place"].to_numpy()])
     missing = flat["start"].is_null() | flat["end"].is_null()
     inner.raise_if([*inner.at(missing.to_numpy(), "a span lacks its start or end")])
+    inner.raise_if(check_given(inner, flat["start"], flat["end"]))
     start, end = flat["start"].to_numpy().copy(), flat["end"].to_numpy().copy()
     end += end_kind == "inclusive"
-    problems = [*inner.at(start < 0, "span start {} is negative", start)]
-    inner.raise_if(problems)
     inner.raise_if(check_spans(inner, start, end))
     if unit != "codepoint":
         docs = rows["doc"].gather(flat["row"])
@@ -339,6 +247,8 @@ def _check_against_length(rows: pl.DataFrame, row: Ints, end: Ints, source: Sour
     problems = [*defects.at(given & ~known, "length {} is negative", length)]
     given = rows["bep"].is_not_null().to_numpy()
     problems += defects.at(given & (bep < 0), "best entry point {} is negative", bep)
+    for what, offset in (("length", length), ("best entry point", bep)):
+        problems += defects.at(offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset)
     problems += defects.at(
         known & (reach > length), "a span ends at {}, past the document's length {}", reach, length
     )
@@ -360,6 +270,9 @@ def _elements(frame: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame | None:
 
 def write_judgements(judgements: Judgements) -> str:
     """Judgements with a header, one line per topic, document and assessor; nothing is lost."""
+    if not judgements.has_text:
+        whole = "relevant as a whole document"
+        check_rows(judgements, judgements.relevant, whole, instead="TREC")
     lines = [
         json.dumps(
             {

@@ -37,10 +37,9 @@ def as_lines(
 
     Names that white space would split are refused, with the `path` they come from.
     """
-    for what, pattern in _UNFIT.items():
-        if what not in fields:
-            continue
-        unfit = frame[what].filter(frame[what].str.contains(pattern))
+    names = {field for field in fields if isinstance(field, str)}
+    for what in [name for name in _UNFIT if name in names]:
+        unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             raise InputError.at(
                 path,
@@ -53,10 +52,12 @@ def as_lines(
     return "".join(f"{line}\n" for line in frame.select(form).to_series())
 
 
-def check_rows(judgements: Judgements, bad: npt.NDArray[np.bool_], what: str) -> None:
-    """Refuse judgements that hold, in the rows marked, what a line format cannot."""
+def check_rows(
+    judgements: Judgements, bad: npt.NDArray[np.bool_], what: str, *, instead: str = "JSON Lines"
+) -> None:
+    """Refuse judgements that hold, in the rows marked, what a format cannot."""
     if bad.any():
         raise InputError(
-            judgements.problem(row, f"{what}: this format cannot hold it, JSON Lines can")
+            judgements.problem(row, f"{what}: this format cannot hold it, {instead} can")
             for row in np.flatnonzero(bad).tolist()
         )

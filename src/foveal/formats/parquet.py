@@ -8,12 +8,16 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.checks import Defects, check_names, check_scores, check_spans
+from foveal.formats.checks import Defects, check_spans
+from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
-from foveal.model import UNKNOWN, Run
+from foveal.model import Run
 
-__all__ = ["frame_to_run", "read_run", "write_run"]
+__all__ = ["MAGIC", "frame_to_run", "read_run", "write_run"]
+
+MAGIC = (b"PAR1", b"ARROW1")
+"""How these files begin."""
 
 _KINDS = {
     "topic": pl.String,
@@ -23,6 +27,8 @@ _KINDS = {
     "start": pl.Int64,
     "end": pl.Int64,
     "xpath": pl.String,
+    "text": pl.String,
+    "bep": pl.Int64,
     "run": pl.String,
 }
 
@@ -34,8 +40,9 @@ def read_run(source: Source) -> Run:
             frame = pl.read_ipc(io.BytesIO(source.data))
         else:
             frame = pl.read_parquet(io.BytesIO(source.data))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise source.error(None, f"damaged file: {str(error).splitlines()[0]}") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise source.error(None, f"damaged file: {reason}") from None
     return frame_to_run(frame, source)
 
 
@@ -46,47 +53,52 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
         raise source.error(
             None, f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
         )
-    if ("start" in frame.columns) != ("end" in frame.columns):
-        raise source.error(None, "columns start and end belong together; one is missing")
-    line = np.arange(1, len(frame) + 1, dtype=np.int64)
-    defects = Defects(source, line)
-    problems: list[Problem] = []
-    columns = {}
-    for name, kind in _KINDS.items():
-        if name not in frame.columns:
-            continue
-        column = frame[name].cast(kind, strict=False)
-        if kind == pl.Int64 and frame[name].dtype.is_float():
-            column = column.set(frame[name] != frame[name].round(), None)
-        bad = (column.is_null() & frame[name].is_not_null()).to_numpy()
-        problems += defects.at(bad, f"{name} {{}} is not a {_WORDS[kind]}", frame[name])
-        if name in ("topic", "doc"):
-            problems += defects.at(frame[name].is_null().to_numpy(), f"{name} is missing")
-        columns[name] = column
-    defects.raise_if(problems)
-    table = pl.DataFrame(columns)
-    problems = check_names(defects, table["topic"])
-    if "score" in columns:
-        problems += check_scores(defects, table["score"].fill_null(0.0).to_numpy())
-    nowhere = pl.Series(np.full(len(table), UNKNOWN, dtype=np.int64))
-    start = table["start"].fill_null(UNKNOWN) if "start" in columns else nowhere
-    end = table["end"].fill_null(UNKNOWN) if "end" in columns else nowhere
-    given = table["start"].is_not_null() if "start" in columns else nowhere >= 0
-    problems += defects.at((given & (start < 0)).to_numpy(), "start {} is negative", start)
-    by_path = table["xpath"].is_not_null() if "xpath" in columns else nowhere >= 0
-    start = start.set(~given & ~by_path, 0)
-    defects.raise_if(problems)
-    defects.raise_if(check_spans(defects, start.to_numpy(), end.to_numpy()))
-    names = table["run"].drop_nulls().unique().to_list() if "run" in columns else []
+    defects = Defects(source, np.arange(1, len(frame) + 1, dtype=np.int64))
+    table = _typed(frame, defects)
+    # A frame of a run shows a whole document as start 0 without end.
+    whole = (table["start"] == 0) & table["end"].is_null()
+    table = table.with_columns(table["start"].set(whole.fill_null(value=False), None))
+    check_results(defects, table)
+    start, end = places(table, inclusive=False)
+    defects.raise_if(check_spans(defects, start, end))
+    names = table["run"].drop_nulls().unique().to_list()
     if len(names) > 1:
         raise source.error(
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
         )
-    table = table.with_columns(start.alias("start"), end.alias("end"))
-    return ranked(table, line, defects, name=names[0] if names else source.stem)
+    return ranked(
+        table.with_columns(pl.Series("start", start), pl.Series("end", end)),
+        defects.line,
+        defects,
+        name=names[0] if names else source.stem,
+    )
 
 
-_WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "text"}
+def _typed(frame: pl.DataFrame, defects: Defects) -> pl.DataFrame:
+    """The columns of a run in their types, null where the file has none."""
+    columns: dict[str, pl.Series] = {}
+    problems: list[Problem] = []
+    for name, kind in _KINDS.items():
+        if name not in frame.columns:
+            columns[name] = pl.Series(name, [None] * len(frame), dtype=kind)
+            continue
+        given = frame[name]
+        word = f"{name} {{}} is not a {_WORDS[kind]}"
+        try:
+            column = given.cast(kind, strict=False)
+        except pl.exceptions.PolarsError:
+            raise defects.source.error(
+                None, f"column {name} is of type {given.dtype}; expected {_WORDS[kind]}s"
+            ) from None
+        if kind == pl.Int64 and given.dtype.is_float():
+            column = column.set(given != given.round(), None)
+        problems += defects.at((column.is_null() & given.is_not_null()).to_numpy(), word, given)
+        columns[name] = column
+    defects.raise_if(problems)
+    return pl.DataFrame(columns)
+
+
+_WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
 
 
 def write_run(run: Run) -> bytes:

@@ -8,12 +8,16 @@ import json
 import math
 from collections.abc import Callable
 
+from foveal.errors import UsageError
 from foveal.model import Results
 
 __all__ = ["DATA_FORMATS"]
 
 
 def _tsv(results: Results, *, per_topic: bool) -> str:
+    for name in (*results.runs, *results.topics):
+        if set("\t\n\r") & set(name):
+            raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
     lines = ["run\ttopic\tmeasure\tvalue"]
     lines += [
         f"{run}\t{topic}\t{measure}\t{value!r}"

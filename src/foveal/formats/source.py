@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import hashlib
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Callable
@@ -39,6 +40,8 @@ class Source:
             raw, name = sys.stdin.buffer.read(), "<stdin>"
         else:
             raw = _read(Path(path))
+        # A name that is not UTF-8 must not spoil the output that mentions it.
+        name = os.fsencode(name).decode(errors="replace")
         return cls(name, _decompressed(raw, name), hashlib.sha256(raw).hexdigest())
 
     @classmethod
@@ -126,7 +129,7 @@ def _decode(
         parts.append(stream.decompress(raw))
         if not stream.eof:
             return b"".join(parts), False
-        raw = stream.unused_data
+        raw = stream.unused_data.lstrip(b"\x00")  # padding after an xz stream is allowed
     return b"".join(parts), True
 
 

@@ -30,7 +30,7 @@ def _starts(text: str, unit: str) -> Ints:
 def to_codepoints(
     offset: Ints, doc: pl.Series, unit: str, texts: Mapping[str, str] | None, defects: Defects
 ) -> Ints:
-    """Offsets in code points; negative ones (not known) stay as they are.
+    """Offsets in code points; 0 is 0 in every unit, and negative ones (not known) stay.
 
     >>> from foveal.formats.source import Source
     >>> where = Defects(Source.of_text("", "a.jsonl"), np.array([1]))
@@ -41,7 +41,7 @@ def to_codepoints(
     >>> to_codepoints(np.array([8]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where).tolist()
     [4]
     """
-    if unit == "codepoint":
+    if unit == "codepoint" or not (offset > 0).any():
         return offset
     if texts is None:
         raise InputError.at(
@@ -54,7 +54,7 @@ def to_codepoints(
     rows = pl.DataFrame({"doc": doc, "row": np.arange(len(doc))})
     for (name,), group in rows.group_by(["doc"], maintain_order=True):
         own = group["row"].to_numpy()
-        own = own[offset[own] >= 0]
+        own = own[offset[own] > 0]
         if name not in texts:
             problems += defects.at(own[:1], f"the text of document {name!r} is not known")
             continue

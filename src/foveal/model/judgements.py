@@ -87,8 +87,9 @@ class Judgements:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("topic", "length", "bep", "relevant", "bounds", "start", "end", "line"):
-            getattr(self, name).flags.writeable = False
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
 
     @classmethod
     def from_rows(
@@ -109,7 +110,9 @@ class Judgements:
         and ``relevant`` (derived from the spans where it is absent).
         """
         topics = topic_order(frame["topic"].unique().to_list())
-        position = pl.DataFrame({"topic": topics, "code": np.arange(len(topics))})
+        position = pl.DataFrame(
+            {"topic": topics, "code": np.arange(len(topics))}, schema_overrides={"topic": pl.String}
+        )
         code = frame.select("topic").join(position, on="topic", how="left", maintain_order="left")
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in frame.columns:
@@ -211,6 +214,12 @@ class Judgements:
         """A problem with one row, at the place it was read."""
         return Problem(self.sources[self.file[row]].path, int(self.line[row]), message)
 
+    def _place(self, row: int, *, seen_from: int) -> str:
+        """Where a row was read, without the file if another row is of the same one."""
+        line = f"on line {int(self.line[row])}"
+        same = self.file[row] == self.file[seen_from]
+        return line if same else f"{line} of {self.sources[self.file[row]].path}"
+
     def lengths(self, *, strict: bool = True) -> pl.DataFrame:
         """Known document lengths, distinct: columns doc, length, row.
 
@@ -227,7 +236,7 @@ class Judgements:
                 self.problem(
                     row,
                     f"document {doc!r} is {length} characters long here, "
-                    f"but {other} at {self.problem(first, '')}".removesuffix(": "),
+                    f"but {other} {self._place(first, seen_from=row)}",
                 )
                 for doc, length, row, other, first in clash.iter_rows()
             )
@@ -361,10 +370,11 @@ class Judgements:
                 "score them separately"
             )
         assessor = []
-        for part in parts:
-            stem = PurePath(part.sources[0].path).name.split(".")[0]
+        stems = [PurePath(part.sources[0].path).name.split(".")[0] for part in parts]
+        for part, stem in zip(parts, stems, strict=True):
+            name = stem if stems.count(stem) == 1 else part.sources[0].path
             own = part.assessor if part.assessor is not None else pl.Series([None] * len(part))
-            assessor.append(own.cast(pl.String).fill_null(stem))
+            assessor.append(own.cast(pl.String).fill_null(name))
         grades = [np.ones(len(p.start)) if p.grade is None else p.grade for p in parts]
         first_row = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
         first_file = np.cumsum([0, *(len(part.sources) for part in parts[:-1])]).tolist()
@@ -394,6 +404,8 @@ class Judgements:
             has_text=parts[0].has_text,
             grade=np.concatenate(grades),
             assessor=pl.concat(assessor),
+            quotes=_all_quotes(parts),
+            header=_shared([part.header or {} for part in parts]),
             elements=pl.concat(elements, how="diagonal") if elements else None,
             notes=tuple(note for part in parts for note in part.notes),
         )
@@ -414,7 +426,7 @@ class Judgements:
                 self.problem(
                     i,
                     f"topic {self.topics[self.topic[i]]!r}, document {self.doc[i]!r} is already "
-                    f"judged on line {int(self.line[first[i]])}; expected one line for each "
+                    f"judged {self._place(first[i], seen_from=i)}; expected one line for each "
                     "(two assessors need two files or an assessor field)",
                 )
                 for i in again.tolist()
@@ -448,6 +460,25 @@ def _column(frame: pl.DataFrame, name: str) -> Ints:
     if name not in frame.columns:
         return np.full(len(frame), UNKNOWN, dtype=np.int64)
     return frame[name].fill_null(UNKNOWN).cast(pl.Int64).to_numpy().copy()
+
+
+def _all_quotes(parts: Sequence[Judgements]) -> pl.DataFrame | None:
+    """The quotes of all spans, null where a file has none."""
+    if all(part.quotes is None for part in parts):
+        return None
+    schema = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
+    return pl.concat(
+        pl.DataFrame([[None] * len(part.start)] * 3, schema=schema)
+        if part.quotes is None
+        else part.quotes.select(*schema)
+        for part in parts
+    )
+
+
+def _shared(headers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all headers say alike."""
+    first = headers[0].items()
+    return {name: value for name, value in first if all(h.get(name) == value for h in headers)}
 
 
 def _extents(group: Ints, end: Ints, n: int) -> Ints:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.errors import UsageError
 from foveal.model.ordering import topic_order
 
 __all__ = ["ALL", "Results"]
@@ -63,10 +64,11 @@ class Results:
 
     def __getitem__(self, key: tuple[str, str] | tuple[str, str, str]) -> float:
         """``results[run, measure]`` over all topics, ``results[run, measure, topic]`` on one."""
-        run, measure = self.runs.index(key[0]), self.measures.index(str(key[1]))
+        run = _position(self.runs, key[0], "run")
+        measure = _position(self.measures, str(key[1]), "measure")
         if len(key) == 2 or key[2] == ALL:
             return float(self.overall[run, measure])
-        return float(self.values[run, self.topics.index(key[2]), measure])
+        return float(self.values[run, _position(self.topics, key[2], "topic"), measure])
 
     @cached_property
     def averaged(self) -> npt.NDArray[np.int64]:
@@ -83,7 +85,7 @@ class Results:
 
     def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
         """Run to topic to value of one measure, counted topics only."""
-        at = self.measures.index(str(measure))
+        at = _position(self.measures, str(measure), "measure")
         return {
             run: {
                 topic: float(self.values[i, j, at])
@@ -184,3 +186,10 @@ class Results:
                 values[i, topic_at[topic], k] = number
                 counted[i, topic_at[topic]] = True
         return cls(runs, topics, measures, values, counted, overall, meta)
+
+
+def _position(names: tuple[str, ...], name: str, what: str) -> int:
+    if name not in names:
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        raise UsageError(f"no {what} {name!r} in the results; they hold {shown}")
+    return names.index(name)

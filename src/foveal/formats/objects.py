@@ -1,0 +1,127 @@
+"""JSON Lines as columns: the header, a row for each object, and what is wrong with a line.
+
+Good files go straight through the columnar parser; comments and blank lines are taken out only
+where there are any, and lines are looked at one by one only where one of them is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError, Problem
+from foveal.formats.fields import Table, first_lines
+from foveal.formats.source import Source
+
+__all__ = ["header_of", "loads", "read_objects"]
+
+_LARGEST = sys.float_info.max
+
+
+def loads(line: bytes) -> Any:
+    """A JSON value; whatever keeps it from being one is a ValueError."""
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def header_of(source: Source) -> tuple[dict[str, Any], int]:
+    """The header object and its line; an empty one on line 0 if the file has none."""
+    first = first_lines(source.data)
+    if not first:
+        return {}, 0
+    number, text = first[0]
+    try:
+        header = loads(text)
+    except ValueError:
+        return {}, 0  # reported with the other lines
+    if isinstance(header, dict) and header.get("type") == "header":
+        return header, number
+    return {}, 0
+
+
+def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> Table:
+    """The objects after the header as columns."""
+    source.check_utf8()
+    data = source.data
+    for _ in range(header_line):
+        data = data.partition(b"\n")[2]
+    count = data.count(b"\n") + (not data.endswith(b"\n"))
+    frame = _parse(data, schema)
+    if frame is not None and len(frame) == count:
+        return Table(frame, np.arange(header_line + 1, header_line + count + 1, dtype=np.int64))
+    lines = [
+        (number, line)
+        for number, line in enumerate(data.split(b"\n"), header_line + 1)
+        if line.strip() and not line.lstrip().startswith(b"#")
+    ]
+    if frame is None:
+        frame = _parse(b"\n".join(line for _, line in lines), schema)
+    if frame is None or len(frame) != len(lines):
+        raise InputError(_defects(source, lines, schema))
+    return Table(frame, np.array([number for number, _ in lines], dtype=np.int64))
+
+
+def _parse(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
+    """The objects as columns, or None if any line is not what the schema says."""
+    if not data.strip():
+        return pl.DataFrame(schema=schema)
+    try:
+        return pl.read_ndjson(data, schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _defects(
+    source: Source, lines: list[tuple[int, bytes]], schema: Mapping[str, Any]
+) -> list[Problem]:
+    """What is wrong with each line that does not parse."""
+    problems = []
+    for number, line in lines:
+        try:
+            value = loads(line)
+        except ValueError as error:
+            problems.append(Problem(source.path, number, f"not valid JSON: {error}"))
+            continue
+        if not isinstance(value, dict):
+            problems.append(Problem(source.path, number, "not a JSON object"))
+            continue
+        message = _misfit(value, schema)
+        if message:
+            problems.append(Problem(source.path, number, message))
+    # What Python reads and the columnar parser does not: numbers without end, NaN.
+    problems = problems or [
+        Problem(source.path, number, "not valid JSON: a number or a name cannot be read")
+        for number, line in lines
+        if _parse(line, schema) is None
+    ]
+    return problems or [Problem(source.path, None, "cannot be read; expected an object per line")]
+
+
+def _misfit(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
+    for name, kind in schema.items():
+        item = value.get(name)
+        if item is None:
+            continue
+        if isinstance(kind, pl.List):
+            if not isinstance(item, list) or not all(isinstance(x, dict) for x in item):
+                return f"{name} is not a list of objects"
+            assert isinstance(kind.inner, pl.Struct)
+            fields = kind.inner.to_schema()
+            inner = next((m for m in (_misfit(x, fields) for x in item) if m), None)
+            if inner:
+                return f"in {name}: {inner}"
+        elif kind == pl.Int64:
+            if type(item) is not int or abs(item) >= 1 << 63:
+                return f"{name} {json.dumps(item)} is not a whole number"
+        elif kind == pl.Float64 and (
+            type(item) not in (int, float) or not -_LARGEST <= item <= _LARGEST
+        ):
+            return f"{name} {json.dumps(item)} is not a finite number"
+    return None

@@ -1,0 +1,203 @@
+"""The format is told from the content; what is none of the formats is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from inputs import highlights, read_judgements, read_run, refusal, text_source
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("1 Q0 D 1 0.5 r 3 4", (3, 7)),
+        ("1 Q0 D 1 0.5 r /a/b", (-1, -1)),
+        ("1 Q0 D 1 0.5 r", (0, -1)),
+        ('{"topic":"1","doc":"D","start":3,"end":7}', (3, 7)),
+    ],
+)
+def test_runs_are_told_apart_by_their_first_line(text: str, place: tuple[int, int]) -> None:
+    run = read_run(f"\n# comment\n{text}\n")
+    assert (int(run.start[0]), int(run.end[0])) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "has_text"),
+    [
+        ("1 Q0 D 0 9", True),
+        ("1 Q0 D 4 9 3 3:4", True),
+        ("1 0 D 1", False),
+        ('{"topic":"1","doc":"D","spans":[]}', True),
+    ],
+)
+def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool) -> None:
+    assert read_judgements(f"\n# comment\n{text}\n").has_text is has_text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x: the run is empty: the file holds no line of data"),
+        ("\n# only comments\n \n", "x: the run is empty: the file holds no line of data"),
+        ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found; a run has 8 (topic Q0 doc rank rsv runid"),
+        ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; a run has 8"),
+        ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; a run has 8"),
+        ("<inex-submission>", "x:1: XML is not read by this version"),
+        ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected a run"),
+        (
+            '{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}',
+            "x:1: these are judgements; expected a run",
+        ),
+        ('{"topic":"1",', "x:1: not valid JSON"),
+    ],
+)
+def test_what_is_no_run_is_refused(text: str, message: str) -> None:
+    assert refusal(read_run, text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x: the judgements are empty: the file holds no line of data"),
+        ("#\n1 Q0 D", "x:2: 3 fields found; judgements have 4 (topic iteration doc grade) or more"),
+        ("1 Q0 D 1 0.5 r 3 4", "x:1: document length '0.5' is not a whole number"),
+        ("<assessments>", "x:1: XML is not read by this version"),
+        ('{"topic":"1","doc":"D","start":3,"end":7}', "x:1: this is a run; expected judgements"),
+        ('{"type":"header","format":"foveal-run"}', "x:1: this is a run; expected judgements"),
+        ('{"topic":"1",', "x:1: not valid JSON"),
+    ],
+)
+def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
+    assert refusal(read_judgements, text).startswith(message)
+
+
+def test_a_directory_of_judgements_is_one_set(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.txt").write_text("2 Q0 D 4 9 0 0:4\n")
+    (tmp_path / "one.txt").write_text("10 Q0 D 0 9\n")
+    (tmp_path / ".hidden").write_text("not judgements\n")
+    judgements = foveal.read_judgements(tmp_path)
+    assert judgements.topics == ("2", "10")
+    assert highlights(judgements) == [("2", "D", 0, 4), ("10", "D", None, None)]
+
+
+def test_a_pattern_names_several_files(tmp_path: Path) -> None:
+    for topic in "12":
+        (tmp_path / f"{topic}.qrels").write_text(f"{topic} Q0 D 0 9\n")
+    (tmp_path / "notes.md").write_text("not judgements\n")
+    assert foveal.read_judgements(tmp_path / "*.qrels").topics == ("1", "2")
+    message = refusal(foveal.read_judgements, tmp_path / "*.trec")
+    assert message == f"{tmp_path / '*.trec'}: no file fits this pattern"
+
+
+def test_a_directory_without_files_is_refused(tmp_path: Path) -> None:
+    message = refusal(foveal.read_judgements, tmp_path)
+    assert message == f"{tmp_path}: the directory holds no file"
+
+
+def test_no_file_at_all_is_refused() -> None:
+    assert refusal(foveal.read_judgements, [], error=foveal.UsageError) == "no judgements given"
+
+
+def test_a_document_in_two_files_has_two_assessors_named_after_them(tmp_path: Path) -> None:
+    (tmp_path / "ann.qrels").write_text("1 Q0 D 4 9 0 0:4\n")
+    (tmp_path / "bob.qrels").write_text("1 Q0 D 3 9 2 2:3\n")
+    judgements = foveal.read_judgements([tmp_path / "ann.qrels", tmp_path / "bob.qrels"])
+    assert judgements.assessors == ("ann", "bob")
+    assert highlights(judgements.combined()) == [("1", "D", 0, 5)]
+
+
+def test_files_of_one_name_in_two_folders_are_two_assessors(tmp_path: Path) -> None:
+    paths = [tmp_path / name / "qrels.txt" for name in ("ann", "bob")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("1 Q0 D 4 9 0 0:4\n")
+    judgements = foveal.read_judgements(paths)
+    assert judgements.assessors == tuple(map(str, paths))
+
+
+def test_the_same_file_twice_judges_everything_twice(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("# header\n1 Q0 D 4 9 0 0:4\n")
+    message = refusal(foveal.read_judgements, [path, path])
+    assert message.startswith(f"{path}:2: topic '1', document 'D' is already judged on line 2 of")
+
+
+def test_judgements_of_documents_and_of_passages_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1 Q0 D 4 9 0 0:4\n")
+    (tmp_path / "b").write_text("1 0 D 1\n")
+    message = refusal(foveal.read_judgements, tmp_path, error=foveal.UsageError)
+    assert "cannot be mixed" in message
+
+
+@pytest.mark.parametrize("write", [foveal.write_run, foveal.write_judgements])
+def test_an_unknown_format_is_refused_with_the_known_ones(write: Callable[..., None]) -> None:
+    message = refusal(write, None, "out", "xml", error=foveal.UsageError)
+    assert message.startswith("unknown format 'xml'; expected fol or ")
+
+
+JSON_RUN = b"""\
+{"type":"header","format":"foveal-run","version":1,"run":"b","unit":"codepoint"}
+{"topic":"e","doc":"P","rank":1,"score":12.3,"start":6,"end":67}
+{"topic":"e","doc":"P","rank":2,"score":11.0,"xpath":"/a[1]/b[1]"}
+"""
+JSON_JUDGEMENTS = b"""\
+{"type":"header","format":"foveal-judgements","version":1}
+{"topic":"t","doc":"d7","length":99,"bep":4,"assessor":"a","spans":[{"start":4,"end":9,"grade":1}]}
+{"topic":"t","doc":"d8","spans":[],"elements":[{"xpath":"/a[1]","exhaustivity":2,"rsize":5}]}
+"""
+GOOD = [
+    b"1 Q0 D1 1 0.5 r 0 20\n1 Q0 D2 2 0.25 r 5 15\n2 Q0 D1 1 1e-3 r 7 0\n",
+    b"1 Q0 D1 1 0.5 r /a[1]/b[2]\n1\tQ0 D2 2 0.25 r /a[1]\n",
+    b"1 Q0 D1 1 0.5 r\n1 Q0 D2 2 0.25 r\n",
+    b"1 Q0 D1 30 100 10 10:30\n1 Q0 D2 0 50\n2 Q0 D1 5 100 0 0:2 7:3\n",
+    b"1 0 D1 1\n1 0 D2 0\n",
+    JSON_RUN,
+    JSON_JUDGEMENTS,
+]
+WORDS = b"nan inf 1e400 null true all X # - : , / { } [ ] \\ud800 4611686018427387904"
+TOKENS = [
+    *WORDS.split(),
+    b"9" * 20,
+    b" ",
+    b"\n",
+    b"\t",
+    b"\r\n",
+    b"\x00",
+    b"\xff",
+    b'"',
+    b"\xd9\xa5",
+    b'"end":',
+]
+splices = st.lists(
+    st.tuples(
+        st.integers(0, 400), st.integers(0, 6), st.sampled_from(TOKENS) | st.binary(max_size=3)
+    ),
+    max_size=4,
+)
+
+
+def mutated(good: bytes, changes: list[tuple[int, int, bytes]]) -> bytes:
+    data = bytearray(good)
+    for at, length, token in changes:
+        place = at % (len(data) + 1)
+        data[place : place + length] = token
+    return bytes(data)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.builds(mutated, st.sampled_from(GOOD), splices) | st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused_with_a_message(data: bytes) -> None:
+    for read in (foveal.read_run, foveal.read_judgements):
+        message = "read"
+        try:
+            read(text_source(data))
+        except foveal.FovealError as error:
+            message = str(error)
+        assert message

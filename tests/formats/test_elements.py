@@ -1,0 +1,83 @@
+"""INEX elements in TREC clothes: runs of 7 fields, the last an XPath."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import foveal
+from inputs import read_run, refusal, results, rewritten
+
+LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Q0 D1 1 0.5 mine /a[1]/b[2]\n1 Q0 D2 2 0.4 mine /m:math[1]/c[1]\n",
+        "1 Q0 D1 1 0.5 mine /a[1]/b[2]\r\n1 Q0 D2 2 0.4 mine /m:math[1]/c[1]\r\n",
+        "1\tQ0\tD1\t1\t0.5\tmine\t/a[1]/b[2]\n1\tQ0\tD2\t2\t0.4\tmine\t/m:math[1]/c[1]",
+        "#\n\n1 Q0  D1 1 0.5 mine /a[1]/b[2]\n1 Q0 D2 2 0.4 mine\t/m:math[1]/c[1]\n",
+    ],
+    ids=["plain", "crlf", "tabs", "irregular"],
+)
+def test_paths_are_kept_and_their_places_are_unknown(text: str) -> None:
+    run = read_run(text)
+    assert run.xpath is not None
+    assert run.xpath.to_list() == ["/a[1]/b[2]", "/m:math[1]/c[1]"]
+    assert results(run) == [("1", "D1", None, None), ("1", "D2", None, None)]
+    assert run.name == "mine"
+
+
+def test_the_root_element_is_the_whole_document() -> None:
+    run = read_run("1 Q0 D1 1 0.5 r /article[1]\n1 Q0 D2 2 0.4 r /article[1]/p[1]\n")
+    assert run.start.tolist() == [0, -1]
+    assert run.end.tolist() == [-1, -1]
+
+
+def test_the_order_of_the_lines_is_the_ranking() -> None:
+    run = read_run("1 Q0 A 9 0.1 r /a\n1 Q0 B 1 0.9 r /a\n")
+    assert run.doc.to_list() == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1 Q0 D1 1 0.5 r", "6 fields found, expected 7: topic Q0 doc rank rsv runid /path[1]"),
+        ("1 Q0 D1 1 0.5 r /a b", "8 fields found, expected 7"),
+        ("1 Q0 D1 1 0.5 r article[1]", "'article[1]' is not an XPath; expected /path[1]"),
+        ("1 Q0 D1 1 nan r /a", "score NaN is not a finite number"),
+        ("1 Q0 D1 1 x r /a", "score 'x' is not a number"),
+        ("all Q0 D1 1 1 r /a", "a topic may not be called 'all'"),
+    ],
+)
+def test_a_bad_line_is_named(line: str, message: str) -> None:
+    assert refusal(read_run, f"{LINE}{line}\n").startswith(f"x:2: {message}")
+
+
+def test_a_run_of_paths_survives_a_round_trip(tmp_path: Path) -> None:
+    run = read_run(LINE + "1 Q0 D1 2 0.25 mine /article[1]\n2 Q0 é 1 1e-9 mine /a[1]/𝄞[3]\n")
+    again = rewritten(run, tmp_path, "elements")
+    assert again.to_frame().equals(run.to_frame())
+    assert again.name == run.name
+
+
+def test_a_passage_cannot_be_written_as_a_path(tmp_path: Path) -> None:
+    passages = read_run("1 Q0 D1 1 0.5 mine 0 20\n")
+    message = refusal(foveal.write_run, passages, tmp_path / "out", "elements")
+    assert message == "x:1: result has no XPath; this format needs one"
+
+
+def test_a_mixed_run_names_the_first_result_without_a_path(tmp_path: Path) -> None:
+    mixed = read_run(
+        '{"topic":"1","doc":"D","xpath":"/a/b"}\n{"topic":"1","doc":"D","start":0,"end":5}\n'
+    )
+    message = refusal(foveal.write_run, mixed, tmp_path / "out", "elements")
+    assert message.startswith("x:2: result has no XPath")
+
+
+def test_a_path_with_blanks_cannot_be_a_field(tmp_path: Path) -> None:
+    run = read_run('{"topic":"1","doc":"D","xpath":"/a[@x = 1]/b"}\n')
+    message = refusal(foveal.write_run, run, tmp_path / "out", "elements")
+    assert "xpath '/a[@x = 1]/b' cannot be a field between blanks" in message

@@ -1,0 +1,104 @@
+"""Writing: a file is complete and new, or exactly as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import foveal
+from foveal.formats import write_file
+from inputs import read_run, refusal
+
+
+def test_text_and_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    write_file(tmp_path / "text", "né 𝄞\r\n")
+    write_file(tmp_path / "bytes", b"\xff\x00")
+    assert (tmp_path / "text").read_bytes() == "né 𝄞\r\n".encode()
+    assert (tmp_path / "bytes").read_bytes() == b"\xff\x00"
+
+
+def test_an_existing_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_file(path, "new")
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_follows_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_file(tmp_path / "out", "new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    write_file(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_a_device_is_written_to_not_replaced() -> None:
+    write_file(os.devnull, "into nothing")
+    assert Path(os.devnull).is_char_device()
+
+
+def test_a_name_of_the_greatest_length_is_possible(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    write_file(path, "new")
+    assert path.read_text() == "new"
+
+
+def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    message = refusal(write_file, path, "new")
+    assert message == f"{path}: cannot be written: No space left on device"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interruption_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_directory_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
+    assert refusal(write_file, tmp_path, "") == f"{tmp_path}: is a directory; expected a file name"
+    path = tmp_path / "no" / "out"
+    assert refusal(write_file, path, "") == f"{path}: cannot be written: No such file or directory"
+
+
+def test_what_a_format_cannot_hold_leaves_an_existing_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    run = read_run('{"topic":"1","doc":"two words","start":0,"end":4}\n')
+    message = refusal(foveal.write_run, run, path, "fol")
+    assert message == "x: doc 'two words' cannot be a field between blanks; JSON Lines can hold it"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,121 @@
+"""Parquet and Arrow runs: columns by name, missing values, types that do not fit."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import foveal
+from inputs import read_run, refusal, results, rewritten
+
+BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}
+
+
+def parquet(columns: dict[str, Any] | pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def test_parquet_and_arrow_files_hold_the_same_run() -> None:
+    buffer = io.BytesIO()
+    pl.DataFrame(BASE).write_ipc(buffer)
+    for data in (parquet(BASE), buffer.getvalue()):
+        assert results(read_run(data)) == [("1", "A", 0, 9), ("1", "B", 5, 8)]
+
+
+def test_rank_decides_the_order_else_score_else_the_rows() -> None:
+    assert read_run(parquet(BASE)).doc.to_list() == ["A", "B"]
+    assert read_run(parquet(BASE | {"score": [1.0, 2.0]})).doc.to_list() == ["B", "A"]
+    by_rank = read_run(parquet(BASE | {"score": [1.0, 2.0], "rank": [1, 2]}))
+    assert by_rank.doc.to_list() == ["A", "B"]
+    assert by_rank.line.tolist() == [1, 2]
+
+
+def test_results_are_offsets_paths_or_whole_documents() -> None:
+    columns = {
+        "topic": [7, 7, 7, 7],
+        "doc": ["A", "B", "C", "D"],
+        "start": [1.0, None, None, 0.0],
+        "end": [4.0, None, None, None],
+        "xpath": [None, "/a[1]/b[1]", None, None],
+    }
+    assert results(read_run(parquet(columns))) == [
+        ("7", "A", 1, 4),
+        ("7", "B", None, None),
+        ("7", "C", 0, None),
+        ("7", "D", 0, None),
+    ]
+
+
+def test_the_column_run_names_the_run_else_the_file() -> None:
+    assert read_run(parquet(BASE | {"run": ["mine", None]})).name == "mine"
+    assert read_run(parquet(BASE)).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"topic": ["1", None]}, "x:2: topic is missing"),
+        ({"doc": ["A", ""]}, "x:2: doc is missing"),
+        ({"topic": ["1", "all"]}, "x:2: a topic may not be called 'all'"),
+        ({"start": [0, -5]}, "x:2: start -5 is negative"),
+        ({"start": [0, 0], "end": [9, -1]}, "x:2: end -1 is negative"),
+        ({"start": [0, 9]}, "x:2: end 8 is before start 9"),
+        ({"start": [0, None]}, "x:2: start and end belong together"),
+        ({"end": [9, None]}, "x:2: start and end belong together"),
+        ({"start": [0.0, 0.5]}, "x:2: start 0.5 is not a whole number"),
+        ({"start": [0.0, float("nan")]}, "x:2: start nan is not a whole number"),
+        ({"start": ["0", "x"]}, "x:2: start x is not a whole number"),
+        ({"score": [1.0, float("nan")]}, "x:2: score NaN is not a finite number"),
+        ({"score": [1.0, None]}, "x:2: score is missing here, but other results have one"),
+        ({"rank": [None, 1]}, "x:1: rank is missing here, but other results have one"),
+        ({"xpath": [None, "b"]}, "x:2: 'b' is not an XPath"),
+        ({"topic": [["1"], ["1"]]}, "x: column topic is of type List(String); expected names"),
+        ({"run": ["a", "b"]}, "x: holds 2 runs (a, b, ...); expected one"),
+    ],
+)
+def test_a_bad_row_or_column_is_named(change: dict[str, Any], message: str) -> None:
+    assert refusal(read_run, parquet(BASE | change)).startswith(message)
+
+
+def test_a_missing_column_is_named() -> None:
+    assert refusal(read_run, parquet({"doc": ["A"], "end": [3]})) == (
+        "x: column topic is missing; found doc, end"
+    )
+
+
+def test_an_empty_table_is_an_empty_run() -> None:
+    data = parquet(pl.DataFrame(BASE).clear())
+    assert refusal(read_run, data) == "x: the run is empty: it holds no result"
+
+
+@pytest.mark.parametrize("cut", [4, 30, -10])
+def test_a_truncated_file_is_damaged(cut: int) -> None:
+    assert refusal(read_run, parquet(BASE)[:cut]).startswith("x: damaged file: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Q0 A 1 0.5 r 0 9\n2 Q0 B 1 0.25 r 5 3\n",
+        "1 Q0 A 1 0.5 r\n2 Q0 B 1 0.25 r\n",
+        "1 Q0 A 1 0.5 r /a[1]\n2 Q0 B 1 0.25 r /a[1]/b[2]\n",
+    ],
+    ids=["passages", "documents", "elements"],
+)
+def test_a_run_survives_a_round_trip(text: str, tmp_path: Path) -> None:
+    run = read_run(text)
+    again = rewritten(run, tmp_path, "parquet")
+    assert again.to_frame().equals(run.to_frame())
+    assert again.name == run.name
+
+
+def test_judgements_are_not_read_from_parquet() -> None:
+    source = foveal.formats.Source("x", parquet(BASE), "")
+    message = refusal(foveal.read_judgements, source)
+    assert message == "x: Parquet and Arrow files hold runs here; expected judgements"

@@ -1,0 +1,148 @@
+"""Files as bytes: compression by content, standard input, hashes, what cannot be read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+import foveal
+from foveal.formats import Source
+from inputs import refusal
+
+TEXT = "1 Q0 thé 1 0.5 r 0 20\n1 Q0 𝄞 2 0.4 r 0 20\n".encode()
+ZSTD = zstandard.ZstdCompressor().compress
+
+Codec = Callable[[bytes], bytes]
+codecs = pytest.mark.parametrize(
+    ("kind", "compress"),
+    [("gzip", gzip.compress), ("bzip2", bz2.compress), ("xz", lzma.compress), ("zstd", ZSTD)],
+)
+
+
+def written(folder: Path, data: bytes, name: str = "run.txt") -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+@codecs
+def test_compression_shows_in_the_content_not_in_the_name(
+    kind: str, compress: Codec, tmp_path: Path
+) -> None:
+    assert Source.open(written(tmp_path, compress(TEXT))).data == TEXT
+
+
+@codecs
+def test_several_members_are_one_file(kind: str, compress: Codec, tmp_path: Path) -> None:
+    assert Source.open(written(tmp_path, compress(TEXT) + compress(TEXT))).data == TEXT * 2
+
+
+@codecs
+def test_a_truncated_file_names_the_line_where_it_breaks_off(
+    kind: str, compress: Codec, tmp_path: Path
+) -> None:
+    lines = b"".join(b"%d Q0 D 1 0.5 r 0 20\n" % hash(str(i)) for i in range(5000))
+    data = compress(lines)
+    path = written(tmp_path, data[: len(data) // 2])
+    message = refusal(Source.open, path)
+    assert message.startswith(f"{path}:")
+    assert message.endswith(f": the {kind} data break off here; the file is truncated")
+
+
+@codecs
+def test_a_damaged_file_is_called_so(kind: str, compress: Codec, tmp_path: Path) -> None:
+    data = bytearray(compress(TEXT * 50))
+    data[len(data) // 2 :] = bytes(255 - byte for byte in data[len(data) // 2 :])
+    path = written(tmp_path, bytes(data))
+    assert refusal(Source.open, path).startswith(f"{path}: damaged {kind} data: ")
+
+
+@codecs
+def test_a_byte_order_mark_inside_is_removed(kind: str, compress: Codec, tmp_path: Path) -> None:
+    assert Source.open(written(tmp_path, compress(b"\xef\xbb\xbf" + TEXT))).data == TEXT
+
+
+def test_padding_after_the_data_is_allowed(tmp_path: Path) -> None:
+    for compress in (gzip.compress, lzma.compress):
+        assert Source.open(written(tmp_path, compress(TEXT) + bytes(512))).data == TEXT
+
+
+def test_a_byte_order_mark_is_removed_once(tmp_path: Path) -> None:
+    run = foveal.read_run(written(tmp_path, b"\xef\xbb\xbf" + TEXT))
+    assert run.topics == ("1",)
+    twice = Source.open(written(tmp_path, b"\xef\xbb\xbf" * 2 + TEXT))
+    assert twice.data == b"\xef\xbb\xbf" + TEXT
+
+
+def test_the_hash_is_of_the_file_as_it_lies_on_the_disk(tmp_path: Path) -> None:
+    data = gzip.compress(TEXT)
+    path = written(tmp_path, data)
+    assert foveal.read_run(path).source == foveal.model.Provenance(
+        str(path), hashlib.sha256(data).hexdigest()
+    )
+
+
+def test_a_dash_is_standard_input_compressed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (TEXT, gzip.compress(TEXT)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        run = foveal.read_run("-")
+        assert run.doc.to_list() == ["thé", "𝄞"]
+        assert run.source.path == "<stdin>"
+
+
+@pytest.mark.parametrize(
+    ("path", "stem"),
+    [
+        ("a/b.run", "b"),
+        ("b.run.gz", "b"),
+        ("b", "b"),
+        (".hidden", ".hidden"),
+        ("<stdin>", "<stdin>"),
+    ],
+)
+def test_the_stem_is_the_name_without_folder_and_extensions(path: str, stem: str) -> None:
+    assert Source(path, b"", "").stem == stem
+
+
+def test_a_file_name_that_is_no_text_does_not_spoil_messages(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
+    try:
+        Path(path).write_text('{"topic":"1","doc":"D"}\n')
+    except OSError:
+        pytest.skip("the file system takes only UTF-8 names")
+    assert foveal.read_run(path).name == "caf\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
+    assert refusal(Source.open, tmp_path / "no") == f"{tmp_path / 'no'}: no such file"
+    assert refusal(Source.open, tmp_path) == f"{tmp_path}: is a directory; expected a file"
+
+
+@pytest.mark.parametrize(
+    ("read", "good"),
+    [
+        (foveal.read_run, "1 Q0 A 1 0.5 r 0 9\n"),
+        (foveal.read_run, "1 Q0 A 1 0.5 r /a\n"),
+        (foveal.read_run, "1 Q0 A 1 0.5 r\n"),
+        (foveal.read_run, '{"topic":"1","doc":"A"}\n'),
+        (foveal.read_judgements, "1 Q0 A 0 9\n"),
+        (foveal.read_judgements, "1 0 A 0\n"),
+        (foveal.read_judgements, '{"topic":"1","doc":"A","spans":[]}\n'),
+    ],
+)
+def test_invalid_utf8_is_named_with_its_line(
+    read: Callable[..., object], good: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, good.encode() + b"# caf\xe9\n")
+    expected = f"{path}:2: byte 0xe9 is not valid UTF-8; expected UTF-8 text"
+    assert refusal(read, path) == expected

@@ -1,0 +1,51 @@
+"""What the tests of readers and writers share: inputs from literals, refusals as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+import foveal
+from foveal.formats import Source
+
+Results = list[tuple[str, str, int | None, int | None]]
+
+
+def text_source(text: str | bytes, path: str = "x") -> Source:
+    data = text.encode() if isinstance(text, str) else text
+    return Source(path, data, "no hash")
+
+
+def read_run(text: str | bytes, texts: Mapping[str, str] | None = None) -> foveal.Run:
+    return foveal.read_run(text_source(text), texts=texts)
+
+
+def read_judgements(text: str | bytes, texts: Mapping[str, str] | None = None) -> foveal.Judgements:
+    return foveal.read_judgements(text_source(text), texts=texts)
+
+
+def results(run: foveal.Run) -> Results:
+    """Topic, document, start and end of every result in order; None where not known."""
+    return run.to_frame().select("topic", "doc", "start", "end").rows()
+
+
+def highlights(judgements: foveal.Judgements) -> Results:
+    """Topic, document, start and end of every span; None for a document without any."""
+    return judgements.to_frame().select("topic", "doc", "start", "end").rows()
+
+
+def refusal(
+    read: Callable[..., object], *args: object, error: type[Exception] = foveal.InputError
+) -> str:
+    """The message with which an input is refused."""
+    with pytest.raises(error) as refused:
+        read(*args)
+    return str(refused.value)
+
+
+def rewritten(run: foveal.Run, folder: Path, form: str) -> foveal.Run:
+    """The run written in a format and read again."""
+    foveal.write_run(run, folder / "again", form)
+    return foveal.read_run(folder / "again")

@@ -1,0 +1,121 @@
+"""Runs: construction, order, immutability, taking rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal import Run
+
+RESULTS = {"2": [("A", 0, 5), ("B", 1, 4), ("A", 7, 9)], "1": [("C", 0, 0)]}
+FRAME = pl.DataFrame(
+    {
+        "topic": ["2", "1", "2"],
+        "doc": ["A", "B", "C"],
+        "start": [0, 1, 2],
+        "end": [5, 6, 7],
+        "score": [0.9, 0.8, 0.7],
+        "xpath": ["/a", None, "/c"],
+    }
+)
+
+
+def test_a_run_is_made_of_topics_and_ranked_spans() -> None:
+    run = Run.from_results(RESULTS, name="mine")
+    assert (run.name, run.topics, len(run)) == ("mine", ("2", "1"), 4)
+    assert run.bounds.tolist() == [0, 3, 4]
+    assert run.doc.to_list() == ["A", "B", "A", "C"]
+    assert run.start.tolist() == [0, 1, 7, 0]
+    assert run.end.tolist() == [5, 4, 9, 0]
+    assert repr(run) == "<Run 'mine': 4 results, 2 topics>"
+
+
+def test_rows_of_a_topic_are_brought_together_in_their_order() -> None:
+    run = Run.from_frame(FRAME, name="r", note_grouping="they were grouped")
+    assert run.topics == ("2", "1")
+    assert run.doc.to_list() == ["A", "C", "B"]
+    assert run.line.tolist() == [1, 3, 2]
+    assert run.notes == ("they were grouped",)
+
+
+def test_topics_that_stand_together_are_not_noted() -> None:
+    run = Run.from_frame(FRAME[:2], name="r", note_grouping="they were grouped")
+    assert run.notes == ()
+    assert run.line.tolist() == [1, 2]
+
+
+def test_first_names_the_first_result_of_the_topic_and_document() -> None:
+    run = Run.from_results({"1": [("A", 0, 1), ("B", 0, 1), ("A", 2, 3)], "2": [("A", 0, 1)]})
+    assert run.first.tolist() == [0, 1, 0, 3]
+    assert run.topic.tolist() == [0, 0, 0, 1]
+
+
+def test_columns_cannot_be_written() -> None:
+    run = Run.from_frame(FRAME, name="r")
+    assert run.score is not None
+    for column in (run.bounds, run.start, run.end, run.line, run.score):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+    with pytest.raises(AttributeError):
+        run.name = "other"  # type: ignore[misc]
+
+
+def test_a_run_does_not_share_its_columns_with_the_frame_it_came_from() -> None:
+    starts = np.array([0, 1, 2])
+    run = Run.from_frame(FRAME.with_columns(pl.Series("start", starts)), name="r")
+    starts[0] = 99
+    assert run.start.tolist() == [0, 2, 1]
+
+
+def test_taking_rows_drops_topics_left_empty_and_keeps_every_column() -> None:
+    run = Run.from_frame(FRAME, name="r")
+    left = run.take(np.array([True, True, False]))
+    assert left.topics == ("2",)
+    assert left.bounds.tolist() == [0, 2]
+    assert left.to_frame().rows() == [
+        ("2", "A", 1, 0.9, 0, 5, "/a"),
+        ("2", "C", 2, 0.7, 2, 7, "/c"),
+    ]
+    assert left.line.tolist() == [1, 3]
+    assert len(run) == 3
+
+
+def test_taking_nothing_leaves_an_empty_run() -> None:
+    empty = Run.from_results(RESULTS).take(np.zeros(4, dtype=bool))
+    assert (len(empty), empty.topics, empty.bounds.tolist()) == (0, (), [0])
+    assert len(empty.take(np.zeros(0, dtype=bool))) == 0
+    assert len(Run.from_results({}).to_frame()) == 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("AB"), st.booleans()), max_size=12)
+)
+def test_taking_rows_is_filtering_them(rows: list[tuple[str, str, bool]]) -> None:
+    schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+    table = [(topic, doc, i, i + 1) for i, (topic, doc, _) in enumerate(rows)]
+    run = Run.from_frame(pl.DataFrame(table, schema=schema, orient="row"), name="r")
+    marks = np.array([rows[start][2] for start in run.start.tolist()], dtype=bool)
+    left = run.take(marks).to_frame().select("topic", "doc", "start").rows()
+    everything = run.to_frame().select("topic", "doc", "start").rows()
+    assert left == [row for row, kept in zip(everything, marks.tolist(), strict=True) if kept]
+
+
+def test_the_frame_shows_ranks_and_null_where_a_place_is_not_known() -> None:
+    frame = pl.DataFrame(
+        {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, -1], "end": [-1, -1]}
+    )
+    assert Run.from_frame(frame, name="r").to_frame().rows() == [
+        ("1", "A", 1, 0, None),
+        ("1", "B", 2, None, None),
+    ]
+
+
+def test_a_notebook_shows_the_escaped_name_and_the_first_results() -> None:
+    html = Run.from_results(RESULTS, name="<b> & co")._repr_html_()
+    assert "&lt;b> &amp; co" in html
+    assert "4 results" in html
+    assert "<table" in html

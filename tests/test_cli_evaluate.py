@@ -1,0 +1,256 @@
+"""``foveal evaluate``: topics, assessors, overlap, cut, the order of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from command import call, write_toy
+
+THREE_TOPICS = """\
+10 Q0 A 10 20 0 0:10
+9 Q0 A 5 20 0 0:5
+1 Q0 B 0 30
+"""
+SOME = "9 Q0 A 1 3 some 0 10\n10 Q0 A 1 3 some 0 5\n"
+OTHER = "9 Q0 A 1 3 other 0 5\n77 Q0 A 1 3 other 0 5\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "three").write_text(THREE_TOPICS)
+    (tmp_path / "some").write_text(SOME)
+    (tmp_path / "other").write_text(OTHER)
+    return write_toy(tmp_path)
+
+
+def rows(capsys: pytest.CaptureFixture[str], *args: str) -> list[tuple[str, ...]]:
+    """The rows of the tsv that a command prints, without the header."""
+    outcome = call(capsys, "evaluate", *args, "-f", "tsv")
+    assert outcome.code == 0, outcome.err
+    return [tuple(line.split("\t")) for line in outcome.out.splitlines()[1:]]
+
+
+def values(capsys: pytest.CaptureFixture[str], *args: str) -> list[float]:
+    return [float(row[3]) for row in rows(capsys, *args)]
+
+
+def test_rows_come_by_run_topic_and_measure_with_all_last(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("some", "other", "-j", "three", "-m", "charR", "-m", "num_ret", "-q")
+    assert rows(capsys, *args) == [
+        ("some", "1", "charR", "nan"),
+        ("some", "1", "num_ret", "0.0"),
+        ("some", "9", "charR", "1.0"),
+        ("some", "9", "num_ret", "1.0"),
+        ("some", "10", "charR", "0.5"),
+        ("some", "10", "num_ret", "1.0"),
+        ("some", "all", "charR", "0.75"),
+        ("some", "all", "num_ret", "2.0"),
+        ("other", "1", "charR", "nan"),
+        ("other", "1", "num_ret", "0.0"),
+        ("other", "9", "charR", "1.0"),
+        ("other", "9", "num_ret", "1.0"),
+        ("other", "10", "charR", "0.0"),
+        ("other", "10", "num_ret", "0.0"),
+        ("other", "all", "charR", "0.5"),
+        ("other", "all", "num_ret", "1.0"),
+    ]
+
+
+def test_topics_that_are_not_all_numbers_come_by_code_point(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topics = ["é", "t9", "t10", "9"]
+    (folder / "named").write_text("".join(f"{t} Q0 A 5 20 0 0:5\n" for t in topics))
+    (folder / "run").write_text("".join(f"{t} Q0 A 1 1 r 0 5\n" for t in topics))
+    found = rows(capsys, "run", "-j", "named", "-m", "AP", "-q")
+    assert [row[1] for row in found] == ["9", "t10", "t9", "é", "all"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "some", "other"),
+    [("judged", 0.75, 0.5), ("run", 0.75, 1.0), ("both", 1.0, 1.0)],
+)
+def test_the_topic_policy_says_which_topics_are_averaged(
+    policy: str, some: float, other: float, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("some", "other", "-j", "three", "-m", "charR", "--topics", policy)
+    assert values(capsys, *args) == [some, other]
+
+
+def test_only_counted_topics_have_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows(capsys, "some", "other", "-j", "three", "-m", "AP", "-q", "--topics", "both")
+    assert [row[:2] for row in found] == [
+        ("some", "9"),
+        ("some", "all"),
+        ("other", "9"),
+        ("other", "all"),
+    ]
+
+
+@pytest.mark.parametrize("wanted", ["9,10", "9 10", "@list"])
+def test_only_some_topics_are_evaluated(
+    wanted: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "list").write_text("10\n9,\n")
+    found = rows(capsys, "some", "-j", "three", "-m", "AP", "-q", "--only-topics", wanted)
+    assert [row[1] for row in found] == ["9", "10", "all"]
+
+
+def test_wanted_topics_without_judgements_are_warned_about(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(
+        capsys, "evaluate", "some", "-j", "three", "-m", "AP", "--only-topics", "9,nine", "-q"
+    )
+    assert "warning: topics wanted but not judged: nine" in outcome.err
+    assert len(outcome.out.splitlines()) == 3
+
+
+def test_missing_undefined_and_unjudged_topics_are_warned_about(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(capsys, "evaluate", "other", "-j", "three", "-m", "AP")
+    assert outcome.err.splitlines() == [
+        "warning: other: topics without judgements, 1: 77",
+        "warning: other: judged topics without a result, scored 0: 2",
+        "warning: topics with nothing relevant, not averaged (all measures), 1: 1",
+    ]
+
+
+def test_a_long_run_is_cut_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("evaluate", "run", "-j", "qrels", "-m", "num_ret", "-m", "ret_size", "-f", "tsv")
+    outcome = call(capsys, *args, "--max-results", "1")
+    assert [line.split("\t")[3] for line in outcome.out.splitlines()[1:]] == ["1.0", "20.0"]
+    assert outcome.err == "warning: mine: topics cut at 1 results: 1\n"
+    assert call(capsys, *args, "--max-results", "2").err == ""
+
+
+OVERLAPPING = """\
+toy Q0 D1 1 3 mine 20 20
+toy Q0 D1 2 2 mine 0 60
+toy Q0 D2 3 1 mine 0 50
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "measures", "expected"),
+    [
+        ("union", "charP@1 charP@2 charP@3", [1, 0.5, 80 / 110]),
+        ("union", "charR@1 charR@2 charR@3", [20 / 90, 30 / 90, 80 / 90]),
+        ("allow", "charR@1 charR@2 charR@3", [20 / 90, 50 / 90, 100 / 90]),
+        ("allow", "charP@3 ret_size", [100 / 130, 130]),
+        ("drop", "charP@1 charP@2 charP@3", [1, 1, 1]),
+        ("drop", "charR@1 charR@2 ret_size", [20 / 90, 70 / 90, 70]),
+        ("union", "ret_size rel_ret_size", [110, 80]),
+    ],
+)
+def test_overlap_policies_on_the_run_p2_s1_D2(
+    policy: str,
+    measures: str,
+    expected: list[float],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """METRICS 1.3: P = 1, .5, .7273; R = .2222, .3333, .8889; ignoring overlap 1.1111."""
+    (folder / "run").write_text(OVERLAPPING)
+    named = [part for measure in measures.split() for part in ("-m", measure)]
+    found = values(capsys, "run", "-j", "qrels", *named, "--overlap", policy)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_overlap_error_forbids_it_also_where_the_measure_would_allow_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run").write_text(OVERLAPPING)
+    assert call(capsys, "evaluate", "run", "-j", "qrels", "-m", "HiP@2").code == 0
+    outcome = call(capsys, "evaluate", "run", "-j", "qrels", "-m", "HiP@2", "--overlap", "error")
+    assert outcome.code == 2
+    assert outcome.err.startswith("run:2: overlaps the result on line 1")
+
+
+ASSESSED = """\
+{"topic":"toy","doc":"D1","length":100,"assessor":"ann","spans":[{"start":0,"end":30}]}
+{"topic":"toy","doc":"D1","length":100,"assessor":"bob","spans":[{"start":10,"end":40}]}
+{"topic":"toy","doc":"D1","length":100,"assessor":"eve","spans":[{"start":20,"end":50}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "relevant", "found"),
+    [
+        ("union", 50, 20),
+        ("majority", 30, 20),
+        ("intersection", 10, 10),
+        ("ann", 30, 10),
+        ("eve", 30, 20),
+    ],
+)
+def test_assessors_are_combined_as_asked(
+    policy: str, relevant: int, found: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "assessed").write_text(ASSESSED)
+    args = ("run", "-j", "assessed", "-m", "rel_size", "-m", "rel_ret_size")
+    assert values(capsys, *args, "--assessors", policy) == [relevant, found]
+
+
+def test_each_assessor_gets_rows_of_its_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "assessed").write_text(ASSESSED)
+    found = rows(capsys, "run", "-j", "assessed", "-m", "rel_ret_size", "--assessors", "each")
+    assert [(row[0], row[3]) for row in found] == [
+        ("mine[ann]", "10.0"),
+        ("mine[bob]", "20.0"),
+        ("mine[eve]", "20.0"),
+    ]
+
+
+def test_several_assessors_are_warned_about_unless_one_chose(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "assessed").write_text(ASSESSED)
+    args = ("evaluate", "run", "-j", "assessed", "-m", "rel_size")
+    assert "warning: 3 assessors, several for some documents" in call(capsys, *args).err
+    assert call(capsys, *args, "--assessors", "majority").err == ""
+
+
+def test_judgements_come_from_a_directory_or_several_files(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "split").mkdir()
+    for number, line in enumerate(THREE_TOPICS.splitlines()):
+        (folder / "split" / f"part{number}").write_text(f"{line}\n")
+    args = ("some", "-m", "charR", "-m", "num_rel", "-q")
+    whole = rows(capsys, *args, "-j", "three")
+    assert rows(capsys, *args, "-j", "split") == whole
+    parts = [part for n in range(3) for part in ("-j", f"split/part{n}")]
+    assert rows(capsys, *args, *parts) == whole
+
+
+def test_two_processes_give_the_same_bytes_as_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("evaluate", "some", "other", "run", "-j", "three", "-j", "qrels", "-q")
+    measures = ("-m", "AP", "-m", "iP@0.10", "-m", "num_ret", "-f", "json")
+    alone = call(capsys, *args, *measures, "-w", "1")
+    assert alone.code == 0
+    assert call(capsys, *args, *measures, "-w", "2") == alone
+
+
+def test_a_task_names_measures_and_a_run_that_declares_another_is_warned_about(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "run").write_text(
+        '{"type":"header","format":"foveal-run","run":"mine","task":"BestInContext"}\n'
+        '{"topic":"toy","doc":"D2","start":0,"end":50}\n'
+    )
+    args = ("-j", "qrels", "-t", "2009.Focussed", "-m", "AP", "-f", "tsv")
+    outcome = call(capsys, "evaluate", "run", *args)
+    found = [line.split("\t")[2] for line in outcome.out.splitlines()[1:]]
+    assert found == ["iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP", "AP"]
+    assert "warning: mine: declares the task BestInContext, scored as 2009.Focus" in outcome.err
