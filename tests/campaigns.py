@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import naive
 from hypothesis import strategies as st
 
+import naive
 from foveal.measures import Measure
 from foveal.measures.view import Alignment, Judged, Topic
 from foveal.model import Judgements, Run

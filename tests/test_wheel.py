@@ -54,7 +54,10 @@ def test_the_wheel_brings_no_development_dependency(clean: Path, tmp_path: Path)
 
 
 def test_the_wheel_is_typed(clean: Path, tmp_path: Path) -> None:
-    program = "import foveal, pathlib; print(pathlib.Path(foveal.__file__).with_name('py.typed').exists())"
+    program = (
+        "import foveal, pathlib; "
+        "print(pathlib.Path(foveal.__file__).with_name('py.typed').exists())"
+    )
     assert _run(clean / "python", "-c", program, cwd=tmp_path).strip() == "True"
 
 

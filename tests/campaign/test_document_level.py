@@ -6,10 +6,10 @@ from pathlib import Path
 
 import ir_measures
 import pytest
-from shared_data import INEX, needs_inex
 
 import foveal
 from foveal.formats import write_judgements, write_run
+from shared_data import INEX, needs_inex
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "campaign"
 PAIRS = {

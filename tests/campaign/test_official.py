@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from shared_data import INEX, needs_inex
 
 from foveal.campaign.official import Evaluator, java_double
 from foveal.cli import main
 from foveal.errors import InputError
 from foveal.formats import Source
+from shared_data import INEX, needs_inex
 
 QRELS = """\
 1 Q0 A 100 1000 200 200:50 400:50
@@ -87,10 +87,8 @@ def test_lenient_scores_unresolved_results_as_the_official_evaluator(
     task: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = INEX / "edge_cases"
-    main(
-        ["inex-eval", f"-{task}", "-q", "--lenient"]
-        + [str(folder / "base.qrels"), str(folder / "xoffset.run")]
-    )
+    files = [str(folder / "base.qrels"), str(folder / "xoffset.run")]
+    main(["inex-eval", f"-{task}", "-q", "--lenient", *files])
     theirs = (folder / f"xoffset.{task}.out").read_text()
     assert _rows(capsys.readouterr().out) == _rows(theirs)
 
@@ -164,7 +162,7 @@ def test_an_entry_point_without_a_passage_is_ignored_with_a_warning() -> None:
     evaluator = Evaluator(Source.of_text("1 Q0 A 100 1000 200\n", "qrels"), "b")
     assert evaluator.warnings == ["qrels:1: best entry point without a passage; it is ignored"]
     table = evaluator.score(Source.of_text("1 Q0 A 1 9 r 200 300\n", "a.run"))
-    assert dict((name, value) for name, _, value in table.overall)["MAgP"] == 0
+    assert {name: value for name, _, value in table.overall}["MAgP"] == 0
 
 
 def test_another_number_of_fields_rejects_the_run() -> None:
@@ -184,6 +182,18 @@ def test_parameters_change_the_scores() -> None:
     hit = "1 Q0 A 1 9 r 200 100\n"
     assert evaluate(hit, "r", beta=1)["gP[1]"] == 0.5
     assert evaluate(hit, "i", irr=50)["gP[1]"] == 0.5
+
+
+def test_a_bad_run_among_good_ones_prints_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("q", QRELS), ("good", "1 Q0 A 1 9 r 200 300\n"), ("bad", "1 Q0 A\n")):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(SystemExit):
+        main(["inex-eval", "-f", *(str(tmp_path / name) for name in ("q", "good", "bad"))])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "bad:1: 3 fields found" in err
 
 
 def test_exactly_one_task(capsys: pytest.CaptureFixture[str]) -> None:

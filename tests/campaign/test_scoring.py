@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from shared_data import DATA, INEX, needs_inex
 
 import foveal
 from foveal import Judgements, Run
 from foveal.campaign import PRESETS, find_preset
 from foveal.errors import InputError, UsageError
+from shared_data import DATA, INEX, needs_inex
 
 TRUTH = Judgements.from_highlights(
     {
@@ -39,9 +39,7 @@ def test_missing_topics_score_zero_and_undefined_ones_are_not_averaged() -> None
     assert math.isnan(results.per_topic("charP")["mine"]["9"])
     assert results["mine", "charP"] == pytest.approx((20 / 60 + 0) / 2)
     assert results.averaged.tolist() == [[2]]
-    assert "topics with nothing relevant, not averaged (all measures), 1: 9" in warnings(
-        results
-    )
+    assert "topics with nothing relevant, not averaged (all measures), 1: 9" in warnings(results)
     assert "topics without judgements, 1: 7" in warnings(results)
 
 
@@ -233,6 +231,39 @@ def test_a_run_that_declares_another_task_is_warned_about(tmp_path: Path) -> Non
     )
     results = foveal.evaluate(path, TRUTH, task="2009.Focused")
     assert "a: declares the task Thorough, scored as 2009.Focused" in warnings(results)
+
+
+@pytest.mark.parametrize(
+    ("declared", "task", "warned"),
+    [
+        ("AllInContext", "2009.RelevantInContext", False),
+        ("Focussed", "2009.focused", False),
+        ("Focused", "2010.RestrictedFocused", True),
+    ],
+)
+def test_declared_tasks_are_compared_by_meaning(
+    declared: str, task: str, warned: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        f'{{"type":"header","task":"{declared}"}}\n{{"topic":"1","doc":"A","start":20,"end":40}}\n'
+    )
+    results = foveal.evaluate(path, TRUTH, task=task)
+    assert ("declares the task" in warnings(results)) is warned
+
+
+def test_topics_left_out_are_not_called_unjudged() -> None:
+    run = Run.from_results({"1": [("A", 20, 40)], "2": [("A", 0, 20)], "7": [("A", 0, 5)]})
+    results = foveal.evaluate(run, TRUTH, "charP", only_topics=("1",))
+    assert "topics without judgements, 1: 7" in warnings(results)
+    assert results.meta["topics"]["runs"]["run"]["not_judged"] == 1
+
+
+def test_runs_of_one_name_are_told_apart_by_the_stems_of_their_files(tmp_path: Path) -> None:
+    for name in ("sys.1.run", "sys.2.run"):
+        (tmp_path / name).write_text("1 Q0 A 1 1 mine 20 20\n")
+    results = foveal.evaluate(sorted(tmp_path.iterdir()), TRUTH, "charP")
+    assert results.runs == ("sys.1", "sys.2")
 
 
 def test_wrong_options_are_named() -> None:

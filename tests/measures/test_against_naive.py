@@ -6,11 +6,11 @@ import inspect
 import math
 from typing import Any
 
-import campaigns
-import naive
 import pytest
 from hypothesis import given, settings
 
+import campaigns
+import naive
 from foveal.measures import Cutoff, Measure, all_measures, parse_measure
 from foveal.measures.base import Choice
 
@@ -32,11 +32,8 @@ def _variants(measure: Measure) -> list[Measure]:
     """The measure with each parameter changed in turn, at each cut-off."""
     settled = [measure]
     for parameter in measure.parameters:
-        values: tuple[Any, ...]
-        if isinstance(parameter, Choice):
-            values = parameter.options[1:]
-        else:
-            values = NUMBERS[parameter.name]
+        choice = isinstance(parameter, Choice)
+        values: tuple[Any, ...] = parameter.options[1:] if choice else NUMBERS[parameter.name]
         settled += [measure(**{parameter.name: value}) for value in values]
     if "score" in {p.name for p in measure.parameters}:
         settled += [measure(score="BEP", n=6), measure(score="T2I", irr=4)]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 
-import campaigns
-import naive
 import pytest
-from campaigns import Campaign, score
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import campaigns
+import naive
+from campaigns import Campaign, score
 from foveal.measures import parse_measure, parse_measures
 
 quick = settings(max_examples=60, deadline=None)
@@ -46,7 +47,7 @@ def disjoint(results: list[naive.Result]) -> list[naive.Result]:
 @quick
 def test_interpolated_precision_falls_with_recall(campaign: Campaign) -> None:
     curve = [score(m, *campaign, union=True) for m in parse_measures("iP@curve")]
-    assert all(a >= b for a, b in zip(curve, curve[1:], strict=False))
+    assert all(a >= b for a, b in pairwise(curve))
     assert get(campaign, "AiP") == pytest.approx(sum(curve) / 101, abs=TOLERANCE)
     assert get(campaign, "AiP") <= curve[0] + TOLERANCE
     ranks = range(1, len(campaign[0]) + 1)

@@ -6,12 +6,12 @@ import inspect
 import math
 import pickle
 
-import campaigns
-import naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import campaigns
+import naive
 from foveal.errors import UsageError
 from foveal.measures import (
     Cutoff,

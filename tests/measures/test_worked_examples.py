@@ -7,6 +7,8 @@ D3 a[0,40): not relevant.
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import foveal
@@ -116,15 +118,19 @@ def test_worked_example(run: str, policy: str, measure: str, expected: str) -> N
 
 
 def test_hixeval_with_the_relevant_characters_of_all_elements() -> None:
-    lines = [
-        '{"topic":"1","doc":"D1","length":100,"spans":[{"start":10,"end":40},{"start":70,"end":80}],'
-        '"elements":['
-        + ",".join(f'{{"xpath":"{path}","rsize":{size}}}' for path, size in TREL_OF_ELEMENTS)
-        + "]}",
-        '{"topic":"1","doc":"D2","length":50,"spans":[{"start":0,"end":50}],'
-        '"elements":[{"xpath":"/a","rsize":50},{"xpath":"/p1","rsize":25},'
-        '{"xpath":"/p2","rsize":25}]}',
-    ]
+    first = {
+        "topic": "1",
+        "doc": "D1",
+        "spans": [{"start": 10, "end": 40}, {"start": 70, "end": 80}],
+        "elements": [{"xpath": path, "rsize": size} for path, size in TREL_OF_ELEMENTS],
+    }
+    second = {
+        "topic": "1",
+        "doc": "D2",
+        "spans": [{"start": 0, "end": 50}],
+        "elements": [{"xpath": p, "rsize": n} for p, n in (("/a", 50), ("/p1", 25), ("/p2", 25))],
+    }
+    lines = [json.dumps(first), json.dumps(second)]
     judgements = foveal.read_judgements(Source.of_text("\n".join(lines)))
     run = Run.from_results({"1": parse_run("D1:20-40 D1:0-60 D1:0-100")})
     names = [f"HiR(alpha=0,trel=elements)@{k}" for k in (1, 2, 3)]

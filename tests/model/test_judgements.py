@@ -213,9 +213,12 @@ def test_one_assessor_in_two_files_judges_a_document_once() -> None:
 def test_two_lengths_of_a_document_are_refused_where_lengths_count() -> None:
     judgements = read_judgements("1 Q0 A 0 90\n1 Q0 B 0 50\n2 Q0 A 0 100\n")
     with pytest.raises(InputError) as refused:
-        judgements.lengths()
+        judgements.documents()
     assert str(refused.value) == "x:3: document 'A' is 100 characters long here, but 90 on line 1"
-    assert judgements.lengths(strict=False).select("doc", "length").rows() == [("A", 90), ("B", 50)]
+    names, rows, lengths = judgements.documents(strict=False)
+    assert names.to_list() == ["A", "B"]
+    assert lengths.tolist() == [90, 50]
+    assert [names[row] for row in rows.tolist()] == judgements.doc.to_list()
 
 
 def test_a_notebook_shows_the_first_spans() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,7 +101,7 @@ def evaluate(
     task : str, optional
         A preset such as ``2009.Focused``; its measures come before `measures`.
     executor : concurrent.futures.Executor, optional
-        Where runs are scored; by default here, one after the other.
+        Where runs are scored; by default in a thread per core, which share reading and sorting.
     progress : callable, optional
         Called after each run.
     **options
@@ -140,12 +142,24 @@ def evaluate(
             score_run, judged=judged, measures=chosen, options=settings, left_out=left_out
         )
         done: list[Scores] = []
-        for scores in map(score, run_list) if executor is None else executor.map(score, run_list):
-            done.append(scores)
-            if progress is not None:
-                progress()
+        with _pool(executor, run_list) as pool:
+            for scores in map(score, run_list) if pool is None else pool.map(score, run_list):
+                done.append(scores)
+                if progress is not None:
+                    progress()
         parts.append((assessor, judged, done))
     return _results(parts, truth, chosen, settings, task, warnings)
+
+
+@contextmanager
+def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
+    """The user's executor, or threads where there is more than one run to share out."""
+    cores = min(os.cpu_count() or 1, len(runs))
+    if executor is not None or cores == 1:
+        yield executor
+        return
+    with ThreadPoolExecutor(cores) as threads:
+        yield threads
 
 
 def _plan(
@@ -191,10 +205,7 @@ def _names(scores: Iterable[Scores]) -> list[str]:
     """The runs' names; those that share one are told apart by the stems of their files."""
     listed = list(scores)
     names = [s.name for s in listed]
-    result = [
-        PurePath(s.source.path).name.split(".")[0] if names.count(s.name) > 1 else s.name
-        for s in listed
-    ]
+    result = [s.source.stem if names.count(s.name) > 1 else s.name for s in listed]
     for i, name in enumerate(result):
         if name in result[:i]:
             other = listed[result.index(name)].source.path

@@ -64,7 +64,9 @@ def cli() -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line; every error a user can mend is one line each and exit code 2."""
     try:
-        cli.main(args=args, prog_name="foveal", standalone_mode=False)
+        # Not cli.main, which would end a broken pipe with exit code 1.
+        with cli.make_context("foveal", sys.argv[1:] if args is None else list(args)) as context:
+            cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)

@@ -16,26 +16,16 @@ from foveal.cli.output import FORMATS, emit, render, warn
 
 __all__ = ["command"]
 
-_WORTH_THREADS = 4 * 1024 * 1024
 _WORTH_PROCESSES = 512 * 1024 * 1024
-"""Bytes of runs from which threads, and later processes, pay for their start."""
+"""Bytes of runs from which processes pay for their start."""
 
 
 @contextlib.contextmanager
 def _executor(workers: int | None, runs: tuple[str, ...]) -> Iterator[Executor | None]:
-    """A pool where the work is worth it: threads share reading and sorting, processes all."""
-    size = sum(Path(run).stat().st_size for run in runs if Path(run).is_file())
-    cores = min(os.cpu_count() or 1, len(runs))
-    if workers is None and size < _WORTH_PROCESSES:
-        if cores == 1 or size < _WORTH_THREADS:
-            yield None
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(cores) as threads:
-            yield threads
-        return
-    workers = workers or cores
+    """A pool of processes where the work is worth it; else the library's own threads."""
+    if workers is None:
+        size = sum(Path(run).stat().st_size for run in runs if Path(run).is_file())
+        workers = min(os.cpu_count() or 1, len(runs)) if size >= _WORTH_PROCESSES else 1
     if workers == 1:
         yield None
         return
@@ -151,6 +141,7 @@ def command(
     input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
     """
     from foveal.campaign import evaluate
+    from foveal.formats import STDIN, read_run
 
     bar = contextlib.nullcontext(None)
     show = len(runs) > 1 and sys.stderr.isatty()
@@ -159,7 +150,7 @@ def command(
         click.progressbar(length=len(runs), label="scoring", file=sys.stderr) if show else bar as p,
     ):
         results = evaluate(
-            runs,
+            [read_run(run) if run == STDIN else run for run in runs],
             list(judgements),
             list(measures),
             task=task,

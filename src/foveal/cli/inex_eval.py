@@ -76,7 +76,7 @@ def command(
         qrels, tasks[0], every_topic=every_topic, n=n, beta=beta, irr=irr, lenient=lenient
     )
     warn(evaluator.warnings)
-    for run in runs:
-        table = evaluator.score(run)
-        warn(f"{run}: {warning}" for warning in table.warnings)
-        emit(table.text(per_topic=per_topic), None)
+    tables = [evaluator.score(run) for run in runs]
+    for table in tables:
+        warn(f"{table.file}: {warning}" for warning in table.warnings)
+    emit("".join(table.text(per_topic=per_topic) for table in tables), None)

@@ -41,7 +41,6 @@ def emit(content: str | bytes, path: str | None) -> None:
     """Write to a file, or to standard output."""
     if path is not None:
         write_file(path, content)
-    elif isinstance(content, bytes):
-        sys.stdout.buffer.write(content)
-    else:
-        sys.stdout.write(content)
+    else:  # as bytes: results are UTF-8 whatever the terminal's encoding
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content.encode() if isinstance(content, str) else content)

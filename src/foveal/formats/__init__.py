@@ -9,12 +9,13 @@ from foveal.errors import InputError, UsageError
 from foveal.formats import elements, fol, jsonl, parquet, trec
 from foveal.formats.fields import first_lines
 from foveal.formats.files import write_file
-from foveal.formats.source import Source
+from foveal.formats.source import STDIN, Source
 from foveal.model import Judgements, Results, Run
 
 __all__ = [
     "JUDGEMENT_FORMATS",
     "RUN_FORMATS",
+    "STDIN",
     "Source",
     "read_judgements",
     "read_results",

@@ -115,10 +115,10 @@ def is_root(xpath: pl.Series) -> Bools:
 
 def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
     """A topic called ``all`` would be mistaken for the mean."""
+    if not (topic == ALL).any():
+        return []
     names = topic.rle()
     reserved = (names.struct.field("value") == ALL).to_numpy()
-    if not reserved.any():
-        return []
     size = names.struct.field("len").to_numpy()
     first = (np.cumsum(size) - size)[reserved]
     return [*defects.at(first, f"a topic may not be called {ALL!r}: results use it for the mean")]

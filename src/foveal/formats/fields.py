@@ -23,7 +23,7 @@ __all__ = ["MAX_OFFSET", "Table", "first_lines", "normalised", "read_fields"]
 MAX_OFFSET = 1 << 40
 """Offsets beyond this are a mistake: no document has a million million characters."""
 
-_BLANKS = re.compile(rb"[ \t\x0b\x0c\r]+")
+_BLANKS = re.compile(r"[ \t\x0b\x0c\r]+")
 _BLOCK = 1 << 18
 """Bytes looked at together; what fits into the cache is fastest."""
 
@@ -67,7 +67,7 @@ def read_fields(
     if frame is not None:
         return Table(frame, np.arange(1, len(frame) + 1, dtype=np.int64))
     rows, numbers = normalised(source.data)
-    frame = _try_parse(b"\n".join(rows), schema, keep, b" ")
+    frame = _try_parse("\n".join(rows).encode(), schema, keep, b" ")
     if frame is None:
         raise InputError(_defects(source, rows, numbers, schema, form))
     return Table(frame, np.array(numbers, dtype=np.int64))
@@ -87,7 +87,7 @@ def _try_parse(
     # parse shows in its first field. Fields too many are not noticed by the parser.
     if any(frame[name].null_count() for name in read):
         return None
-    if frame[keep[0]].rle().struct.field("value").str.starts_with("#").any():
+    if b"#" in data and frame[keep[0]].str.starts_with("#").any():
         return None
     if not _is_regular(data, separator, len(frame) * (len(schema) - 1)):
         return None
@@ -123,24 +123,36 @@ def _parse(
     )
 
 
-def normalised(data: bytes) -> tuple[list[bytes], list[int]]:
+def normalised(data: bytes) -> tuple[list[str], list[int]]:
     """Lines with single blanks, without comments and blank lines, and their numbers."""
+    lines = data.decode().removesuffix("\n").split("\n")
+    if _is_normal(data):
+        return lines, list(range(1, len(lines) + 1))
     rows, numbers = [], []
-    for number, line in enumerate(data.split(b"\n"), 1):
-        row = _BLANKS.sub(b" ", line).strip(b" ")
-        if row and not row.startswith(b"#"):
+    for number, line in enumerate(lines, 1):
+        row = _BLANKS.sub(" ", line).strip(" ")
+        if row and not row.startswith("#"):
             rows.append(row)
             numbers.append(number)
     return rows, numbers
 
 
+def _is_normal(data: bytes) -> bool:
+    """Whether nothing is to be done: single blanks between fields, no comment, no blank line."""
+    symbols = np.frombuffer(data, dtype=np.uint8)
+    blank = symbols <= ord(" ")
+    other = (symbols < ord(" ")) & (symbols != ord("\n"))
+    at_the_edge = not len(data) or blank[0] or data.endswith(b" ")
+    return not (at_the_edge or other.any() or (blank[1:] & blank[:-1]).any() or b"#" in data)
+
+
 def _defects(
-    source: Source, rows: list[bytes], numbers: list[int], schema: dict[str, Any], form: str
+    source: Source, rows: list[str], numbers: list[int], schema: dict[str, Any], form: str
 ) -> list[Problem]:
     """What is wrong with each line that does not parse."""
     problems = []
     for row, number in zip(rows, numbers, strict=True):
-        message = _defect(row.decode().split(" "), schema, form)
+        message = _defect(row.split(" "), schema, form)
         if message:
             problems.append(Problem(source.path, number, message))
     return problems or [Problem(source.path, None, f"cannot be read; expected lines of {form}")]

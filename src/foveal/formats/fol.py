@@ -50,18 +50,27 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
     else:
         problems += check_scores(defects, frame["score"].to_numpy())
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
-    known = np.ones(len(start), dtype=bool) if not unresolved else (start >= 0) | (length >= 0)
-    problems += defects.at((length < 0) & known, "length {} is negative", length)
+    known = (start >= 0) | (length >= 0) if unresolved else np.True_
+    problems += defects.at(np.asarray((length < 0) & known), "length {} is negative", length)
     problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
     end = start + np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
-    problems += check_spans(defects, np.where(known, start, 0), np.where(known, end, 0))
+    if unresolved:
+        problems += check_spans(defects, np.where(known, start, 0), np.where(known, end, 0))
+    else:
+        problems += check_spans(defects, start, end)
     defects.raise_if(problems)
-    frame = frame.with_columns(pl.Series("end", end)).drop("length")
-    if not np.array_equal(table.line, np.arange(1, len(frame) + 1)):
-        frame = frame.with_columns(pl.Series("line", table.line))
     first = first_lines(source.data)
-    name = first[0][1].split()[5].decode() if first else source.stem
-    return Run.from_frame(frame, name=name, source=source.provenance, note_grouping=GROUPED)
+    return Run.from_columns(
+        topic=frame["topic"],
+        doc=frame["doc"],
+        start=start,
+        end=end,
+        line=table.line,
+        score=None if unresolved else frame["score"].to_numpy(),
+        name=first[0][1].split()[5].decode() if first else source.stem,
+        source=source.provenance,
+        note_grouping=GROUPED,
+    )
 
 
 def _with_unresolved(frame: pl.DataFrame, defects: Defects) -> tuple[pl.DataFrame, list[Problem]]:
@@ -98,7 +107,7 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
     rows, numbers = normalised(source.data)
     line = np.array(numbers, dtype=np.int64)
     defects = Defects(source, line)
-    text = pl.Series("text", [row.decode() for row in rows], dtype=pl.String)
+    text = pl.Series("text", rows, dtype=pl.String)
     names = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
     fields = text.to_frame().select(pl.col("text").str.splitn(" ", 7).alias("f")).unnest("f")
     frame = fields.rename(dict(zip(fields.columns, names, strict=True)))

@@ -10,7 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from foveal.errors import InputError
 from foveal.model import Provenance
@@ -51,8 +51,8 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file name without directory and extensions."""
-        return PurePath(self.path).name.split(".")[0] or self.path
+        """The file's name without its directory, compression and extension."""
+        return self.provenance.stem
 
     @property
     def provenance(self) -> Provenance:

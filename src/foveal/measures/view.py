@@ -34,21 +34,11 @@ class Judged:
 
     def __init__(self, judgements: Judgements, *, strict: bool = True) -> None:
         self.judgements = judgements
-        lengths = judgements.lengths(strict=strict)
-        distinct = judgements.doc.unique(maintain_order=True)
-        self.docs = (
-            pl.DataFrame({"doc": distinct, "code": np.arange(len(distinct), dtype=np.int64)})
-            .join(lengths.select("doc", "length"), on="doc", how="left", maintain_order="left")
-            .with_columns(pl.col("length").fill_null(UNKNOWN))
-        )
+        docs, code, length = judgements.documents(strict=strict)
+        self.docs = pl.DataFrame({"doc": docs, "code": np.arange(len(docs)), "length": length})
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
-        row_doc = pl.DataFrame({"doc": judgements.doc}).join(
-            self.docs, on="doc", how="left", maintain_order="left"
-        )
-        self.length = row_doc["length"].to_numpy()
-        self._find = _Lookup(
-            judgements.topic, row_doc["code"].to_numpy(), len(judgements.topics), len(distinct)
-        )
+        self.length = length[code]
+        self._find = _Lookup(judgements.topic, code, len(judgements.topics), len(docs))
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -220,27 +219,29 @@ class Judgements:
         same = self.file[row] == self.file[seen_from]
         return line if same else f"{line} of {self.sources[self.file[row]].path}"
 
-    def lengths(self, *, strict: bool = True) -> pl.DataFrame:
-        """Known document lengths, distinct: columns doc, length, row.
+    def documents(self, *, strict: bool = True) -> tuple[pl.Series, Ints, Ints]:
+        """The distinct documents, which of them each row judges, and their lengths.
 
         Two lengths of one document are an error; unless `strict`, the first is taken.
         """
-        frame = pl.DataFrame({"doc": self.doc, "length": self.length, "row": np.arange(len(self))})
-        known = frame.filter(pl.col("length") >= 0)
-        distinct = known.unique("doc", keep="first", maintain_order=True)
-        if not strict:
-            return distinct
-        clash = known.join(distinct, on="doc").filter(pl.col("length") != pl.col("length_right"))
-        if len(clash):
+        first = first_of_group(pl.DataFrame({"doc": self.doc}))
+        heads = np.flatnonzero(first == np.arange(len(first)))
+        code = np.searchsorted(heads, first)
+        known = np.flatnonzero(self.length >= 0)
+        source = np.full(len(heads), UNKNOWN, dtype=np.int64)
+        source[code[known][::-1]] = known[::-1]  # the first row that knows is written last
+        length = np.where(source < 0, UNKNOWN, self.length[source] if len(self) else UNKNOWN)
+        clash = known[self.length[known] != length[code[known]]]
+        if strict and len(clash):
             raise InputError(
                 self.problem(
                     row,
-                    f"document {doc!r} is {length} characters long here, "
-                    f"but {other} {self._place(first, seen_from=row)}",
+                    f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
+                    f"{length[code[row]]} {self._place(int(source[code[row]]), seen_from=row)}",
                 )
-                for doc, length, row, other, first in clash.iter_rows()
+                for row in clash.tolist()
             )
-        return distinct
+        return self.doc.gather(heads), code, length
 
     def only(self, keep: Bools) -> Judgements:
         """The rows that `keep` marks."""
@@ -370,7 +371,7 @@ class Judgements:
                 "score them separately"
             )
         assessor = []
-        stems = [PurePath(part.sources[0].path).name.split(".")[0] for part in parts]
+        stems = [part.sources[0].stem for part in parts]
         for part, stem in zip(parts, stems, strict=True):
             name = stem if stems.count(stem) == 1 else part.sources[0].path
             own = part.assessor if part.assessor is not None else pl.Series([None] * len(part))

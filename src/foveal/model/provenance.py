@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 __all__ = ["Provenance"]
 
@@ -13,3 +14,18 @@ class Provenance:
 
     path: str
     sha256: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its directory, compression and extension.
+
+        >>> Provenance("runs/system.2.run.gz").stem
+        'system.2'
+        """
+        name = PurePath(self.path)
+        if name.suffix in _COMPRESSED:
+            name = name.with_suffix("")
+        return name.stem or self.path
+
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")

@@ -84,27 +84,59 @@ class Run:
         ``xpath`` and ``line``. Rows of one topic are brought together, their order kept;
         `note_grouping` is noted if they had to be.
         """
-        order, topics, bounds = _group(frame["topic"])
+        columns = frame.columns
+        return cls.from_columns(
+            topic=frame["topic"],
+            doc=frame["doc"],
+            start=frame["start"].to_numpy(),
+            end=frame["end"].to_numpy(),
+            line=frame["line"].to_numpy() if "line" in columns else None,
+            score=frame["score"].to_numpy() if "score" in columns else None,
+            xpath=frame["xpath"] if "xpath" in columns else None,
+            name=name,
+            source=source,
+            task=task,
+            notes=notes,
+            note_grouping=note_grouping,
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        topic: pl.Series,
+        doc: pl.Series,
+        start: Ints,
+        end: Ints,
+        name: str,
+        line: Ints | None = None,
+        score: npt.NDArray[np.float64] | None = None,
+        xpath: pl.Series | None = None,
+        source: Provenance | None = None,
+        task: str | None = None,
+        notes: tuple[str, ...] = (),
+        note_grouping: str | None = None,
+    ) -> Run:
+        """As `from_frame`, from columns."""
+        order, topics, bounds = _group(topic)
+        if line is None:
+            line = np.arange(1, len(topic) + 1, dtype=np.int64)
         if order is not None:
-            frame = frame[order]
-        rows = np.arange(1, len(frame) + 1, dtype=np.int64)
-        if "line" in frame.columns:
-            rows = frame["line"].to_numpy().astype(np.int64, copy=False)
-        elif order is not None:
-            rows = order + 1
-        if order is not None and note_grouping:
-            notes = (*notes, note_grouping)
+            doc, start, end, line = doc.gather(order), start[order], end[order], line[order]
+            score = None if score is None else score[order]
+            xpath = None if xpath is None else xpath.gather(order)
+            notes = (*notes, note_grouping) if note_grouping else notes
         return cls(
             name=name,
             topics=topics,
             bounds=bounds,
-            doc=frame["doc"],
-            start=_owned(frame["start"]),
-            end=_owned(frame["end"]),
-            line=rows,
+            doc=doc,
+            start=_owned(start, np.int64),
+            end=_owned(end, np.int64),
+            line=_owned(line, np.int64),
             source=source or Provenance(name),
-            score=frame["score"].to_numpy().copy() if "score" in frame.columns else None,
-            xpath=frame["xpath"] if "xpath" in frame.columns else None,
+            score=None if score is None else _owned(score, np.float64),
+            xpath=xpath,
             task=task,
             notes=notes,
         )
@@ -178,8 +210,9 @@ class Run:
         return f"<p><b>{_escape(self.name)}</b>: {len(self)} results</p>{head}"
 
 
-def _owned(column: pl.Series) -> Ints:
-    values = column.to_numpy().astype(np.int64, copy=False)
+def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
+    """The column as an array that is nobody else's to change."""
+    values = np.asarray(column, dtype=kind)
     return values if values.flags.owndata else values.copy()
 
 
