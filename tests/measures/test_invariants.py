@@ -229,3 +229,14 @@ def test_the_whole_document_makes_set_overlap_one(campaign: Campaign) -> None:
     length = campaign[1]["A"].length
     assume(any(r != ("A", 0, length) for r in own))
     assert get(([*own, ("A", 0, length)], campaign[1]), "SetOverlap") == 1
+
+
+def test_an_empty_part_inside_a_passage_does_not_renew_patience() -> None:
+    """Found by chance once: a zero-length part is nothing to read."""
+    documents = {"A": naive.Doc(16, ((3, 15),))}
+    results = [("A", 14, 14), ("A", 4, 16)]
+    measure = "AgP(score=T2I,irr=4,stop=consecutive)"
+    options = {"score": "T2I", "irr": 4, "stop": "consecutive"}
+    assert get((results, documents), measure, union=False) == pytest.approx(
+        naive.AgP(results, documents, **options)  # type: ignore[arg-type]
+    )

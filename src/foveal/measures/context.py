@@ -121,7 +121,8 @@ def reading_score(
     0.6667
     """
     relevant = irrelevant = streak = 0
-    for start, end in [*parts, *_gaps(parts, length)]:
+    read = [part for part in parts if part[0] < part[1]]
+    for start, end in [*read, *_gaps(parts, length)]:
         for size, useful in _stretches(start, end, passages):
             if useful:
                 relevant += size
