@@ -33,7 +33,8 @@ class Options:
     truncate : bool
         Cut what exceeds the limits of a restricted task instead of refusing it.
     lenient : bool
-        Clip results past the end of their document instead of refusing them.
+        Clip results past the end of their document, and keep results whose XPath a collection
+        does not hold as empty ones, instead of refusing them.
     max_results : int, optional
         Results per topic that are looked at.
     topic_limit, document_limit : int, optional

@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.campaign.options import Options
+from foveal.campaign.placing import place_judgements, place_run
 from foveal.campaign.preparation import Form, prepare
 from foveal.campaign.presets import find_preset
+from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, parse_measures
@@ -50,16 +52,20 @@ def score_run(
     measures: Sequence[Measure],
     options: Options,
     left_out: frozenset[str] = frozenset(),
+    collection: str | None = None,
 ) -> Scores:
     """Score one run, or read and score one file, on every judged topic.
 
-    Results of topics that are `left_out` of the evaluation are not looked at.
+    Results of topics that are `left_out` of the evaluation are not looked at. The `collection` is
+    the path of an index: opening it again is cheaper than sending it to another process.
     """
     if not isinstance(run, Run):
         run = read_run(run)
     if left_out.intersection(run.topics):
         run = run.take(np.array([t not in left_out for t in run.topics], dtype=bool)[run.topic])
     topics = judged.judgements.topics
+    if collection is not None:
+        run = place_run(run, Collection.open(collection), lenient=options.lenient)
     prepared = prepare(run, judged, measures, options)
     columns: list[list[float]] = [[] for _ in measures]
     for topic in topics:
@@ -87,6 +93,7 @@ def evaluate(
     measures: str | Measure | Sequence[str | Measure] = (),
     *,
     task: str | None = None,
+    collection: str | Path | None = None,
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     **options: Any,
@@ -100,6 +107,8 @@ def evaluate(
     measures : text or Python forms of measures
     task : str, optional
         A preset such as ``2009.Focused``; its measures come before `measures`.
+    collection : path, optional
+        A collection index: gives the place of results that are XPaths, and document lengths.
     executor : concurrent.futures.Executor, optional
         Where runs are scored; by default in a thread per core, which share reading and sorting.
     progress : callable, optional
@@ -121,6 +130,11 @@ def evaluate(
     truth = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
     everything = frozenset(truth.topics)
     truth, missing = _restricted(truth, settings)
+    mean_length: float | None = None
+    if collection is not None:
+        index = Collection.open(collection)
+        truth = place_judgements(truth, index)
+        mean_length = index.mean_length
     warnings = [*truth.notes, *missing]
     if settings.assessors == "each":
         assessors: Sequence[str | None] = truth.assessors or (None,)
@@ -136,10 +150,15 @@ def evaluate(
     parts: list[tuple[str | None, Judged, list[Scores]]] = []
     for assessor in assessors:
         policy = assessor if assessor is not None else settings.assessors
-        judged = Judged(truth.combined(policy))
+        judged = Judged(truth.combined(policy), mean_length=mean_length)
         left_out = everything - frozenset(judged.judgements.topics)
         score = partial(
-            score_run, judged=judged, measures=chosen, options=settings, left_out=left_out
+            score_run,
+            judged=judged,
+            measures=chosen,
+            options=settings,
+            left_out=left_out,
+            collection=None if collection is None else str(collection),
         )
         done: list[Scores] = []
         with _pool(executor, run_list) as pool:

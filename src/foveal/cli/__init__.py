@@ -17,6 +17,7 @@ __all__ = ["cli", "main"]
 _COMMANDS = {
     "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
+    "index": ("foveal.cli.index", "Index the elements of a collection."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
 }
 _MOST_PROBLEMS = 20

@@ -66,6 +66,12 @@ def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     help="File or directory of judgements; repeatable.",
 )
 @click.option(
+    "-C",
+    "--collection",
+    metavar="INDEX",
+    help="A collection index ('foveal index'), needed where results are XPaths.",
+)
+@click.option(
     "-m",
     "--measure",
     "measures",
@@ -127,6 +133,7 @@ def command(
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
+    collection: str | None,
     task: str | None,
     form: str | None,
     output: str | None,
@@ -154,6 +161,7 @@ def command(
             list(judgements),
             list(measures),
             task=task,
+            collection=collection,
             executor=executor,
             progress=None if p is None else lambda: p.update(1),
             **options,

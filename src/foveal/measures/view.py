@@ -32,8 +32,11 @@ _DENSE_CELLS = 1 << 24
 class Judged:
     """Combined judgements prepared for look-up: documents, highlighted text, totals by topic."""
 
-    def __init__(self, judgements: Judgements, *, strict: bool = True) -> None:
+    def __init__(
+        self, judgements: Judgements, *, strict: bool = True, mean_length: float | None = None
+    ) -> None:
         self.judgements = judgements
+        self._mean_length = mean_length
         docs, code, length = judgements.documents(strict=strict)
         self.docs = pl.DataFrame({"doc": docs, "code": np.arange(len(docs)), "length": length})
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
@@ -54,7 +57,9 @@ class Judged:
 
     @cached_property
     def mean_length(self) -> float:
-        """Mean length of the distinct judged documents whose length is known; nan if none is."""
+        """Mean length of the collection's documents, else of the judged ones; nan if unknown."""
+        if self._mean_length is not None:
+            return self._mean_length
         length = self.docs["length"].to_numpy()
         known = length[length >= 0]
         return float(known.mean()) if len(known) else float("nan")
@@ -117,7 +122,9 @@ class Alignment:
         topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)
         code = found["code"].gather(some).to_numpy()
         self.row[some] = judged.find(topic[self.run.topic[some]], code)
-        self.length = found["length"].fill_null(UNKNOWN).to_numpy()
+        length = found["length"].fill_null(UNKNOWN).to_numpy()
+        own = self.run.length  # known from a collection
+        self.length: Ints = length if own is None else np.where(length < 0, own, length)
 
     @cached_property
     def end(self) -> Ints:

@@ -43,6 +43,8 @@ class Run:
         The line of the file each result stands on, for messages.
     score : float64 array, optional
     xpath : polars.Series of str, optional
+    length : int64 array, optional
+        Length of each result's document where a collection tells it, else `UNKNOWN`.
     task : str, optional
         The task that the run declares.
     notes : tuple of str
@@ -59,11 +61,12 @@ class Run:
     source: Provenance
     score: npt.NDArray[np.float64] | None = None
     xpath: pl.Series | None = None
+    length: Ints | None = None
     task: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for column in (self.bounds, self.start, self.end, self.line, self.score):
+        for column in (self.bounds, self.start, self.end, self.line, self.score, self.length):
             if column is not None:
                 column.flags.writeable = False
 
@@ -185,6 +188,7 @@ class Run:
             end=self.end[keep],
             line=self.line[keep],
             score=None if self.score is None else self.score[keep],
+            length=None if self.length is None else self.length[keep],
             xpath=None if self.xpath is None else self.xpath.filter(pl.Series(keep)),
         )
 

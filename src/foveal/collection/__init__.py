@@ -1,0 +1,17 @@
+"""Documents to element index; XPath to span and back."""
+
+from foveal.collection.building import BuildOptions, Summary, build_index
+from foveal.collection.elements import WHITESPACE, DocumentError, Limits
+from foveal.collection.lookup import Collection, Element, Resolved
+
+__all__ = [
+    "WHITESPACE",
+    "BuildOptions",
+    "Collection",
+    "DocumentError",
+    "Element",
+    "Limits",
+    "Resolved",
+    "Summary",
+    "build_index",
+]

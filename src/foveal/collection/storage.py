@@ -1,0 +1,138 @@
+"""The index file: a header and flat arrays, memory-mapped; documented in docs/index-format.md.
+
+A file is written completely or not at all. Opening checks the magic, the version, the header's
+hash and the file's size, so that a damaged or foreign file is refused at once; `verify` also
+hashes the arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.errors import InputError
+
+__all__ = ["MAGIC", "VERSION", "Sections", "open_sections", "verify", "write_sections"]
+
+MAGIC = b"FOVEALIX"
+VERSION = 1
+_PREFIX = struct.Struct("<8sII16s")
+"""Magic, version, length of the header, hash of the header."""
+_ALIGNMENT = 64
+
+Sections = dict[str, npt.NDArray[Any]]
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def write_sections(
+    path: Path, header: Mapping[str, Any], sections: Mapping[str, Path | Any]
+) -> None:
+    """Write header and sections; a section is an array, or a pair (file of raw data, dtype)."""
+    layout: dict[str, Any] = {}
+    offset = 0
+    for name, section in sections.items():
+        dtype, size = _measure(section)
+        layout[name] = {"dtype": dtype, "offset": offset, "bytes": size, "hash": ""}
+        offset += -(-size // _ALIGNMENT) * _ALIGNMENT
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            head = _header(header, layout)  # its length does not change when hashes are filled in
+            start = -(-(_PREFIX.size + len(head)) // _ALIGNMENT) * _ALIGNMENT
+            for name, section in sections.items():
+                stream.seek(start + layout[name]["offset"])
+                layout[name]["hash"] = _copy(section, stream)
+            stream.truncate(start + offset)
+            head = _header(header, layout)
+            stream.seek(0)
+            stream.write(_PREFIX.pack(MAGIC, VERSION, len(head), _hash(head)))
+            stream.write(head)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _header(header: Mapping[str, Any], layout: Mapping[str, Any]) -> bytes:
+    padded = {name: {**entry, "hash": entry["hash"] or "0" * 32} for name, entry in layout.items()}
+    return json.dumps({**header, "sections": padded}, ensure_ascii=False).encode()
+
+
+def _measure(section: Any) -> tuple[str, int]:
+    if isinstance(section, tuple):
+        file, dtype = section
+        return dtype, file.stat().st_size
+    return section.dtype.newbyteorder("<").str, section.nbytes
+
+
+def _copy(section: Any, stream: Any) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    if isinstance(section, tuple):
+        with section[0].open("rb") as source:
+            while block := source.read(1 << 20):
+                digest.update(block)
+                stream.write(block)
+    else:
+        data = np.ascontiguousarray(section).tobytes()
+        digest.update(data)
+        stream.write(data)
+    return digest.hexdigest()
+
+
+def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
+    """Header and memory-mapped arrays of an index file."""
+    try:
+        with path.open("rb") as stream:
+            prefix = stream.read(_PREFIX.size)
+            if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
+                raise InputError.at(str(path), None, "is no collection index of Foveal")
+            _, version, length, expected = _PREFIX.unpack(prefix)
+            if version != VERSION:
+                raise InputError.at(
+                    str(path),
+                    None,
+                    f"index of version {version}, expected {VERSION}; build it anew",
+                )
+            head = stream.read(length)
+            size = os.fstat(stream.fileno()).st_size
+    except IsADirectoryError:
+        raise InputError.at(str(path), None, "is a directory; expected an index file") from None
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise InputError.at(str(path), None, f"cannot be read: {reason}") from None
+    if len(head) < length or _hash(head) != expected:
+        raise InputError.at(str(path), None, "the index is damaged: its header is not whole")
+    header = json.loads(head)
+    layout = header.pop("sections")
+    start = -(-(_PREFIX.size + length) // _ALIGNMENT) * _ALIGNMENT
+    end = max((e["offset"] + e["bytes"] for e in layout.values()), default=0)
+    if size < start + end:
+        raise InputError.at(str(path), None, "the index is damaged: the file is too short")
+    raw = np.memmap(path, dtype=np.uint8, mode="r")
+    sections = {
+        name: raw[start + e["offset"] : start + e["offset"] + e["bytes"]].view(e["dtype"])
+        for name, e in layout.items()
+    }
+    return header | {"hashes": {name: e["hash"] for name, e in layout.items()}}, sections
+
+
+def verify(path: Path) -> None:
+    """Hash every section; raises if one differs."""
+    header, sections = open_sections(path)
+    for name, expected in header["hashes"].items():
+        if _hash(sections[name].tobytes()).hex() != expected:
+            raise InputError.at(str(path), None, f"the index is damaged: section {name} differs")

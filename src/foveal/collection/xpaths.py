@@ -1,0 +1,70 @@
+"""XPaths as INEX wrote them: elements, attributes, points in text, and ranges between two.
+
+A result or passage names its place by one path, or by two separated by a blank: where it starts
+and where it ends. ``PATH/text()[k].n`` is the position before the n-th character (from 0) of the
+k-th text node of PATH. Ordinals may be left out where they are 1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["Point", "canonical", "parse_point", "split_range"]
+
+_STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
+_TEXT = re.compile(r"/text\(\)(?:\[(?P<node>[1-9]\d*)\])?(?:\.(?P<offset>\d+))?$")
+_ATTRIBUTE = re.compile(r"/@[^/\[\]@()\s]+(?:\[1\])?$")
+
+
+class Point(NamedTuple):
+    """An element, and in it a text node and an offset where the path goes on that far."""
+
+    element: str
+    node: int | None = None
+    offset: int | None = None
+    attribute: bool = False
+
+
+def canonical(path: str) -> str | None:
+    """The path of an element with every ordinal, None if it is not of this form.
+
+    >>> canonical("/article/bdy[1]/sec[2]")
+    '/article[1]/bdy[1]/sec[2]'
+    """
+    steps: list[str] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            return None
+        steps.append(f"/{step['name']}[{step['ordinal'] or 1}]")
+        at = step.end()
+    return "".join(steps) or None
+
+
+def parse_point(path: str) -> Point | None:
+    """A path that may end in a text node, an offset or an attribute; None if malformed.
+
+    >>> parse_point("/a/p[2]/text()[1].5")
+    Point(element='/a[1]/p[2]', node=1, offset=5, attribute=False)
+    """
+    text, attribute = _TEXT.search(path), _ATTRIBUTE.search(path)
+    end = text.start() if text else attribute.start() if attribute else len(path)
+    element = canonical(path[:end])
+    if element is None:
+        return None
+    if text is None:
+        return Point(element, attribute=attribute is not None)
+    offset = None if text["offset"] is None else int(text["offset"])
+    return Point(element, int(text["node"] or 1), offset)
+
+
+def split_range(path: str) -> tuple[str, str | None]:
+    """Start and end of a range; one path has no end.
+
+    >>> split_range("/a/p[1] /a/p[3]")
+    ('/a/p[1]', '/a/p[3]')
+    """
+    start, _, end = path.strip().partition(" ")
+    return start, end.strip() or None
