@@ -173,6 +173,22 @@ def test_standard_input_is_read_once_whatever_the_workers(folder: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "-j", "qrels", "-t", "2009.Focused", "-t", "2008.Focused"), "one task at a time"),
+        (("-", "-", "-j", "qrels", "-m", "AP"), "standard input can be read only once"),
+        (("-", "-j", "-", "-m", "AP"), "standard input can be read only once"),
+    ],
+)
+def test_what_can_be_given_once_is_refused_twice(
+    folder: Path, args: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(capsys, "evaluate", *args)
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
 def test_results_are_utf8_whatever_the_terminal(folder: Path) -> None:
     (folder / "accent").write_text("toy Q0 D1 1 1 café 20 20\n", encoding="utf-8")
     done = subprocess.run(

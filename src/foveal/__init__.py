@@ -20,11 +20,13 @@ if TYPE_CHECKING:
         read_judgements,
         read_results,
         read_run,
+        read_topics,
         write_judgements,
         write_run,
+        write_topics,
     )
     from foveal.measures import Measure, parse_measure, parse_measures
-    from foveal.model import Judgements, Results, Run
+    from foveal.model import Judgements, Results, Run, Topics
 
 __all__ = [
     "FovealError",
@@ -34,6 +36,7 @@ __all__ = [
     "Options",
     "Results",
     "Run",
+    "Topics",
     "UsageError",
     "__version__",
     "evaluate",
@@ -42,8 +45,10 @@ __all__ = [
     "read_judgements",
     "read_results",
     "read_run",
+    "read_topics",
     "write_judgements",
     "write_run",
+    "write_topics",
 ]
 
 _HOME = {
@@ -52,11 +57,13 @@ _HOME = {
         "read_judgements",
         "read_results",
         "read_run",
+        "read_topics",
         "write_judgements",
         "write_run",
+        "write_topics",
     ),
     "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
-    "foveal.model": ("Judgements", "Results", "Run"),
+    "foveal.model": ("Judgements", "Results", "Run", "Topics"),
 }
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "intersection",
     "lay_out",
     "newly_covered",
+    "side_by_side",
     "union",
 ]
 
@@ -42,6 +43,23 @@ def lay_out(extent: Ints) -> Ints:
     base = np.zeros(len(extent), dtype=np.int64)
     np.cumsum(np.maximum(extent[:-1], 0) + 1, out=base[1:])
     return base
+
+
+def side_by_side(start: Ints, end: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """Spans of many documents on one axis; `group` is a row number that a document's spans share.
+
+    Negative offsets (not known) count as empty spans at the beginning.
+
+    >>> start, end, group = np.array([5, 0, 2]), np.array([9, 4, 3]), np.array([0, 1, 0])
+    >>> [x.tolist() for x in side_by_side(start, end, group)]
+    [[5, 10, 2], [9, 14, 3]]
+    """
+    start = np.maximum(start, 0)
+    end = np.maximum(end, start)
+    extent = np.zeros(len(group), dtype=np.int64)
+    np.maximum.at(extent, group, end)
+    base = lay_out(extent)[group] if len(group) else extent
+    return start + base, end + base
 
 
 def at_least(start: Ints, end: Ints, depth: int) -> tuple[Ints, Ints]:

@@ -165,6 +165,18 @@ def test_an_entry_point_without_a_passage_is_ignored_with_a_warning() -> None:
     assert {name: value for name, _, value in table.overall}["MAgP"] == 0
 
 
+def test_the_start_alone_says_that_a_place_is_not_resolved() -> None:
+    run = "1 Q0 A 1 9 r X 100\n1 Q0 C 2 8 r -1 7\n"
+    with pytest.raises(InputError, match="is not resolved"):
+        evaluate(run, "f")
+    assert evaluate(run, "f", lenient=True)["ret_size"] == 36
+
+
+def test_topics_that_are_all_barren_cannot_be_averaged() -> None:
+    with pytest.raises(InputError, match="no topic has relevant text"):
+        evaluate("3 Q0 C 1 9 r 0 5\n", "f", qrels="3 Q0 C 0 500\n", every_topic=True)
+
+
 def test_another_number_of_fields_rejects_the_run() -> None:
     with pytest.raises(InputError, match=r"a\.run:1: 7 fields found, expected 8"):
         evaluate("1 Q0 A 1 9 r /article[1]\n", "f")

@@ -315,3 +315,104 @@ def test_several_assessors_of_real_judgements() -> None:
     assert common.averaged[0, 0] < united.averaged[0, 0]
     each = foveal.evaluate(run, judgements, "charR", assessors="each")
     assert each.runs == tuple(f"run_bm25_win400[{name}]" for name in judgements.assessors)
+
+
+# -- what a review found ---------------------------------------------------------------------------
+
+
+def test_truncating_does_not_invent_lengths(tmp_path: Path) -> None:
+    run = tmp_path / "docs.run"
+    run.write_text("1 Q0 X 1 2 docs\n1 Q0 B 2 1 docs\n")
+    with pytest.raises(InputError, match=r"docs\.run:1: charP.* needs the place of every result"):
+        foveal.evaluate(run, TRUTH, task="2010.RestrictedFocused", truncate=True)
+
+
+def test_both_limits_at_once() -> None:
+    truth = Judgements.from_highlights({"1": {"A": {"length": 3000, "spans": [(0, 900)]}}})
+    run = Run.from_results({"1": [("A", 0, 800), ("A", 850, 1200)]})
+    limits = {"topic_limit": 1000, "document_limit": 950, "truncate": True}
+    results = foveal.evaluate(run, truth, ["ret_size", "rel_ret_size"], **limits)
+    assert results.overall[0].tolist() == [950, 850]
+
+
+def test_repeats_without_text_or_place_are_errors_where_overlap_is(tmp_path: Path) -> None:
+    run = tmp_path / "docs.run"
+    run.write_text("1 Q0 X 1 2 docs\n1 Q0 X 2 1 docs\n")
+    with pytest.raises(InputError, match=r"docs\.run:2: repeats the result on line 1"):
+        foveal.evaluate(run, TRUTH, "AP", overlap="error")
+    empty = Run.from_results({"1": [("A", 10, 10), ("A", 10, 10)]})
+    with pytest.raises(InputError, match="repeats the result on line 1"):
+        foveal.evaluate(empty, TRUTH, "iP@0.1")
+    assert "results that repeat an earlier one: 1" in warnings(foveal.evaluate(run, TRUTH, "AP"))
+
+
+def test_two_lengths_of_one_document_are_refused_even_between_assessors(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    line = (
+        '{{"topic":"{}","doc":"A","length":{},"assessor":"{}","spans":[{{"start":{},"end":{}}}]}}\n'
+    )
+    path.write_text(line.format(1, 100, "a", 0, 9) + line.format(1, 90, "b", 0, 9))
+    run = Run.from_results({"1": [("A", 0, 5)]})
+    with pytest.raises(InputError, match=r"j\.jsonl:2: .*90 characters long here, but 100"):
+        foveal.evaluate(run, path, "charR")
+    other = line.format(2, 0, "a", 150, 200).replace('"length":0,', "")
+    path.write_text(line.format(1, 100, "a", 0, 9) + other)
+    with pytest.raises(InputError, match=r"j\.jsonl:2: a span ends at 200, past the 100"):
+        foveal.evaluate(run, path, "charR")
+
+
+def test_runs_without_a_common_topic_have_nothing_to_average_over() -> None:
+    runs = [Run.from_results({t: [("A", 0, 5)]}, name=f"r{t}") for t in ("1", "2")]
+    with pytest.raises(UsageError, match="no judged topic in common"):
+        foveal.evaluate(runs, TRUTH, "AP", topics="both")
+
+
+def test_elements_that_several_assessors_list_count_once(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    line = (
+        '{{"topic":"1","doc":"A","length":100,"assessor":"{}","spans":[{{"start":0,"end":{}}}],'
+        '"elements":[{{"xpath":"/a[1]","rsize":{}}}]}}\n'
+    )
+    path.write_text(line.format("a", 30, 30) + line.format("b", 40, 40))
+    run = Run.from_results({"1": [("A", 0, 100)]})
+    assert foveal.evaluate(run, path, "HiR(trel=elements)@1")["run", "HiR(trel=elements)@1"] == 1
+
+
+def test_elements_without_sizes_do_not_serve_hixeval(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text(
+        '{"topic":"1","doc":"A","length":100,"spans":[{"start":0,"end":9}],'
+        '"elements":[{"xpath":"/a[1]","exhaustivity":"2"}]}\n'
+    )
+    run = Run.from_results({"1": [("A", 0, 100)]})
+    with pytest.raises(InputError, match="needs assessed elements with their rsize"):
+        foveal.evaluate(run, path, "HiR(trel=elements)@1")
+
+
+def test_fields_that_look_like_offsets_but_are_not_are_pointed_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"topic":"1","doc":"A","start_char":20,"end_char":40}\n')
+    results = foveal.evaluate(path, TRUTH, "charP")
+    assert "not understood on line 1: start_char, end_char" in warnings(results)
+
+
+def test_measures_ask_only_for_what_they_use(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "docs.run"
+    qrels.write_text("1 0 A 1\n")
+    run.write_text("1 Q0 X 1 2 docs\n1 Q0 A 2 1 docs\n")
+    spans = Run.from_results({"1": [("A", 0, 5)]})
+    assert foveal.evaluate(spans, qrels, "ret_size")["run", "ret_size"] == 5
+    assert foveal.evaluate(run, TRUTH, ["rel_size", "BEPD", "T2I"])["docs", "rel_size"] == 110
+
+
+@pytest.mark.parametrize("bad", [(40, 10), (-1, 5)])
+def test_spans_made_by_hand_are_checked(bad: tuple[int, int]) -> None:
+    with pytest.raises(UsageError, match="is no span"):
+        Run.from_results({"1": [("A", *bad)]})
+
+
+def test_a_declared_task_may_be_the_whole_preset_or_in_words() -> None:
+    preset = find_preset("2009.RelevantInContext")
+    assert preset.is_for("2009.RelevantInContext")
+    assert preset.is_for("Relevant in Context")
+    assert not preset.is_for("Focused")

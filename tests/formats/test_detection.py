@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
+from foveal.formats import kind_of
 from inputs import highlights, read_judgements, read_run, refusal, text_source
 
 
@@ -48,7 +49,12 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
         ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found; a run has 8 (topic Q0 doc rank rsv runid"),
         ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; a run has 8"),
         ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; a run has 8"),
-        ("<inex-submission>", "x:1: XML is not read by this version"),
+        ("<inex-submission>", "x:1: not valid XML, column 18: no element found"),
+        ("<html/>", "x:1: root element <html>; expected <inex-submission>"),
+        ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
+        ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
+        ("<top>\n<num> Number: 1\n", "x:1: these are topics; expected a run"),
+        ('{"topic":"1","query":"yoga","doc":"D"}', "x:1: these are topics; expected a run"),
         ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected a run"),
         (
             '{"type":"header","format":"focused-qrels"}\n{"topic":"1","doc":"D"}',
@@ -67,7 +73,11 @@ def test_what_is_no_run_is_refused(text: str, message: str) -> None:
         ("", "x: the judgements are empty: the file holds no line of data"),
         ("#\n1 Q0 D", "x:2: 3 fields found; judgements have 4 (topic iteration doc grade) or more"),
         ("1 Q0 D 1 0.5 r 3 4", "x:1: document length '0.5' is not a whole number"),
-        ("<assessments>", "x:1: XML is not read by this version"),
+        ("<assessments>", "x:1: not valid XML, column 14: no element found"),
+        ("<html/>", "x:1: root element <html>; expected <assessments>"),
+        ("<inex-submission/>", "x:1: this is a run; expected judgements"),
+        ('<inex_topic topic_id="1"/>', "x:1: these are topics; expected judgements"),
+        ('{"topic":"1","title":"yoga"}', "x:1: these are topics; expected judgements"),
         ('{"topic":"1","doc":"D","start":3,"end":7}', "x:1: this is a run; expected judgements"),
         ('{"type":"header","format":"foveal-run"}', "x:1: this is a run; expected judgements"),
         ('{"topic":"1",', "x:1: not valid JSON"),
@@ -75,6 +85,55 @@ def test_what_is_no_run_is_refused(text: str, message: str) -> None:
 )
 def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
     assert refusal(read_judgements, text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x: the topics are empty: the file holds no line of data"),
+        ("<html/>", "x:1: root element <html>; expected topics"),
+        ("<inex-submission/>", "x:1: this is a run; expected topics"),
+        ('<assessments topic="1"/>', "x:1: these are judgements; expected topics"),
+        ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected topics"),
+        ('{"topic":"1","doc":"D"}', "x:1: this is a run; expected topics"),
+        ("1 Q0 D 1 0.5 r", "x:1: these are no topics; expected INEX XML, TREC or JSON Lines"),
+    ],
+)
+def test_what_is_no_topic_is_refused(text: str, message: str) -> None:
+    assert refusal(foveal.read_topics, text_source(text)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1 Q0 D 1 0.5 r 3 4", "run"),
+        ("1 Q0 D 1 0.5 r /a/b", "run"),
+        ("1 Q0 D 1 0.5 r", "run"),
+        ("PAR1", "run"),
+        ('{"topic":"1","doc":"D"}', "run"),
+        ('{"type":"header","format":"foveal-run"}', "run"),
+        ("<inex-submission/>", "run"),
+        ("1 0 D 1", "judgements"),
+        ("1 Q0 D 0 9", "judgements"),
+        ("1 Q0 D 4 9 3 3:4", "judgements"),
+        ("1 Q0 D 4 9 3 3:3 8:1", "judgements"),
+        ('{"topic":"1","doc":"D","spans":[]}', "judgements"),
+        ("<assessments/>", "judgements"),
+        ("<top>\n", "topics"),
+        ("<topics/>", "topics"),
+        ("<INEX-Topic/>", "topics"),
+        ('{"type":"header","format":"foveal-topics"}', "topics"),
+        ('{"topic":"1","query":"yoga"}', "topics"),
+    ],
+)
+def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> None:
+    assert kind_of(text_source(text)) == kind
+
+
+@pytest.mark.parametrize("text", ["", "one two", "<html/>", "{}}", "[1]"])
+def test_a_file_of_no_known_kind_is_refused(text: str) -> None:
+    message = refusal(kind_of, text_source(text))
+    assert message == "x: cannot be told to be a run, judgements or topics"
 
 
 def test_a_directory_of_judgements_is_one_set(tmp_path: Path) -> None:
@@ -152,6 +211,24 @@ JSON_JUDGEMENTS = b"""\
 {"topic":"t","doc":"d7","length":99,"bep":4,"assessor":"a","spans":[{"start":4,"end":9,"grade":1}]}
 {"topic":"t","doc":"d8","spans":[],"elements":[{"xpath":"/a[1]","exhaustivity":2,"rsize":5}]}
 """
+XML_RUN = b"""\
+<inex-submission run-id="r" task="Focused"><topic topic-id="1">
+<result><file>D</file><path>/a[1]/b[2]</path><rank>1</rank><rsv>0.5</rsv></result>
+<result><file>D</file><passage start="/a/b/text()[1].5" end="/a/c"/><rank>2</rank></result>
+</topic></inex-submission>
+"""
+XML_JUDGEMENTS = b"""\
+<assessments pool="297" topic="203" version="2" whitespace-text-node="keep">
+  <file collection="ieee" name="co/2000/r7108"><best-entry-point path="/a/b[1]/p[1]"/>
+    <passage start="/a[1]/b[1]/p[1]/text()[1].0" end="/a/p" size="812"/>
+    <element path="/a[1]" exhaustivity="2" size="35,760" rsize="812"/>
+  </file><file file="d"><path path="/a" exhaustiveness="3" specificity="U"/></file>
+</assessments>
+"""
+TOPICS = b"""\
+<inex_topic topic_id="1" ct_no="2"><title>+a "b c"</title><castitle>//p</castitle></inex_topic>
+"""
+TREC_TOPICS = b"<top>\n<num> Number: 301\n<title> a b\n<desc> Description:\nc\n</top>\n"
 GOOD = [
     b"1 Q0 D1 1 0.5 r 0 20\n1 Q0 D2 2 0.25 r 5 15\n2 Q0 D1 1 1e-3 r 7 0\n",
     b"1 Q0 D1 1 0.5 r /a[1]/b[2]\n1\tQ0 D2 2 0.25 r /a[1]\n",
@@ -160,6 +237,10 @@ GOOD = [
     b"1 0 D1 1\n1 0 D2 0\n",
     JSON_RUN,
     JSON_JUDGEMENTS,
+    XML_RUN,
+    XML_JUDGEMENTS,
+    TOPICS,
+    TREC_TOPICS,
 ]
 WORDS = b"nan inf 1e400 null true all X # - : , / { } [ ] \\ud800 4611686018427387904"
 TOKENS = [
@@ -174,6 +255,12 @@ TOKENS = [
     b'"',
     b"\xd9\xa5",
     b'"end":',
+    b"<",
+    b"</",
+    b"/>",
+    b"&",
+    b"&nbsp;",
+    b"<!--",
 ]
 splices = st.lists(
     st.tuples(
@@ -194,7 +281,7 @@ def mutated(good: bytes, changes: list[tuple[int, int, bytes]]) -> bytes:
 @settings(deadline=None, max_examples=300)
 @given(st.builds(mutated, st.sampled_from(GOOD), splices) | st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused_with_a_message(data: bytes) -> None:
-    for read in (foveal.read_run, foveal.read_judgements):
+    for read in (foveal.read_run, foveal.read_judgements, foveal.read_topics, kind_of):
         message = "read"
         try:
             read(text_source(data))

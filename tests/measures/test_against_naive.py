@@ -62,6 +62,8 @@ def _naive_value(measure: Measure, campaign: campaigns.Campaign, *, union: bool)
             str(measure.at) if measure.cutoff is Cutoff.RECALL else int(measure.at)
         )
     accepted = inspect.signature(function).parameters
+    if measure.name in ("charP", "charR"):
+        keywords.pop("beta", None)  # the family shares it; it weighs recall in charF only
     takes_options = "options" in accepted
     if "policy" in accepted or (takes_options and not measure.name.startswith("T2I")):
         keywords["policy"] = "union" if union else "allow"

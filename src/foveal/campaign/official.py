@@ -146,9 +146,9 @@ class Evaluator:
             per_topic.append(values)
             curves.append(curve)
         if not per_topic:
-            raise source.error(
-                None, "no result for any judged topic (-c scores such a run 0 on every topic)"
-            )
+            hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
+            reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
+            raise source.error(None, f"nothing to average: {reason} judged topic{hint}")
         return Table(
             run_id=loaded.name if len(loaded) else "",
             file=source.path,
@@ -189,16 +189,15 @@ class Evaluator:
             where = f"topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r}"
             problems.append(Problem(run.source.path, int(run.line[row]), f"{message} ({where})"))
 
-        first, rows = run.first, np.arange(len(run))
+        first = run.first
         if self.in_context:
-            back = np.flatnonzero((first[1:] != rows[1:]) & (first[1:] != first[:-1])) + 1
-            for i in back.tolist():
+            for i in run.returns.tolist():
                 line = int(run.line[first[i]])
                 refuse(
                     i, f"results of one article are interleaved with others, first on line {line}"
                 )
         if self.task == "b":
-            for i in np.flatnonzero(first != rows).tolist():
+            for i in run.repeats.tolist():
                 refuse(i, f"a second result of one article after line {int(run.line[first[i]])}")
         elif self.task in "fri":
             for a, b in zip(*(column.tolist() for column in alignment.conflicts), strict=True):

@@ -11,7 +11,7 @@ from foveal.collection import Collection
 from foveal.errors import InputError, Problem
 from foveal.model import UNKNOWN, Judgements, Run
 
-__all__ = ["place_judgements", "place_run"]
+__all__ = ["place_judgements", "place_run", "unplaced"]
 
 _SHOWN = 3
 
@@ -22,6 +22,22 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
     Documents and paths that the collection does not hold are errors with the line; with `lenient`
     such results keep their rank, hold nothing, and are counted.
     """
+    placed, problems = unplaced(run, collection)
+    notes = run.notes
+    if problems:
+        if not lenient:
+            raise InputError(problems)
+        shown = "; ".join(f"line {p.line}: {p.message}" for p in problems[:_SHOWN])
+        more = "; ..." if len(problems) > _SHOWN else ""
+        notes = (
+            *notes,
+            f"results that the collection does not hold: {len(problems)} ({shown}{more})",
+        )
+    return replace(placed, notes=notes)
+
+
+def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
+    """The run on the collection's text, and the results that have no place there (left empty)."""
     length = collection.lengths(run.doc)
     start, end = run.start.copy(), run.end.copy()
     whole = (end < 0) & (start == 0)
@@ -35,25 +51,14 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
         found = collection.resolve(run.doc.gather(by_path), run.xpath.gather(by_path))
         start[by_path], end[by_path] = found.start, found.end
         problem |= {int(by_path[i]): message for i, message in found.problem.items()}
-    notes = run.notes
-    if problem:
-        problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
-        if not lenient:
-            raise InputError(problems)
-        lost = np.array(sorted(problem))
-        lost = lost[end[lost] < 0]
-        start[lost] = end[lost] = 0
-        shown = "; ".join(f"line {p.line}: {p.message}" for p in problems[:_SHOWN])
-        more = "; ..." if len(problems) > _SHOWN else ""
-        notes = (
-            *notes,
-            f"results that the collection does not hold: {len(problems)} ({shown}{more})",
-        )
-    return replace(run, start=start, end=end, length=length, notes=notes)
+    nowhere = end < 0
+    start[nowhere] = end[nowhere] = 0
+    problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
+    return replace(run, start=start, end=end, length=length), problems
 
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
-    """The judgements with the lengths of their documents, checked against the collection."""
+    """The judgements on the collection's text: lengths checked, passages of XPaths placed."""
     length = collection.lengths(judgements.doc)
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
@@ -92,4 +97,33 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
     known = np.where(unknown, judgements.length, length)
-    return replace(judgements, length=np.where(known < 0, UNKNOWN, known), notes=notes)
+    placed = replace(judgements, length=np.where(known < 0, UNKNOWN, known), notes=notes)
+    return placed if judgements.places is None else _with_places(placed, collection)
+
+
+def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
+    """Passages and best entry points that were XPaths as spans and offsets."""
+    assert judgements.places is not None
+    places = judgements.places.sort("row", maintain_order=True)
+    row = places["row"].to_numpy()
+    xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
+    found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
+    if found.problem:
+        raise InputError(
+            judgements.problem(int(row[i]), message) for i, message in found.problem.items()
+        )
+    entry = places["bep"].to_numpy()
+    bep = judgements.bep.copy()
+    bep[row[entry]] = found.start[entry]
+    counts = np.bincount(row[~entry], minlength=len(judgements))
+    return replace(
+        judgements,
+        bep=bep,
+        bounds=np.concatenate([[0], np.cumsum(counts)]),
+        start=found.start[~entry],
+        end=found.end[~entry],
+        relevant=counts > 0,
+        has_text=True,
+        grade=None,
+        quotes=None,
+    )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
-import polars as pl
 
 from foveal import spans
 from foveal.campaign.options import Options
@@ -19,7 +18,6 @@ from foveal.errors import InputError, Problem
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
-from foveal.model.ordering import first_of_group
 from foveal.spans import Ints
 
 __all__ = ["Form", "Prepared", "prepare"]
@@ -76,8 +74,8 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
         )
     alignment = _cut(alignment, options, warnings)
     alignment = _clip(alignment, options, warnings)
-    alignment = _limit(alignment, options, warnings)
     _check_needs(alignment, measures)
+    alignment = _limit(alignment, options, warnings)
     prepared = Prepared(alignment, [_form(measure, options) for measure in measures], warnings)
     _check_rules(alignment, measures, options, warnings)
     _warn_of_oddities(alignment, warnings)
@@ -129,13 +127,11 @@ def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignm
 
 def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
     """The character limits of the restricted tasks."""
-    for limit, what, group in (
-        (options.topic_limit, "topic", alignment.run.topic),
-        (options.document_limit, "document", alignment.run.first),
-    ):
+    for limit, what in ((options.topic_limit, "topic"), (options.document_limit, "document")):
         if limit is None:
             continue
         run = alignment.run
+        group = run.topic if what == "topic" else run.first
         before = _size_before(group, alignment.size)
         over = np.flatnonzero(before + alignment.size > limit)
         if not len(over):
@@ -154,8 +150,9 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
             )
         warnings.append(f"results cut at {limit} characters per {what}: {len(over)}")
         room = np.maximum(limit - before, 0)
-        end = np.maximum(alignment.end, 0)
-        shorter = replace(run, end=np.minimum(end, np.maximum(run.start, 0) + room))
+        end = alignment.end.copy()
+        end[over] = np.minimum(end[over], run.start[over] + room[over])
+        shorter = replace(run, end=end)
         keep = (room > 0) | (alignment.size == 0)
         alignment = _again(alignment, shorter.take(keep))
     return alignment
@@ -193,7 +190,7 @@ def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
         Need.BEP: not (judgements.bep >= 0).any(),
         Need.RELEVANT_LENGTHS: (lengths[judgements.relevant] < 0).any(),
         Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
-        Need.ELEMENTS: judgements.elements is None,
+        Need.ELEMENTS: not alignment.judged.element_size.any(),
     }
     judged_in = judgements.sources[0].path
     missing: dict[Need, tuple[str, int | None]] = {
@@ -202,6 +199,7 @@ def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
     for need, rows in (
         (Need.SPANS, nowhere),
         (Need.RELEVANT_SPANS, nowhere & relevant),
+        (Need.RELEVANT_STARTS, (run.start < 0) & relevant),
         (Need.LENGTHS, alignment.length < 0),
     ):
         if rows.any():
@@ -239,7 +237,7 @@ def _where(run: Run, i: int) -> str:
 
 def _one_per_document(alignment: Alignment, measure: Measure) -> None:
     run = alignment.run
-    again = np.flatnonzero(run.first != np.arange(len(run)))
+    again = run.repeats
     if len(again):
         raise InputError(
             Problem(
@@ -255,6 +253,10 @@ def _one_per_document(alignment: Alignment, measure: Measure) -> None:
 def _no_overlap(alignment: Alignment, measure: Measure) -> None:
     run = alignment.run
     earlier, later = alignment.conflicts
+    if not _all_have_text(alignment):  # results without text or place can still repeat each other
+        earlier, later = (
+            np.concatenate(pair) for pair in zip(alignment.conflicts, run.duplicates, strict=True)
+        )
     if len(later):
         order = np.lexsort((run.line[earlier], run.line[later]))
         raise InputError(
@@ -269,6 +271,10 @@ def _no_overlap(alignment: Alignment, measure: Measure) -> None:
         )
 
 
+def _all_have_text(alignment: Alignment) -> bool:
+    return bool((alignment.end > alignment.run.start).all()) and bool(alignment.placed.all())
+
+
 def _same(run: Run, a: int, b: int) -> bool:
     return bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
 
@@ -278,8 +284,7 @@ def _not_interleaved(
 ) -> None:
     """Refuse interleaved documents; with `regroup` each stands at its first result anyway."""
     run = alignment.run
-    first = run.first
-    back = np.flatnonzero((first[1:] != np.arange(1, len(run))) & (first[1:] != first[:-1])) + 1
+    first, back = run.first, run.returns
     if len(back) and options.regroup:
         warnings.append(f"interleaved documents regrouped: {len(np.unique(first[back]))}")
     elif len(back):
@@ -300,11 +305,8 @@ def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
     empty = int(((run.start == run.end) & (run.start >= 0)).sum())
     if empty:
         warnings.append(f"results without length: {empty}")
-    if not empty and alignment.placed.all() and not len(alignment.conflicts[0]):
+    if _all_have_text(alignment) and not len(alignment.conflicts[0]):
         return  # results that repeat each other overlap, unless they are empty or without a place
-    keys = pl.DataFrame({"first": run.first, "start": run.start, "end": run.end})
-    if run.xpath is not None:
-        keys = keys.with_columns(xpath=run.xpath)
-    duplicates = int((first_of_group(keys) != np.arange(len(run))).sum())
+    duplicates = len(run.duplicates[0])
     if duplicates:
         warnings.append(f"results that repeat an earlier one: {duplicates}")

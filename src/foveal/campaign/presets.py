@@ -39,7 +39,8 @@ class Preset:
 
     def is_for(self, declared: str) -> bool:
         """Whether a run that declares this task is meant for the preset."""
-        return _canonical(declared).casefold() == self.name.partition(".")[2].casefold()
+        task = _canonical("".join(declared.split())).casefold()
+        return task in (self.name.casefold(), self.name.partition(".")[2].casefold())
 
 
 _FOCUSED = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")

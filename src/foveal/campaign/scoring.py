@@ -130,6 +130,7 @@ def evaluate(
     truth = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
     everything = frozenset(truth.topics)
     truth, missing = _restricted(truth, settings)
+    truth.check_lengths()
     mean_length: float | None = None
     if collection is not None:
         index = Collection.open(collection)
@@ -197,8 +198,8 @@ def _plan(
         settings = replace(
             settings,
             overlap=settings.overlap or preset.overlap,
-            topic_limit=preset.topic_limit,
-            document_limit=preset.document_limit,
+            topic_limit=settings.topic_limit or preset.topic_limit,
+            document_limit=settings.document_limit or preset.document_limit,
         )
     for item in given:
         chosen += parse_measures(item) if isinstance(item, str) else (item,)
@@ -252,6 +253,8 @@ def _results(
         # An assessor may not have judged every topic; those are not counted.
         place = np.array([topics.index(t) for t in judged.judgements.topics], dtype=np.int64)
         in_all = np.logical_and.reduce([s.in_run for s in done])
+        if options.topics == "both" and not in_all.any():
+            raise UsageError("the runs have no judged topic in common to average over")
         for name, scores in zip(names, done, strict=True):
             label = name if assessor is None else f"{name}[{assessor}]"
             values = np.full((len(topics), len(measures)), np.nan)

@@ -18,6 +18,9 @@ _COMMANDS = {
     "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
     "index": ("foveal.cli.index", "Index the elements of a collection."),
+    "validate": ("foveal.cli.validate", "List everything wrong with runs."),
+    "convert": ("foveal.cli.convert", "Write runs, judgements or topics in another format."),
+    "stats": ("foveal.cli.stats", "Describe collections, topics, judgements and runs."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
 }
 _MOST_PROBLEMS = 20

@@ -6,13 +6,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import click
 
 from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES
 from foveal.cli.output import FORMATS, emit, render, warn
+from foveal.errors import UsageError
 
 __all__ = ["command"]
 
@@ -26,6 +27,10 @@ def _executor(workers: int | None, runs: tuple[str, ...]) -> Iterator[Executor |
     if workers is None:
         size = sum(Path(run).stat().st_size for run in runs if Path(run).is_file())
         workers = min(os.cpu_count() or 1, len(runs)) if size >= _WORTH_PROCESSES else 1
+    elif workers == 1:  # asked for: one run after the other
+        with ThreadPoolExecutor(1) as one:
+            yield one
+        return
     if workers == 1:
         yield None
         return
@@ -79,7 +84,14 @@ def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     metavar="M",
     help="A measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
 )
-@click.option("-t", "--task", metavar="PRESET", help="Official settings, such as 2009.Focused.")
+@click.option(
+    "-t",
+    "--task",
+    "tasks",
+    multiple=True,
+    metavar="PRESET",
+    help="Official settings, such as 2009.Focused.",
+)
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
 @click.option(
     "--topics",
@@ -134,7 +146,7 @@ def command(
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
     collection: str | None,
-    task: str | None,
+    tasks: tuple[str, ...],
     form: str | None,
     output: str | None,
     workers: int | None,
@@ -150,6 +162,10 @@ def command(
     from foveal.campaign import evaluate
     from foveal.formats import STDIN, read_run
 
+    if len(tasks) > 1:
+        raise UsageError("one task at a time; more measures go with -m")
+    if [*runs, *judgements].count(STDIN) > 1:
+        raise UsageError("standard input can be read only once")
     bar = contextlib.nullcontext(None)
     show = len(runs) > 1 and sys.stderr.isatty()
     with (
@@ -160,7 +176,7 @@ def command(
             [read_run(run) if run == STDIN else run for run in runs],
             list(judgements),
             list(measures),
-            task=task,
+            task=tasks[0] if tasks else None,
             collection=collection,
             executor=executor,
             progress=None if p is None else lambda: p.update(1),

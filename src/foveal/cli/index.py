@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import closing, contextmanager, nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 
 import click
 
-from foveal.collection import WHITESPACE, BuildOptions, Limits, Summary, build_index
+from foveal.collection import WHITESPACE, BuildOptions, Limits, Source, Summary, build_index
 
 __all__ = ["command"]
 
@@ -23,24 +25,40 @@ _WORTH_PROCESSES = 32 << 20
 class _Progress:
     """Documents, rate and time left on one line of a terminal."""
 
-    def __init__(self, source: Path) -> None:
-        files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
-        self.size = sum(path.stat().st_size for path in files)
-        self.known_size = source.is_dir()
+    def __init__(self) -> None:
         self.began = monotonic()
+        self.first: tuple[float, float] | None = None
+        """When the first batch was done, and how much of the source then: an earlier attempt may
+        have done a part."""
         self.documents = self.bytes = 0
 
-    def __call__(self, documents: int, size: int) -> None:
+    def __call__(self, documents: int, size: int, done: float) -> None:
         self.documents += documents
         self.bytes += size
-        seconds = max(monotonic() - self.began, 1e-3)
-        rate = self.bytes / seconds
-        left = f", {max(self.size - self.bytes, 0) / rate:.0f} s left" if self.known_size else ""
-        text = f"{self.documents} documents, {rate / 1e6:.1f} MB/s{left}"
+        now = monotonic()
+        rate = self.bytes / max(now - self.began, 1e-3) / 1e6
+        when, before = self.first = self.first or (now, done)
+        left = (
+            f", {(now - when) * (1 - done) / (done - before):.0f} s left" if done > before else ""
+        )
+        text = f"{done:4.0%}, {self.documents} documents, {rate:.1f} MB/s{left}"
         click.echo(f"\rindexing: {text:60}", err=True, nl=False)
 
-    def done(self) -> None:
-        click.echo(err=True)
+    def close(self) -> None:
+        if self.first is not None:
+            click.echo(err=True)
+
+
+@contextmanager
+def _executor(workers: int) -> Iterator[Executor | None]:
+    """A pool of processes that leave an interruption to this one."""
+    if workers == 1:
+        yield None
+        return
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    context = get_context("spawn")
+    with ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=ignore) as pool:
+        yield pool
 
 
 def _summary(summary: Summary, output: str, seconds: float) -> str:
@@ -96,6 +114,13 @@ def _summary(summary: Summary, output: str, seconds: float) -> str:
     help="Longest attribute value that is accepted.",
 )
 @click.option(
+    "--max-expansion",
+    type=click.IntRange(min=0),
+    default=Limits().expansion,
+    show_default=True,
+    help="Characters that entities may add to a document.",
+)
+@click.option(
     "-w",
     "--workers",
     type=click.IntRange(min=1),
@@ -110,6 +135,7 @@ def command(
     max_errors: int,
     max_depth: int,
     max_attribute: int,
+    max_expansion: int,
     workers: int | None,
 ) -> None:
     """Index the elements of a collection, so that results can be XPaths.
@@ -122,23 +148,20 @@ def command(
         whitespace=whitespace,
         name_tag=None if name_from == "path" else name_from,
         max_errors=max_errors,
-        limits=Limits(depth=max_depth, attribute=max_attribute),
+        limits=Limits(max_depth, max_attribute, max_expansion),
     )
-    progress = _Progress(Path(source)) if sys.stderr.isatty() else None
-    if workers is None:
-        size = (progress or _Progress(Path(source))).size
-        workers = os.cpu_count() or 1 if size >= _WORTH_PROCESSES else 1
     began = monotonic()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn")) if workers > 1 else None
-    with pool or nullcontext() as executor:
+    collection = Source(Path(source))
+    if workers is None:
+        workers = os.cpu_count() or 1 if collection.size >= _WORTH_PROCESSES else 1
+    progress = _Progress() if sys.stderr.isatty() else None
+    with _executor(workers) as executor, closing(progress) if progress else nullcontext():
         summary = build_index(
-            Path(source),
+            collection,
             Path(output),
             options,
             executor=executor,
             ahead=2 * workers,
             progress=progress,
         )
-    if progress is not None:
-        progress.done()
     click.echo(_summary(summary, output, monotonic() - began), err=True)

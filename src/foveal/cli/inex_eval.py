@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 
 from foveal.cli.output import emit, warn
@@ -27,14 +29,14 @@ __all__ = ["command"]
 @click.option("-q", "per_topic", is_flag=True, help="Lines per topic before those on 'all'.")
 @click.option(
     "-n",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=1e12),
     default=500,
     show_default=True,
     help="Largest distance of a best entry point that still scores.",
 )
 @click.option(
     "-beta",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=1e6),
     default=0.25,
     show_default=True,
     help="Weight of recall in F.",
@@ -70,6 +72,8 @@ def command(
     """
     from foveal.campaign.official import Evaluator
 
+    if math.isnan(n) or math.isnan(beta):
+        raise UsageError("-n and -beta are numbers")
     if len(set(tasks)) != 1:
         raise UsageError("inex-eval takes one of -t, -f, -r, -b and -i")
     evaluator = Evaluator(

@@ -3,6 +3,7 @@
 from foveal.collection.building import BuildOptions, Summary, build_index
 from foveal.collection.elements import WHITESPACE, DocumentError, Limits
 from foveal.collection.lookup import Collection, Element, Resolved
+from foveal.collection.sources import Source
 
 __all__ = [
     "WHITESPACE",
@@ -12,6 +13,7 @@ __all__ = [
     "Element",
     "Limits",
     "Resolved",
+    "Source",
     "Summary",
     "build_index",
 ]

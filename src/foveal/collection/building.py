@@ -6,28 +6,23 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from foveal._version import __version__
 from foveal.collection.elements import WHITESPACE, Batch, DocumentError, Limits, Recorder
-from foveal.collection.sources import (
-    TEXT,
-    XML,
-    Task,
-    fingerprint,
-    is_archive,
-    read_items,
-    tasks_of,
-)
+from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
 from foveal.collection.storage import write_sections
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import FovealError, InputError, Problem, UsageError
+from foveal.spans import Ints
 
 __all__ = ["BuildOptions", "Summary", "build_index"]
 
@@ -43,6 +38,8 @@ _RAW = {
     "path_tag": "<u4",
     "path_ordinal": "<u4",
 }
+"""The arrays that grow while an index is built, and the types they have in it."""
+_PATHS = ("path_parent", "path_tag", "path_ordinal")
 _MOST_CHARACTERS = (1 << 32) - 1
 
 
@@ -89,33 +86,46 @@ class _Parsed:
     batch: Batch
     places: tuple[str, ...]
     failures: tuple[tuple[str, str], ...]
+    named_inside: bool
+    """Whether a document has its name from within, not from where it lies."""
     size: int
+    done: float
+
+
+def _add(item: Item, recorder: Recorder, name_tag: str | None) -> None:
+    if item.kind == XML:
+        recorder.add(item.name, item.data, name_tag=name_tag)
+    elif item.kind == LINE:
+        recorder.add_text(*document_of_line(item.data))
+    else:
+        try:
+            text = item.data.decode()
+        except UnicodeDecodeError as error:
+            raise DocumentError(f"not UTF-8 at byte {error.start}") from None
+        recorder.add_text(item.name, text)
 
 
 def _parse(task: Task, options: BuildOptions) -> _Parsed:
     """Parse one batch; runs in any process."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    failures, places, size = [], [], 0
+    failures, places, size, named_inside = [], [], 0, options.name_tag is not None
     for item in read_items(task):
         size += len(item.data)
+        named_inside |= item.kind == LINE
+        # A file name that is not UTF-8 must not spoil the message that mentions it.
+        place = os.fsencode(item.place).decode(errors="replace")
         try:
-            if "\n" in item.name:
-                raise DocumentError("the document's name holds a line break")
-            if item.kind == XML:
-                recorder.add(item.name, item.data, name_tag=options.name_tag)
-            elif item.kind == TEXT:
-                recorder.add_text(item.name, item.data.decode("utf-8-sig"))
+            _add(item, recorder, options.name_tag)
         except DocumentError as error:
-            failures.append((item.place, str(error)))
-        except UnicodeDecodeError as error:
-            failures.append((item.place, f"not UTF-8 at byte {error.start}"))
+            failures.append((place, str(error)))
         else:
-            places.append(item.place)
-    return _Parsed(recorder.batch(), tuple(places), tuple(failures), size)
+            places.append(place)
+    batch = recorder.batch()
+    return _Parsed(batch, tuple(places), tuple(failures), named_inside, size, task.done)
 
 
 def _in_order(
-    tasks: Iterable[Task], options: BuildOptions, executor: Executor | None, ahead: int
+    tasks: Iterator[Task], options: BuildOptions, executor: Executor | None, ahead: int
 ) -> Iterator[_Parsed]:
     """Parsed batches in the order of the tasks, a few ahead, never all at once."""
     if executor is None:
@@ -123,12 +133,21 @@ def _in_order(
             yield _parse(task, options)
         return
     waiting: deque[Future[_Parsed]] = deque()
-    for task in tasks:
-        waiting.append(executor.submit(_parse, task, options))
-        if len(waiting) > ahead:
+    try:
+        for task in tasks:
+            waiting.append(executor.submit(_parse, task, options))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    except BrokenExecutor:
+        raise FovealError(
+            "a process of the build was ended, perhaps for want of memory; "
+            "the same command goes on where it stopped"
+        ) from None
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 class _Partial:
@@ -138,54 +157,60 @@ class _Partial:
         self.folder = output.with_name(f".{output.name}.partial")
         self.identity = identity
         self.tags: dict[str, int] = {}
-        self.known: dict[tuple[int, int, int], int] = {}
-        self.names: dict[str, str] = {}
+        self.known: dict[int, int] = {}
+        """The number of each path, by its parent and step in one number."""
+        self.names: set[str] = set()
         self.failures: list[tuple[str, str]] = []
         self.batches = 0
         self.characters = 0
-        if not self._resume():
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir()
-        self.files = {name: (self.folder / name).open("ab") for name in _RAW}
+        self.named_inside = False
+        self.folder.mkdir(exist_ok=True)
+        self.lock = _locked(self.folder / "lock")
+        mode = "ab" if self._resume() else "wb"
+        self.files = {name: (self.folder / name).open(mode) for name in _RAW}
 
     def _resume(self) -> bool:
         """Go back to the last whole batch of an earlier attempt at the same thing."""
         try:
             state = json.loads((self.folder / "state.json").read_bytes())
-        except (OSError, ValueError):
+            if state["identity"] != self.identity:
+                return False
+            for name in _RAW:
+                size = state["sizes"][name]
+                if (self.folder / name).stat().st_size < size:
+                    return False
+                os.truncate(self.folder / name, size)
+        except (OSError, ValueError, KeyError, TypeError):
             return False
-        if state["identity"] != self.identity:
-            return False
-        for name, size in state["sizes"].items():
-            os.truncate(self.folder / name, size)
         self.tags = {tag: i for i, tag in enumerate(state["tags"])}
         self.failures = [(place, message) for place, message in state["failures"]]
         self.batches, self.characters = state["batches"], state["characters"]
-        columns = [
-            self._read(name).tolist() for name in ("path_parent", "path_tag", "path_ordinal")
-        ]
-        self.known = {key: i for i, key in enumerate(zip(*columns, strict=True))}
-        text = (self.folder / "doc_names").read_text(encoding="utf-8")
-        self.names = dict.fromkeys(text.splitlines(), "an earlier attempt")
+        self.named_inside = state["named_inside"]
+        parent, tag, ordinal = (self._read(name).astype(np.int64) for name in _PATHS)
+        rows = zip((parent + 1).tolist(), _steps(tag, ordinal).tolist(), strict=True)
+        self.known = {above << 64 | step: number for number, (above, step) in enumerate(rows)}
+        self.names = set(self._read_names())
         return True
 
     def _read(self, name: str) -> np.ndarray[Any, Any]:
         return np.fromfile(self.folder / name, dtype=_RAW[name])
 
+    def _read_names(self) -> list[str]:
+        return (self.folder / "doc_names").read_bytes().decode().split("\n")[:-1]
+
     def add(self, parsed: _Parsed) -> None:
         """Append one batch and note that it is whole."""
         batch = parsed.batch
-        if len(batch.lengths) and batch.lengths.max() > _MOST_CHARACTERS:
+        if batch.lengths.max(initial=0) > _MOST_CHARACTERS:
             raise InputError.at(parsed.places[0], None, "a document has more than 2^32 characters")
         self._check_names(parsed)
         path = self._global_paths(batch)[batch.path]
-        of_element = np.repeat(np.arange(len(batch.documents)), np.diff(batch.bounds))
-        order = np.lexsort((path, of_element))
+        order = np.argsort(batch.document << 32 | path)
         columns = {
             "path": path[order],
             "start": batch.start[order],
             "end": batch.end[order],
-            "doc_elements": np.diff(batch.bounds),
+            "doc_elements": np.bincount(batch.document, minlength=len(batch.documents)),
             "doc_length": batch.lengths,
         }
         for name, column in columns.items():
@@ -194,6 +219,7 @@ class _Partial:
         self.files["doc_names"].write("".join(f"{name}\n" for name in batch.documents).encode())
         self.failures += parsed.failures
         self.characters += int(batch.lengths.sum())
+        self.named_inside |= parsed.named_inside
         self.batches += 1
         self._save()
 
@@ -201,29 +227,30 @@ class _Partial:
         twice = []
         for name, place in zip(parsed.batch.documents, parsed.places, strict=True):
             if name in self.names:
-                message = f"document {name!r} is already in {self.names[name]}"
-                twice.append(Problem(place, None, f"{message}; expected one of each name"))
-            self.names[name] = place
+                message = f"another document is called {name!r} too; expected one of each name"
+                twice.append(Problem(place, None, message))
+            self.names.add(name)
         if twice:
             raise InputError(twice)
 
-    def _global_paths(self, batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _global_paths(self, batch: Batch) -> Ints:
         """Number the batch's paths in the index, adding those not known yet."""
-        tag = [self.tags.setdefault(name, len(self.tags)) for name in batch.tags]
-        number = np.empty(len(batch.parent), dtype=np.int64)
-        new: list[tuple[int, int, int]] = []
-        rows = zip(batch.parent.tolist(), batch.tag.tolist(), batch.ordinal.tolist(), strict=True)
-        for i, (parent, code, ordinal) in enumerate(rows):
-            key = (int(number[parent]) if parent >= 0 else -1, tag[code], ordinal)
-            found = self.known.get(key)
-            if found is None:
-                found = self.known[key] = len(self.known)
-                new.append(key)
-            number[i] = found
-        table = np.array(new, dtype=np.int64).reshape(-1, 3)
-        for name, column in zip(("path_parent", "path_tag", "path_ordinal"), table.T, strict=True):
+        codes = [self.tags.setdefault(name, len(self.tags)) for name in batch.tags]
+        tag = np.array(codes, dtype=np.int64)[batch.tag]
+        step = _steps(tag, batch.ordinal)
+        number = [-1]  # of the document itself, then of each path
+        known, before = self.known, len(self.known)
+        new: list[int] = []
+        for i, (parent, step_) in enumerate(zip(batch.parent.tolist(), step.tolist(), strict=True)):
+            found = known.setdefault((number[parent + 1] + 1) << 64 | step_, len(known))
+            if found == before + len(new):
+                new.append(i)
+            number.append(found)
+        numbers = np.array(number, dtype=np.int64)
+        columns = numbers[batch.parent[new] + 1], tag[new], batch.ordinal[new]
+        for name, column in zip(_PATHS, columns, strict=True):
             self.files[name].write(column.astype(_RAW[name]).tobytes())
-        return number
+        return numbers[1:]
 
     def _save(self) -> None:
         for stream in self.files.values():
@@ -232,6 +259,7 @@ class _Partial:
             "identity": self.identity,
             "batches": self.batches,
             "characters": self.characters,
+            "named_inside": self.named_inside,
             "tags": list(self.tags),
             "failures": self.failures,
             "sizes": {name: stream.tell() for name, stream in self.files.items()},
@@ -240,12 +268,15 @@ class _Partial:
         temporary.write_text(json.dumps(state), encoding="utf-8")
         temporary.replace(self.folder / "state.json")
 
-    def _below_common_folder(self) -> np.ndarray[Any, Any]:
-        text = (self.folder / "doc_names").read_text(encoding="utf-8")
-        names = _without_common_folder(text.split("\n")[:-1])
-        return np.frombuffer("".join(f"{name}\n" for name in names).encode(), dtype=np.uint8)
+    def close(self) -> None:
+        for stream in (*self.files.values(), self.lock):
+            stream.close()
 
-    def finish(self, output: Path, options: BuildOptions, source: str, *, archive: bool) -> Summary:
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        shutil.rmtree(self.folder)
+
+    def finish(self, output: Path, options: BuildOptions, source: Source) -> Summary:
         """Assemble the index and clear away."""
         for stream in self.files.values():
             stream.close()
@@ -260,19 +291,44 @@ class _Partial:
         )
         header = {
             "foveal": __version__,
-            "source": source,
+            "source": source.path.name,
             "whitespace": options.whitespace,
+            **asdict(summary),
             "tags": list(self.tags),
-            **{k: v for k, v in asdict(summary).items() if k != "tags"},
         }
         bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
         sections: dict[str, Any] = {"doc_bounds": bounds}
         sections |= {n: (self.folder / n, kind) for n, kind in _RAW.items() if n != "doc_elements"}
-        if archive:
-            sections["doc_names"] = self._below_common_folder()
-        write_sections(output, header, sections)
-        shutil.rmtree(self.folder)
+        if source.archive and not self.named_inside:
+            names = _without_common_folder(self._read_names())
+            text = "".join(f"{name}\n" for name in names).encode()
+            sections["doc_names"] = np.frombuffer(text, dtype=np.uint8)
+        # In the folder, so that whatever happens no trace stays beside the output.
+        whole = self.folder / "index"
+        write_sections(whole, header, sections)
+        whole.replace(output)
+        self.remove()
         return summary
+
+
+def _locked(path: Path) -> IO[bytes]:
+    """A file that only one build holds at a time, where the system can say so."""
+    stream = path.open("wb")
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.close()
+            message = "another build of the same index is at work"
+            raise InputError.at(str(path.parent), None, message) from None
+    return stream
+
+
+def _steps(tag: Ints, ordinal: Ints) -> Ints:
+    """Tag and ordinal in one number."""
+    return tag << 32 | ordinal
 
 
 def _without_common_folder(names: list[str]) -> list[str]:
@@ -290,19 +346,19 @@ def _without_common_folder(names: list[str]) -> list[str]:
 
 
 def build_index(
-    source: Path,
+    source: Path | Source,
     output: Path,
     options: BuildOptions | None = None,
     *,
     executor: Executor | None = None,
     ahead: int = 4,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
 ) -> Summary:
     """Index a collection.
 
     Parameters
     ----------
-    source : Path
+    source : Path or Source
         Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file.
     output : Path
         The index file; nothing is left there unless the build succeeds. After an interruption
@@ -313,36 +369,43 @@ def build_index(
     ahead : int
         Batches to keep under way in the executor.
     progress : callable, optional
-        Called with documents and bytes after each batch.
+        Called after each batch with its documents, its bytes and the share of the source behind.
     """
-    options = options or BuildOptions()
+    try:
+        opened = source if isinstance(source, Source) else Source(source)
+        return _build(opened, output, options or BuildOptions(), executor, ahead, progress)
+    except OSError as error:
+        place, reason = error.filename or output, error.strerror or error
+        raise InputError.at(str(place), None, f"cannot be read or written: {reason}") from None
+
+
+def _build(
+    source: Source,
+    output: Path,
+    options: BuildOptions,
+    executor: Executor | None,
+    ahead: int,
+    progress: Callable[[int, int, float], None] | None,
+) -> Summary:
     if output.is_dir():
         raise InputError.at(str(output), None, "is a directory; expected a file name")
     if not output.parent.is_dir():
         raise InputError.at(str(output), None, "its directory does not exist")
-    tasks = tasks_of(source)
-    first = next(tasks, None)
-    if first is None:
-        raise InputError.at(str(source), None, "holds no document")
-    identity = hashlib.blake2b(f"{fingerprint(source)}{options!r}{__version__}".encode())
+    identity = hashlib.blake2b(f"{source.fingerprint}{options!r}{__version__}".encode())
     partial = _Partial(output, identity.hexdigest())
-
-    def remaining() -> Iterator[Task]:
-        for number, task in enumerate(_chain(first, tasks)):
-            if number >= partial.batches:
-                yield task
-
-    for parsed in _in_order(remaining(), options, executor, ahead):
-        partial.add(parsed)
-        if len(partial.failures) > options.max_errors:
-            shutil.rmtree(partial.folder)
-            raise InputError(Problem(place, None, message) for place, message in partial.failures)
-        if progress is not None:
-            progress(len(parsed.places) + len(parsed.failures), parsed.size)
-    archive = options.name_tag is None and is_archive(source)
-    return partial.finish(output, options, source.name, archive=archive)
-
-
-def _chain(first: Task, rest: Iterator[Task]) -> Iterator[Task]:
-    yield first
-    yield from rest
+    tasks = islice(source.tasks(), partial.batches, None)
+    try:
+        for parsed in _in_order(tasks, options, executor, ahead):
+            partial.add(parsed)
+            if len(partial.failures) > options.max_errors:
+                raise InputError(Problem(place, None, text) for place, text in partial.failures)
+            if progress is not None:
+                progress(len(parsed.places) + len(parsed.failures), parsed.size, parsed.done)
+        if partial.batches == 0:
+            raise InputError.at(str(source.path), None, "holds no document")
+        return partial.finish(output, options, source)
+    except InputError:
+        partial.remove()
+        raise
+    finally:
+        partial.close()

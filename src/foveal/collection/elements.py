@@ -4,19 +4,25 @@ The text is XPath ``string(/*)``: the character data of the root element in docu
 entities resolved, comments and processing instructions left out. Nothing a document names is ever
 fetched, and limits end hostile documents early.
 
-Expat's calls only take notes (which tag, after how many pieces of text, after how many closings);
-the tree is worked out from the notes of a whole batch of documents at once, with arrays.
+Expat's calls only take notes (which tag, after how many pieces of text); the tree is worked out
+from the notes of a whole batch of documents at once, with arrays.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+from array import array
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from html.entities import name2codepoint
+from html.entities import html5
+from itertools import count, pairwise
+from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.spans import Ints
 
@@ -24,6 +30,15 @@ __all__ = ["WHITESPACE", "Batch", "DocumentError", "Limits", "Recorder", "text_d
 
 WHITESPACE = ("keep", "merge", "strip")
 """How white space counts: as it is, runs as one, or not in text nodes that hold nothing else."""
+
+_BLANK = " \t\n\r"
+"""White space as XML defines it; a no-break space is none."""
+_BLANKS = re.compile(f"[{_BLANK}]+")
+_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
+
+
+Fail = Callable[[str], NoReturn]
+"""Ends a document with a message, at the place where its parser is."""
 
 
 class DocumentError(Exception):
@@ -46,18 +61,21 @@ class Limits:
     Parameters
     ----------
     depth : int
-        Elements within elements.
+        Elements within elements, and entities that refer to entities.
     attribute : int
         Characters of one attribute value.
+    expansion : int
+        Characters that entities may add to a document.
     """
 
     depth: int = 1000
     attribute: int = 1_000_000
+    expansion: int = 1_000_000
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The elements of some documents, in document order.
+    """The elements of some documents, level by level, in document order within a level.
 
     Paths are numbered within the batch: path ``i`` is the ``ordinal[i]``-th ``tags[tag[i]]`` child
     of ``parent[i]`` (-1: the document itself), and a parent comes before its children.
@@ -66,7 +84,7 @@ class Batch:
     documents: tuple[str, ...]
     lengths: Ints
     digests: tuple[bytes, ...]
-    bounds: Ints
+    document: Ints
     path: Ints
     start: Ints
     end: Ints
@@ -96,64 +114,43 @@ class Recorder:
         self.limits = limits or Limits()
         self._names: list[str] = []
         self._digests: list[bytes] = []
-        self._tags: list[str] = []
-        self._opened_after: list[int] = []
-        """Pieces of text before each opening tag."""
-        self._closed_before: list[int] = []
-        """Closing tags before each opening tag."""
-        self._closed_after: list[int] = []
-        """Pieces of text before each closing tag."""
-        self._sizes: list[int] = []
+        self._codes: defaultdict[str, int] = defaultdict(count().__next__)
+        """A number for every tag."""
+        self._tags = array("q")
+        """The tag of each opening."""
+        self._marks = array("q")
+        """Pieces of the document's text before each tag; the complement where the tag closes."""
+        self._sizes = array("q")
         """Characters of each piece of text."""
-        self._first_tag: list[int] = [0]
-        self._first_piece: list[int] = [0]
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @property
-    def elements(self) -> int:
-        return len(self._tags)
+        self._first_tag = [0]
+        self._first_piece = [0]
 
     def add(self, name: str, data: bytes, *, name_tag: str | None = None) -> None:
         """Parse one document; a document that fails leaves no trace.
 
         With `name_tag`, the text of the first such element is the document's name instead.
         """
-        before = [len(self._tags), len(self._closed_after)]
         try:
             pieces = self._parse(data)
-            self._check_depth(*before)
+            self._check_depth()
             if name_tag is not None:
-                name = self._named(name_tag, pieces, before[0])
+                name = self._named(name_tag, pieces)
+            _check_name(name)
         except DocumentError:
-            for note in (self._tags, self._opened_after, self._closed_before):
-                del note[before[0] :]
-            del self._closed_after[before[1] :]
+            del self._tags[self._first_tag[-1] :]
+            del self._marks[2 * self._first_tag[-1] :]
             raise
-        self._add_text(name, self._counted(pieces, *before))
-
-    def _named(self, tag: str, pieces: list[str], first_tag: int) -> str:
-        try:
-            at = self._tags.index(tag, first_tag)
-        except ValueError:
-            raise DocumentError(f"no <{tag}> element to name the document by") from None
-        first, last = self._opened_after[at], self._closed_after[self._closed_before[at]]
-        offset = len(self._sizes)
-        name = "".join(pieces[first - offset : last - offset]).strip()
-        if not name or "\n" in name:
-            raise DocumentError(f"the first <{tag}> element holds no name")
-        return name
+        self._add_text(name, pieces)
 
     def add_text(self, name: str, text: str) -> None:
         """A document of plain text: one element that holds it all."""
-        self._tags.append("text")
-        self._opened_after.append(len(self._sizes))
-        self._closed_before.append(len(self._closed_after))
-        self._closed_after.append(len(self._sizes) + 1)
+        _check_name(name)
+        self._tags.append(self._codes["text"])
+        self._marks.extend((0, ~1))
         self._add_text(name, [text])
 
     def _add_text(self, name: str, pieces: list[str]) -> None:
+        pieces = self._counted(pieces)
         self._names.append(name)
         self._sizes.extend(map(len, pieces))
         self._digests.append(text_digest("".join(pieces)))
@@ -161,191 +158,295 @@ class Recorder:
         self._first_piece.append(len(self._sizes))
 
     def _parse(self, data: bytes) -> list[str]:
+        try:
+            return self._run_expat(data)
+        except LookupError as error:
+            raise DocumentError(f"encoding not known: {error}", 1, 1) from None
+        except ValueError:  # of several bytes per character, which expat leaves to others
+            return self._run_expat(_transcoded(data), "utf-8")
+
+    def _run_expat(self, data: bytes, encoding: str | None = None) -> list[str]:
         pieces: list[str] = []
-        parser = expat.ParserCreate()
+        parser = expat.ParserCreate(encoding)
+
+        def fail(message: str) -> NoReturn:
+            raise DocumentError(message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
         parser.buffer_text = True
         parser.ordered_attributes = True
+        parser.specified_attributes = True
         # Undeclared entities are reported instead of refused, as if a DTD that is never read
         # might declare them; no external entity is opened.
         parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartElementHandler = self._opening(pieces, check=len(data) > self.limits.attribute)
-        parser.EndElementHandler = self._closing(pieces)
-        parser.CharacterDataHandler = pieces.append
-        parser.SkippedEntityHandler = _standard_entity(pieces)
-        parser.ExternalEntityRefHandler = _refuse_external
+        check = len(data) > self.limits.attribute
+        handlers: dict[str, Callable[..., Any]] = {
+            "StartElementHandler": self._opening(pieces, fail if check else None),
+            "EndElementHandler": self._closing(pieces),
+            "CharacterDataHandler": pieces.append,
+            "SkippedEntityHandler": _standard_entity(pieces, fail),
+            "ExternalEntityRefHandler": _external_entity(fail),
+            "EntityDeclHandler": self._entity_declared(parser, pieces, len(data), fail),
+        }
+        for name, handler in handlers.items():
+            setattr(parser, name, handler)
         try:
             parser.Parse(data, True)  # noqa: FBT003
         except expat.ExpatError as error:
             message = expat.errors.messages[error.code]
             raise DocumentError(message, error.lineno, error.offset + 1) from None
-        except DocumentError as error:
-            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1
-            raise DocumentError(error.message, line, column) from None
-        except LookupError as error:
-            raise DocumentError(f"encoding not known: {error}", 1, 1) from None
+        finally:
+            for name in handlers:  # which hold the parser that holds them
+                setattr(parser, name, None)
         return pieces
 
-    def _opening(self, pieces: list[str], *, check: bool) -> Callable[[str, list[str]], None]:
-        tag_noted, after_noted = self._tags.append, self._opened_after.append
-        closed_noted, closed = self._closed_before.append, self._closed_after
-        offset = len(self._sizes)
+    def _opening(self, pieces: list[str], fail: Fail | None) -> Callable[[str, list[str]], None]:
+        """Notes an element; with `fail`, refuses long attributes."""
+        mark, note, codes = self._marks.append, self._tags.append, self._codes
         most = self.limits.attribute
 
         def opening(tag: str, _attributes: list[str]) -> None:
-            tag_noted(tag)
-            after_noted(offset + len(pieces))
-            closed_noted(len(closed))
+            mark(len(pieces))
+            note(codes[tag])
+
+        if fail is None:
+            return opening
 
         def checked(tag: str, attributes: list[str]) -> None:
             if any(len(value) > most for value in attributes[1::2]):
-                raise DocumentError(f"an attribute of <{tag}> has more than {most} characters")
+                fail(f"an attribute of <{tag}> has more than {most} characters")
             opening(tag, attributes)
 
-        return checked if check else opening
+        return checked
 
     def _closing(self, pieces: list[str]) -> Callable[[str], None]:
-        noted, offset = self._closed_after.append, len(self._sizes)
+        mark = self._marks.append
 
         def closing(_tag: str) -> None:
-            noted(offset + len(pieces))
+            mark(~len(pieces))
 
         return closing
 
-    def _check_depth(self, first_tag: int, first_closed: int) -> None:
-        closed = np.array(self._closed_before[first_tag:], dtype=np.int64) - first_closed
-        depth = np.arange(len(closed)) - closed
-        if len(depth) and depth.max() >= self.limits.depth:
-            raise DocumentError(f"elements are nested more than {self.limits.depth} deep")
+    def _entity_declared(
+        self, parser: expat.XMLParserType, pieces: list[str], size: int, fail: Fail
+    ) -> Callable[..., None]:
+        """From its first entity on, watch what entities make of a document.
 
-    def _counted(self, pieces: list[str], first_tag: int, first_closed: int) -> list[str]:
-        """The pieces of one document as its white space counts; as many as there were."""
-        if self.whitespace == "merge":
-            return _merged(pieces)
+        Expat's own protection lets 8 MB pass, and more than that in large documents; and it calls
+        itself for an entity within an entity, until the stack ends.
+        """
+        left, nested = size + self.limits.expansion, 0
+        opening = self._opening(pieces, fail)
+
+        def spend(characters: int) -> None:
+            nonlocal left
+            left -= characters
+            if left < 0:
+                most = self.limits.expansion
+                fail(f"entities add more than {most} characters to the document")
+
+        def watched_opening(tag: str, attributes: list[str]) -> None:
+            spend(len("</>") + len(tag) + sum(map(len, attributes)))
+            opening(tag, attributes)
+
+        def watched_text(text: str) -> None:
+            spend(len(text))
+            pieces.append(text)
+
+        def declared(_name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001
+            nonlocal nested
+            parser.StartElementHandler, parser.CharacterDataHandler = watched_opening, watched_text
+            nested += value is not None and "&" in value
+            if nested > self.limits.depth:
+                fail(f"more than {self.limits.depth} entities refer to entities")
+
+        return declared
+
+    def _marks_of_last(self) -> Ints:
+        return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
+
+    def _check_depth(self) -> None:
+        most = self.limits.depth
+        if len(self._tags) - self._first_tag[-1] <= most:
+            return
+        if _levels(self._marks_of_last() < 0).max() > most:
+            raise DocumentError(f"elements are nested more than {most} deep")
+
+    def _named(self, tag: str, pieces: list[str]) -> str:
+        """The text of the first element of that tag."""
+        first = self._first_tag[-1]
+        try:
+            number = self._tags.index(self._codes[tag], first) - first
+        except ValueError:
+            raise DocumentError(f"no <{tag}> element to name the document by") from None
+        marks = self._marks_of_last()
+        opened = np.flatnonzero(marks >= 0)[number]
+        levels = np.cumsum(np.where(marks < 0, -1, 1))[opened:]
+        closed = opened + np.argmax(levels < levels[0])
+        name = "".join(pieces[marks[opened] : ~marks[closed]]).strip()
+        if not name:
+            raise DocumentError(f"the first <{tag}> element holds no name")
+        return name
+
+    def _counted(self, pieces: list[str]) -> list[str]:
+        """The pieces of the last document as its white space counts; as many as there were."""
         if self.whitespace == "keep":
             return pieces
-        offset = len(self._sizes)
-        notes = [*self._opened_after[first_tag:], *self._closed_after[first_closed:]]
-        node = np.unique(np.array(notes, dtype=np.int64)) - offset
-        of_piece = np.searchsorted(node, np.arange(len(pieces)), side="right")
-        full = {n for n, piece in zip(of_piece.tolist(), pieces, strict=True) if piece.strip()}
-        return [p if n in full else "" for n, p in zip(of_piece.tolist(), pieces, strict=True)]
+        if self.whitespace == "merge":
+            return _merged(pieces)
+        marks = self._marks_of_last()
+        node = np.unique(np.where(marks < 0, ~marks, marks))
+        of_piece = np.searchsorted(node, np.arange(len(pieces)), side="right").tolist()
+        full = {n for n, piece in zip(of_piece, pieces, strict=True) if piece.strip(_BLANK)}
+        return [p if n in full else "" for n, p in zip(of_piece, pieces, strict=True)]
 
     def batch(self) -> Batch:
         """What was recorded so far; the recorder is empty afterwards."""
-        positions = np.concatenate([[0], np.cumsum(np.array(self._sizes, dtype=np.int64))])
-        opened = np.array(self._opened_after, dtype=np.int64)
-        closed_before = np.array(self._closed_before, dtype=np.int64)
-        closed = np.array(self._closed_after, dtype=np.int64)
-        bounds = np.array(self._first_tag, dtype=np.int64)
-        base = positions[np.array(self._first_piece, dtype=np.int64)]
-        of_element = np.repeat(np.arange(len(self._names)), np.diff(bounds))
-        order, depth, closing = _tree(closed_before)
-        codes = {tag: i for i, tag in enumerate(dict.fromkeys(self._tags))}
-        tag = np.array([codes[name] for name in self._tags], dtype=np.int64)
-        path, table = _paths(_parents(order, depth), tag, depth, len(codes))
+        first_tag = np.array(self._first_tag, dtype=np.int64)
+        first_piece = np.array(self._first_piece, dtype=np.int64)
+        positions = np.zeros(len(self._sizes) + 1, dtype=np.int64)
+        np.cumsum(np.array(self._sizes, dtype=np.int64), out=positions[1:])
+        base = positions[first_piece]
+        of_element = np.repeat(np.arange(len(self._names)), np.diff(first_tag))
+        marks = np.array(self._marks, dtype=np.int64)
+        closes = marks < 0
+        opening, closing, level = _tree(closes)
+        # The number of an element in document order is that of openings before it.
+        number = (np.cumsum(~closes) - 1)[opening]
+        document = of_element[number]
+        codes, tag = _distinct(np.array(self._tags, dtype=np.int64))
+        tags = list(self._codes)
+        path, table = _paths(_parents(opening, level), tag[number], level, len(codes))
+        piece, origin = first_piece[document], base[document]
         batch = Batch(
             documents=tuple(self._names),
             lengths=np.diff(base),
             digests=tuple(self._digests),
-            bounds=bounds,
+            document=document,
             path=path,
-            start=positions[opened] - base[of_element],
-            end=positions[closed[closing]] - base[of_element],
+            start=positions[piece + marks[opening]] - origin,
+            end=positions[piece + ~marks[closing]] - origin,
             parent=table[0],
             tag=table[1],
             ordinal=table[2],
-            tags=tuple(codes),
+            tags=tuple(tags[code] for code in codes.tolist()),
         )
         self.__init__(whitespace=self.whitespace, limits=self.limits)  # type: ignore[misc]
         return batch
 
 
-def _standard_entity(pieces: list[str]) -> Callable[[str, bool], None]:
+def _check_name(name: str) -> None:
+    if not name:
+        raise DocumentError("the document's name is empty")
+    if "\n" in name:
+        raise DocumentError("the document's name holds a line break")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DocumentError("the document's name is not UTF-8") from None
+
+
+def _transcoded(data: bytes) -> bytes:
+    """The document in UTF-8, from the encoding that it declares."""
+    declared = _ENCODING.match(data)
+    encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"not {encoding} at byte {error.start}") from None
+
+
+def _standard_entity(pieces: list[str], fail: Fail) -> Callable[[str, bool], None]:
     def entity(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
         if is_parameter:
             return
-        if name not in name2codepoint:
-            raise DocumentError(f"entity &{name}; is not declared and not a standard one")
-        pieces.append(chr(name2codepoint[name]))
+        if f"{name};" not in html5:
+            fail(f"entity &{name}; is not declared and not a standard one")
+        pieces.append(html5[f"{name};"])
 
     return entity
 
 
-def _refuse_external(
-    _context: str | None, _base: str | None, system: str | None, public: str | None
-) -> int:
-    raise DocumentError(
-        f"the text refers to the external entity {(system or public)!r}; nothing is fetched"
-    )
+def _external_entity(fail: Fail) -> Callable[..., int]:
+    def entity(_context: str, _base: str | None, system: str | None, public: str | None) -> int:
+        fail(f"the text refers to the external entity {(system or public)!r}; nothing is fetched")
+
+    return entity
 
 
 def _merged(pieces: list[str]) -> list[str]:
     """White space as single blanks, also across the tags between text nodes."""
     merged, after_blank = [], False
     for piece in pieces:
-        words = " ".join(piece.split())
-        before = " " if piece[0].isspace() and not after_blank else ""
-        after_blank = piece[-1].isspace()
-        merged.append(f"{before}{words}{' ' if words and after_blank else ''}")
+        text = _BLANKS.sub(" ", piece)
+        merged.append(text.removeprefix(" ") if after_blank else text)
+        after_blank = text.endswith(" ") if text else after_blank
     return merged
 
 
-def _tree(closed_before: Ints) -> tuple[Ints, Ints, Ints]:
-    """Order of elements by depth, their depths, and the closing tag of each.
+def _levels(closes: npt.NDArray[np.bool_]) -> Ints:
+    """How deep each tag stands, from 1; a closing tag as deep as the opening one."""
+    return np.cumsum(np.where(closes, -1, 1)) + closes
 
-    At any depth openings and closings alternate, so the k-th opening at a depth belongs to the
-    k-th closing there.
+
+def _tree(closes: npt.NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
+    """Opening tag, closing tag and level of every element, level by level.
+
+    At any level opening and closing tags alternate.
     """
-    n = len(closed_before)
-    number = np.arange(n)
-    depth = number - closed_before
-    opened_before = np.searchsorted(closed_before, number, side="right")
-    closing_depth = opened_before - number - 1
-    order = np.argsort(depth, kind="stable")
-    closing = np.empty(n, dtype=np.int64)
-    closing[order] = np.argsort(closing_depth, kind="stable")
-    return order, depth, closing
+    level = _levels(closes)
+    # Small numbers are sorted much faster.
+    order = np.argsort(level.astype(np.min_scalar_type(level.max(initial=0))), kind="stable")
+    return order[::2], order[1::2], level[order[::2]]
 
 
-def _parents(order: Ints, depth: Ints) -> Ints:
+def _parents(opening: Ints, level: Ints) -> Ints:
     """The parent of each element, -1 for roots: the last element one level up before it."""
-    n = len(depth)
-    place = depth[order] * n + order
-    parent = np.searchsorted(place, (depth - 1) * n + np.arange(n)) - 1
-    return np.where(depth > 0, order[np.maximum(parent, 0)] if n else parent, -1)
+    place = level * (opening.max(initial=0) + 1) + opening
+    above = np.searchsorted(place, place - opening.max(initial=0) - 1) - 1
+    return np.where(level > 1, above, -1)
 
 
-def _paths(parent: Ints, tag: Ints, depth: Ints, tags: int) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
+def _distinct(values: Ints) -> tuple[Ints, Ints]:
+    """The distinct values in order, and the number of each value among them."""
+    order = np.argsort(values)
+    ordered = values[order]
+    opens = np.ones(len(values), dtype=bool)
+    opens[1:] = ordered[1:] != ordered[:-1]
+    number = np.empty(len(values), dtype=np.int64)
+    number[order] = np.cumsum(opens) - 1
+    return ordered[opens], number
+
+
+def _paths(parent: Ints, tag: Ints, level: Ints, tags: int) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
     """Number the distinct paths level by level: the path of each element, and the table."""
     ordinal = _ordinals(parent, tag, tags)
-    path = np.full(len(parent), -1, dtype=np.int64)
-    columns: list[tuple[Ints, Ints, Ints]] = []
-    known = 0
-    for level in range(int(depth.max(initial=-1)) + 1):
-        here = np.flatnonzero(depth == level)
-        above = path[parent[here]] if level else np.full(len(here), -1, dtype=np.int64)
-        order = np.lexsort((ordinal[here], tag[here], above))
-        key = np.stack([above[order], tag[here][order], ordinal[here][order]])
-        opens = np.ones(len(here), dtype=bool)
-        opens[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-        path[here[order]] = known + np.cumsum(opens) - 1
-        columns.append((key[0][opens], key[1][opens], key[2][opens]))
-        known += int(opens.sum())
-    table = tuple(np.concatenate([c[i] for c in columns] or [parent]) for i in range(3))
-    return path, (table[0], table[1], table[2])
+    most = int(ordinal.max(initial=0)) + 1
+    steps, step = _distinct(tag * most + ordinal)
+    path = np.empty(len(parent), dtype=np.int64)
+    bounds = np.flatnonzero(np.diff(level, prepend=0, append=0))
+    keys, known = [], 0
+    for first, last in pairwise(bounds.tolist()):
+        here = slice(first, last)
+        above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
+        distinct, number = _distinct((above + 1) * len(steps) + step[here])
+        path[here] = known + number
+        keys.append(distinct)
+        known += len(distinct)
+    key = np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)
+    above, of_path = np.divmod(key, max(len(steps), 1))
+    return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
 
 
 def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
     """How many siblings of the same tag stand before each element, itself included."""
     # Roots of different documents are not siblings.
-    family = np.where(parent < 0, -1 - np.arange(len(parent)), parent)
-    key = family * max(tags, 1) + tag
+    number = np.arange(len(parent))
+    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
     order = np.argsort(key, kind="stable")
-    sorted_key = key[order]
+    ordered = key[order]
     opens = np.ones(len(key), dtype=bool)
-    opens[1:] = sorted_key[1:] != sorted_key[:-1]
-    number = np.arange(len(key))
+    opens[1:] = ordered[1:] != ordered[:-1]
     first = np.maximum.accumulate(np.where(opens, number, 0))
     ordinal = np.empty(len(key), dtype=np.int64)
     ordinal[order] = number - first + 1

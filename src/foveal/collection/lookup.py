@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.storage import open_sections, verify
-from foveal.collection.xpaths import Point, canonical, parse_point, split_range
+from foveal.collection.xpaths import Point, canonical, parse_range
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
@@ -23,6 +23,7 @@ Bools = npt.NDArray[np.bool_]
 NO_DOCUMENT = "document {doc!r} is not in the collection"
 NO_PATH = "document {doc!r} has no element {xpath!r}"
 NO_PLACE = "{xpath!r} is no place in document {doc!r}"
+MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
 
 
 class Element(NamedTuple):
@@ -118,9 +119,28 @@ class Collection:
             {"xpath": pl.Series(texts, dtype=pl.String), "path": np.arange(len(texts))}
         )
 
+    def path_counts(self) -> Ints:
+        """How many elements have each path."""
+        return np.bincount(self._sections["path"], minlength=len(self._parent)).astype(np.int64)
+
+    def path_depths(self) -> Ints:
+        """How deep each path goes; the root's is 1."""
+        depth = np.ones(len(self._parent), dtype=np.int64)
+        for i, parent in enumerate(self._parent.tolist()):  # a parent comes before its children
+            if parent >= 0:
+                depth[i] = depth[parent] + 1
+        return depth
+
+    def path_tags(self) -> list[str]:
+        """The tag of each path."""
+        return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
+
     def _codes(self, names: pl.Series, table: pl.DataFrame, key: str, code: str) -> Ints:
         found = pl.DataFrame({key: names}).join(table, on=key, how="left", maintain_order="left")
         return found[code].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+
+    def _path_numbers(self, xpaths: list[str | None]) -> Ints:
+        return self._codes(pl.Series(xpaths, dtype=pl.String), self.paths, "xpath", "path")
 
     def lengths(self, docs: pl.Series) -> Ints:
         """Lengths of documents, `UNKNOWN` for those not in the collection."""
@@ -148,27 +168,46 @@ class Collection:
         return np.where(hit, at, UNKNOWN)
 
     def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
-        """The span of each document and XPath; repeated paths are looked up once."""
-        distinct = xpaths.unique(maintain_order=True)
-        plain = distinct.map_elements(canonical, return_dtype=pl.String, skip_nulls=True)
-        table = pl.DataFrame({"written": distinct, "xpath": plain}).join(
-            self.paths, on="xpath", how="left", maintain_order="left"
-        )
+        """The span of each document and XPath."""
         doc = self._codes(docs, self.documents, "doc", "code")
-        path = self._codes(xpaths, table.rename({"written": "key"}), "key", "path")
-        element = self.find(doc, path)
+        element = self.find(doc, self._codes(xpaths, self.paths, "xpath", "path"))
         start, end = self._spans(element)
-        problem: dict[int, str] = {}
-        for i in np.flatnonzero(element < 0).tolist():
-            if doc[i] < 0:
-                problem[i] = NO_DOCUMENT.format(doc=docs[i])
-                continue
-            span = self._place(int(doc[i]), str(xpaths[i]))
+        wrong = dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
+        # What is left is no element that is written with all its ordinals.
+        left = np.flatnonzero((element < 0) & (doc >= 0))
+        if len(left):
+            start[left], end[left], misplaced = self._places(doc[left], xpaths.gather(left))
+            wrong |= {int(left[i]): message for i, message in misplaced.items()}
+        at = list(wrong)
+        names = zip(docs.gather(at), xpaths.gather(at), strict=True)
+        problem = {
+            i: wrong[i].format(doc=name, xpath=xpath)
+            for i, (name, xpath) in zip(at, names, strict=True)
+        }
+        return Resolved(start, end, problem)
+
+    def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
+        """Elements, ranges, points and attributes as they may be written; and what is wrong."""
+        xpaths = xpaths.fill_null("")
+        distinct = xpaths.unique(maintain_order=True)
+        table = pl.DataFrame({"xpath": distinct, "number": np.arange(len(distinct))})
+        which = self._codes(xpaths, table, "xpath", "number")
+        ranges = [parse_range(xpath) for xpath in distinct]
+        opening = self.find(doc, self._path_numbers([r and r[0].element for r in ranges])[which])
+        closing = self.find(doc, self._path_numbers([r and r[1].element for r in ranges])[which])
+        start, end = self._spans(opening)[0], self._spans(closing)[1]
+        wrong: dict[int, str] = {}
+        inner = np.array([r is not None and (r[0].inner or r[1].inner) for r in ranges], dtype=bool)
+        plain = (opening >= 0) & (closing >= 0) & (start <= end) & ~inner[which]
+        for i in np.flatnonzero(~plain).tolist():
+            span = self._between(int(doc[i]), ranges[which[i]], int(opening[i]), int(closing[i]))
             if isinstance(span, str):
-                problem[i] = span.format(doc=docs[i], xpath=xpaths[i])
+                wrong[i] = span
             else:
                 start[i], end[i] = span
-        return Resolved(start, end, problem)
+        lost = list(wrong)
+        start[lost] = end[lost] = UNKNOWN
+        return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
         at = np.maximum(element, 0)
@@ -178,30 +217,30 @@ class Collection:
         end = np.where(element < 0, UNKNOWN, self._sections["end"][at])
         return start.astype(np.int64), end.astype(np.int64)
 
-    def _place(self, doc: int, xpath: str) -> tuple[int, int] | str:
-        """A range, point or attribute; or what is wrong with it."""
-        first, last = split_range(xpath)
-        points = [parse_point(first), parse_point(last) if last else None]
-        if points[0] is None or (last and points[1] is None):
+    def _between(
+        self, doc: int, points: tuple[Point, Point] | None, opening: int, closing: int
+    ) -> tuple[int, int] | str:
+        """From a point of one element to a point of another; or what is wrong with it."""
+        if points is None:
             return NO_PLACE
-        opening = self._point_span(doc, points[0])
-        closing = self._point_span(doc, points[1]) if points[1] else opening
-        if opening is None or closing is None:
-            return NO_PATH if all(p is None or p.node is None for p in points) else NO_PLACE
-        span = opening[0], closing[0] if points[1] and points[1].offset is not None else closing[1]
-        return span if span[0] <= span[1] else NO_PLACE
+        if opening < 0 or closing < 0:
+            return NO_PLACE if points[0].inner or points[1].inner else NO_PATH
+        if self.whitespace == "merge" and any(point.node is not None for point in points):
+            return MERGED
+        first = self._inside(doc, points[0], opening)
+        last = self._inside(doc, points[1], closing)
+        if first is None or last is None or first[0] > last[1]:
+            return NO_PLACE
+        return first[0], last[1]
 
-    def _point_span(self, doc: int, point: Point) -> tuple[int, int] | None:
-        path = self._codes(pl.Series([point.element]), self.paths, "xpath", "path")
-        element = int(self.find(np.array([doc]), path)[0])
-        if element < 0:
-            return None
+    def _inside(self, doc: int, point: Point, element: int) -> tuple[int, int] | None:
+        """Where a point of an element starts and ends."""
         start, end = int(self._sections["start"][element]), int(self._sections["end"][element])
         if point.attribute:
             return start, start  # an attribute has no text of its own; it stands at its element
         if point.node is None:
             return start, end
-        nodes = self._text_nodes(doc, int(path[0]), start, end)
+        nodes = self._text_nodes(doc, int(self._sections["path"][element]), start, end)
         if point.node > len(nodes):
             return None
         node_start, node_end = nodes[point.node - 1]
@@ -237,14 +276,20 @@ class Collection:
         return code, slice(int(self._bounds[code]), int(self._bounds[code + 1]))
 
     def _elements(self, own: slice, chosen: Bools) -> list[Element]:
-        """The chosen elements of a document, outermost first, then by place."""
-        path = self._sections["path"][own][chosen]
-        start = self._sections["start"][own][chosen].astype(np.int64)
-        end = self._sections["end"][own][chosen].astype(np.int64)
-        texts = self.paths["xpath"].gather(path.astype(np.int64)).to_list()
-        depth = np.array([text.count("/") for text in texts], dtype=np.int64)
-        order = np.lexsort((depth, -end, start))
-        return [Element(texts[i], int(start[i]), int(end[i])) for i in order.tolist()]
+        """The chosen elements of a document, in document order.
+
+        Empty elements of different tags at one place come in any order: the index keeps none.
+        """
+        path = self._sections["path"][own].tolist()
+        start, end = self._sections["start"][own].tolist(), self._sections["end"][own].tolist()
+        trails: dict[int, tuple[tuple[int, int, int], ...]] = {-1: ()}
+        # Elements are sorted by path, and a parent's path comes before its children's.
+        for i, number in enumerate(path):
+            above = trails[int(self._parent[number])]
+            trails[number] = (*above, (start[i], end[i], i))
+        order = sorted(np.flatnonzero(chosen).tolist(), key=lambda i: trails[path[i]])
+        texts = self.paths["xpath"].gather([path[i] for i in order]).to_list()
+        return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def element(self, doc: str, xpath: str) -> Element:
         """One element; raises KeyError if there is none."""
@@ -268,11 +313,26 @@ class Collection:
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """The smallest element that holds ``[start, end)``; of equals the deepest."""
         _, own = self._document(doc)
-        around = (self._sections["start"][own] <= start) & (self._sections["end"][own] >= end)
-        found = self._elements(own, around)
-        if not found:
+        starts = self._sections["start"][own].astype(np.int64)
+        ends = self._sections["end"][own].astype(np.int64)
+        around = (starts <= start) & (ends >= end)
+        if not around.any():
             raise KeyError(f"no element of {doc!r} holds [{start},{end})")
-        return min(found, key=lambda e: (e.end - e.start, -e.xpath.count("/")))
+        size = np.where(around, ends - starts, ends.max() + 1)
+        found = self._elements(own, size == size.min())
+        return max(found, key=lambda element: element.xpath.count("/"))
+
+    def point(self, doc: str, offset: int, *, closing: bool = False) -> str:
+        """The XPath point at an offset, in the text node after it, or with `closing` before it."""
+        code, _ = self._document(doc)
+        at = max(offset - 1, 0) if closing else offset
+        element = self.smallest_around(doc, at, at + 1)
+        path = int(self._codes(pl.Series([element.xpath]), self.paths, "xpath", "path")[0])
+        nodes = self._text_nodes(code, path, element.start, element.end)
+        for number, (start, end) in enumerate(nodes, 1):
+            if start <= at < end:
+                return f"{element.xpath}/text()[{number}].{offset - start}"
+        raise KeyError(f"no text of {doc!r} at {offset}")
 
     def ancestors(self, doc: str, xpath: str) -> list[Element]:
         """The elements above one, from the root down."""
@@ -283,7 +343,7 @@ class Collection:
     def children(self, doc: str, xpath: str) -> list[Element]:
         """The elements just below one, in document order."""
         path = self.element(doc, xpath).xpath
-        number = self._codes(pl.Series([path]), self.paths, "xpath", "path")[0]
+        number = self._path_numbers([path])[0]
         _, own = self._document(doc)
         return self._elements(own, self._parent[self._sections["path"][own]] == number)
 

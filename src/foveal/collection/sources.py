@@ -1,28 +1,36 @@
 """Where documents come from: a directory, an archive or one file; XML, text or JSON Lines.
 
 Work is cut into batches of a few megabytes, always in the same order and at the same places, so
-that an interrupted build can go on where it stopped. A batch of a directory or zip file holds
-names only: whoever works on it reads the bytes.
+that an interrupted build can go on where it stopped. A batch of a directory holds names only:
+whoever works on it reads the bytes.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import io
 import json
+import lzma
+import os
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
+import zstandard
+
+from foveal.collection.elements import DocumentError
 from foveal.errors import InputError
 
-__all__ = ["Item", "Task", "fingerprint", "is_archive", "read_items", "tasks_of"]
+__all__ = ["LINE", "TEXT", "XML", "Item", "Source", "Task", "document_of_line", "read_items"]
 
-XML, TEXT, LINES = "xml", "text", "jsonl"
+XML, TEXT, LINE = "xml", "text", "line"
 _KINDS = {
     ".xml": XML,
     ".nxml": XML,
@@ -31,11 +39,12 @@ _KINDS = {
     ".text": TEXT,
     ".md": TEXT,
     ".markdown": TEXT,
-    ".jsonl": LINES,
-    ".ndjson": LINES,
+    ".jsonl": LINE,
+    ".ndjson": LINE,
 }
-_BATCH_BYTES = 4 << 20
+_BATCH_BYTES = 8 << 20
 _BATCH_FILES = 2000
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -50,173 +59,264 @@ class Item:
 
 @dataclass(frozen=True)
 class Task:
-    """A batch of documents: files to read, members of a zip file, or the bytes themselves."""
+    """A batch of documents: files to read below a directory, or the bytes themselves."""
 
     root: Path
+    done: float
+    """The share of the source that is behind when this batch is."""
     members: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
 
 
-def _kind(name: str) -> str | None:
-    return _KINDS.get(PurePosixPath(name).suffix.lower())
-
-
-def _name(member: str) -> str:
-    """The document's name: the path below the root without extension."""
+def _kind(member: str) -> str | None:
+    """What a file holds, by its extension; None if it is no document."""
     path = PurePosixPath(member)
-    return str(path.with_suffix("")) if path.suffix else str(path)
+    return None if path.name.startswith(".") else _KINDS.get(path.suffix.lower())
 
 
-def tasks_of(source: Path) -> Iterator[Task]:
-    """The batches of a source, in a fixed order."""
-    if source.is_dir():
-        yield from _grouped(source, _files_below(source))
-    elif not source.exists():
-        raise InputError.at(str(source), None, "no such file or directory")
-    elif zipfile.is_zipfile(source):
-        with zipfile.ZipFile(source) as archive:
-            members = [(m.filename, m.file_size) for m in archive.infolist() if not m.is_dir()]
-        yield from _grouped(source, sorted((n, s) for n, s in members if _kind(n)))
-    elif _is_tar(source):
-        yield from _batched(source, _tar_items(source))
-    elif (kind := _kind(source.name)) == LINES:
-        yield from _batched(source, _line_items(source.read_bytes(), str(source)))
-    elif kind is not None:
-        yield Task(source.parent, (source.name,))
-    else:
-        raise InputError.at(
-            str(source),
-            None,
-            "is no collection; expected a directory, zip, tar, XML, text or JSON Lines file",
-        )
+class Source:
+    """A collection as it lies on the disk.
 
+    Attributes
+    ----------
+    path : Path
+    archive : bool
+        Whether documents are members of a zip or tar file.
+    fingerprint : str
+        Tells whether the source is still the one that a build began with.
+    size : int
+        Bytes on the disk.
+    """
 
-def _files_below(root: Path) -> list[tuple[str, int]]:
-    files = [
-        (str(path.relative_to(root).as_posix()), path.stat().st_size)
-        for path in root.rglob("*")
-        if _kind(path.name) and path.is_file() and not path.name.startswith(".")
-    ]
-    if not files:
-        raise InputError.at(str(root), None, f"holds no document ({', '.join(_KINDS)})")
-    return sorted(files)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._members: list[str] = []
+        self._sizes = array("q")
+        self._tasks: Callable[[], Iterator[Task]] = self._directory_tasks
+        self.archive = False
+        try:
+            self._look()
+        except OSError as error:
+            place, reason = error.filename or path, error.strerror or error
+            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
 
+    def _look(self) -> None:
+        path = self.path
+        if not path.exists():
+            raise InputError.at(str(path), None, "no such file or directory")
+        if path.is_dir():
+            self.fingerprint = self._scan()
+            self.size = sum(self._sizes)
+            return
+        status = path.stat()
+        self.size = status.st_size
+        self.fingerprint = f"{path.name} {status.st_size} {status.st_mtime_ns}"
+        if zipfile.is_zipfile(path):
+            self.archive, self._tasks = True, self._zip_tasks
+        elif _is_tar(path):
+            self.archive, self._tasks = True, self._tar_tasks
+        elif self._kind_of_file() is not None:
+            self._tasks = self._file_tasks
+        else:
+            raise InputError.at(
+                str(path),
+                None,
+                "is no collection; expected a directory, zip, tar, XML, text or JSON Lines file",
+            )
 
-def _grouped(root: Path, files: list[tuple[str, int]]) -> Iterator[Task]:
-    members: list[str] = []
-    size = 0
-    for name, length in files:
-        members.append(name)
-        size += length
-        if size >= _BATCH_BYTES or len(members) >= _BATCH_FILES:
-            yield Task(root, tuple(members))
-            members, size = [], 0
-    if members:
-        yield Task(root, tuple(members))
+    def tasks(self) -> Iterator[Task]:
+        """The batches, in a fixed order."""
+        return self._tasks()
 
+    def _kind_of_file(self) -> str | None:
+        """The kind of a single file, which may be compressed."""
+        return _kind(self.path.name) or _kind(self.path.stem)
 
-def _batched(root: Path, items: Iterator[Item]) -> Iterator[Task]:
-    batch: list[Item] = []
-    size = 0
-    for item in items:
-        batch.append(item)
-        size += len(item.data)
-        if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-            yield Task(root, items=tuple(batch))
-            batch, size = [], 0
-    if batch:
-        yield Task(root, items=tuple(batch))
+    def _scan(self) -> str:
+        """Find the documents below the directory, in the order of their names."""
+        found = []
+        folders = [(self.path, "")]
+        while folders:
+            folder, prefix = folders.pop()
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append((Path(entry.path), f"{prefix}{entry.name}/"))
+                    elif _kind(entry.name) and entry.is_file():
+                        status = entry.stat()
+                        name = f"{prefix}{entry.name}"
+                        found.append((name, status.st_size, status.st_mtime_ns))
+        if not found:
+            raise InputError.at(str(self.path), None, f"holds no document ({', '.join(_KINDS)})")
+        found.sort()
+        digest = hashlib.blake2b(digest_size=16)
+        for name, size, changed in found:
+            digest.update(os.fsencode(name) + f"\0{size} {changed}\n".encode())
+            self._members.append(name)
+            self._sizes.append(size)
+        return digest.hexdigest()
+
+    def _directory_tasks(self) -> Iterator[Task]:
+        members: list[str] = []
+        size = behind = 0
+        for name, length in zip(self._members, self._sizes, strict=True):
+            members.append(name)
+            size += length
+            if size >= _BATCH_BYTES or len(members) >= _BATCH_FILES:
+                behind += size
+                yield Task(self.path, behind / self.size, tuple(members))
+                members, size = [], 0
+        if members:
+            yield Task(self.path, 1.0, tuple(members))
+
+    def _batched(self, items: Iterator[tuple[Item, float]]) -> Iterator[Task]:
+        """Batches of documents that come with the share of the source behind each."""
+        batch: list[Item] = []
+        size, done = 0, 0.0
+        for item, done in items:
+            batch.append(item)
+            size += len(item.data)
+            if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                yield Task(self.path, done, items=tuple(batch))
+                batch, size = [], 0
+        if batch:
+            yield Task(self.path, done, items=tuple(batch))
+
+    def _zip_tasks(self) -> Iterator[Task]:
+        def items() -> Iterator[tuple[Item, float]]:
+            with zipfile.ZipFile(self.path) as archive:
+                members = sorted(m for m in archive.namelist() if _kind(m))
+                for number, member in enumerate(members, 1):
+                    for item in _items(member, archive.read(member)):
+                        yield item, number / len(members)
+
+        return self._batched(self._unharmed(items()))
+
+    def _tar_tasks(self) -> Iterator[Task]:
+        def items() -> Iterator[tuple[Item, float]]:
+            with (
+                self.path.open("rb") as raw,
+                tarfile.open(fileobj=_decompressed(raw), mode="r|") as archive,
+            ):
+                for member in archive:
+                    if member.isfile() and _kind(member.name):
+                        stream = archive.extractfile(member)
+                        assert stream is not None
+                        for item in _items(member.name.removeprefix("./"), stream.read()):
+                            yield item, raw.tell() / self.size
+
+        return self._batched(self._unharmed(items()))
+
+    def _file_tasks(self) -> Iterator[Task]:
+        def items() -> Iterator[tuple[Item, float]]:
+            name = self.path.name if _kind(self.path.name) else self.path.stem
+            with self.path.open("rb") as raw:
+                stream = _decompressed(raw)
+                if self._kind_of_file() == LINE:
+                    for item in _line_items(stream, self.path.name):
+                        yield item, raw.tell() / self.size
+                else:
+                    for item in _items(name, stream.read()):
+                        yield item, 1.0
+
+        return self._batched(self._unharmed(items()))
+
+    def _unharmed(self, items: Iterator[tuple[Item, float]]) -> Iterator[tuple[Item, float]]:
+        try:
+            yield from items
+        except (*_DAMAGE, RuntimeError, NotImplementedError) as error:
+            raise InputError.at(str(self.path), None, f"damaged archive: {error}") from None
 
 
 def read_items(task: Task) -> Iterator[Item]:
     """The documents of a batch."""
     yield from task.items
-    if not task.members:
-        return
-    if task.root.is_dir():
-        for member in task.members:
-            yield from _items(member, (task.root / member).read_bytes(), member)
-    else:
-        with zipfile.ZipFile(task.root) as archive:
-            for member in task.members:
-                yield from _items(member, archive.read(member), member)
+    for member in task.members:
+        yield from _items(member, (task.root / member).read_bytes())
 
 
-def _items(member: str, data: bytes, place: str) -> Iterator[Item]:
+def _items(member: str, data: bytes) -> Iterator[Item]:
     kind = _kind(member)
-    if kind == LINES:
-        yield from _line_items(data, place)
+    if kind == LINE:
+        yield from _line_items(io.BytesIO(data), member)
     elif kind is not None:
-        yield Item(_name(member), kind, data, place)
+        data = data.removeprefix(_BOM) if kind == TEXT else data
+        yield Item(str(PurePosixPath(member).with_suffix("")), kind, data, member)
 
 
-def _line_items(data: bytes, place: str) -> Iterator[Item]:
-    """JSON Lines: one object per document with ``doc`` and ``text``."""
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            name, text = record["doc"], record["text"]
-        except (ValueError, KeyError, TypeError):
-            raise InputError.at(
-                place, number, 'not a document; expected {"doc": NAME, "text": TEXT}'
-            ) from None
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise InputError.at(place, number, "doc and text are not both strings")
-        yield Item(name, TEXT, text.encode("utf-8", "surrogatepass"), f"{place}:{number}")
+def _line_items(lines: IO[bytes], place: str) -> Iterator[Item]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield Item("", LINE, line, f"{place}:{number}")
 
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
-
-
-@contextmanager
-def _tar(source: Path) -> Iterator[tarfile.TarFile]:
-    with source.open("rb") as raw:
-        stream: IO[bytes] = raw
-        if raw.read(4) == _ZSTD:
-            import zstandard
-
-            raw.seek(0)
-            stream = zstandard.ZstdDecompressor().stream_reader(raw)
-        else:
-            raw.seek(0)
-        with tarfile.open(fileobj=stream, mode="r|*") as archive:
-            yield archive
-
-
-def _is_tar(source: Path) -> bool:
+def document_of_line(line: bytes) -> tuple[str, str]:
+    """Name and text of a document in JSON Lines."""
     try:
-        with _tar(source) as archive:
+        record = json.loads(line.removeprefix(_BOM))
+        name, text = record["doc"], record["text"]
+    except (ValueError, KeyError, TypeError):
+        raise DocumentError('not a document; expected {"doc": NAME, "text": TEXT}') from None
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise DocumentError("doc and text are not both strings")
+    return name, text
+
+
+class _Zstandard(io.RawIOBase):
+    """The content of zstd data; unlike the package's own reader, refuses what breaks off."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            block = self._frame.unused_data or self._raw.read(1 << 17)
+            if not block and self._frame.eof:
+                return 0
+            if not block:
+                raise EOFError("the zstd data break off")
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            try:
+                self._ready = memoryview(self._frame.decompress(block))
+            except zstandard.ZstdError as error:
+                raise OSError(str(error)) from None
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+_CODECS: dict[bytes, Callable[[IO[bytes]], Any]] = {
+    b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+    b"\x28\xb5\x2f\xfd": lambda raw: io.BufferedReader(_Zstandard(raw)),
+}
+_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
+
+
+def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+    """The content; compression shows in the first bytes."""
+    head = raw.read(6)
+    raw.seek(0)
+    for magic, codec in _CODECS.items():
+        if head.startswith(magic):
+            content: IO[bytes] = codec(raw)
+            return content
+    return raw
+
+
+def _is_tar(path: Path) -> bool:
+    try:
+        with (
+            path.open("rb") as raw,
+            tarfile.open(fileobj=_decompressed(raw), mode="r|") as archive,
+        ):
             return archive.next() is not None
-    except (tarfile.TarError, OSError, EOFError, ValueError):
+    except (*_DAMAGE, ValueError):
         return False
-
-
-def _tar_items(source: Path) -> Iterator[Item]:
-    try:
-        with _tar(source) as archive:
-            for member in archive:
-                if member.isfile() and _kind(member.name):
-                    stream = archive.extractfile(member)
-                    assert stream is not None
-                    yield from _items(member.name.removeprefix("./"), stream.read(), member.name)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise InputError.at(str(source), None, f"damaged archive: {error}") from None
-
-
-def is_archive(source: Path) -> bool:
-    """Whether documents are members of a zip or tar file."""
-    return source.is_file() and (zipfile.is_zipfile(source) or _is_tar(source))
-
-
-def fingerprint(source: Path) -> str:
-    """Tells whether a source is still the one that a build began with."""
-    digest = hashlib.blake2b(digest_size=16)
-    if source.is_dir():
-        for name, size in _files_below(source):
-            digest.update(f"{name}\0{size}\0{(source / name).stat().st_mtime_ns}\n".encode())
-    else:
-        status = source.stat()
-        digest.update(f"{source.name}\0{status.st_size}\0{status.st_mtime_ns}".encode())
-    return digest.hexdigest()

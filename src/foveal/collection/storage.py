@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,11 @@ def _hash(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
+def _aligned(size: int) -> int:
+    """The next multiple of the alignment."""
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
 def write_sections(
     path: Path, header: Mapping[str, Any], sections: Mapping[str, Path | Any]
 ) -> None:
@@ -45,12 +49,12 @@ def write_sections(
     for name, section in sections.items():
         dtype, size = _measure(section)
         layout[name] = {"dtype": dtype, "offset": offset, "bytes": size, "hash": ""}
-        offset += -(-size // _ALIGNMENT) * _ALIGNMENT
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        offset += _aligned(size)
+    temporary = path.with_name(f".{path.name}.new")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("wb") as stream:
             head = _header(header, layout)  # its length does not change when hashes are filled in
-            start = -(-(_PREFIX.size + len(head)) // _ALIGNMENT) * _ALIGNMENT
+            start = _aligned(_PREFIX.size + len(head))
             for name, section in sections.items():
                 stream.seek(start + layout[name]["offset"])
                 layout[name]["hash"] = _copy(section, stream)
@@ -61,10 +65,9 @@ def write_sections(
             stream.write(head)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     finally:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _header(header: Mapping[str, Any], layout: Mapping[str, Any]) -> bytes:
@@ -118,10 +121,11 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
         raise InputError.at(str(path), None, "the index is damaged: its header is not whole")
     header = json.loads(head)
     layout = header.pop("sections")
-    start = -(-(_PREFIX.size + length) // _ALIGNMENT) * _ALIGNMENT
-    end = max((e["offset"] + e["bytes"] for e in layout.values()), default=0)
-    if size < start + end:
-        raise InputError.at(str(path), None, "the index is damaged: the file is too short")
+    start = _aligned(_PREFIX.size + length)
+    expected_size = start + sum(_aligned(e["bytes"]) for e in layout.values())
+    if size != expected_size:
+        message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
+        raise InputError.at(str(path), None, message)
     raw = np.memmap(path, dtype=np.uint8, mode="r")
     sections = {
         name: raw[start + e["offset"] : start + e["offset"] + e["bytes"]].view(e["dtype"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Point", "canonical", "parse_point", "split_range"]
+__all__ = ["Point", "canonical", "parse_point", "parse_range"]
 
 _STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
 _TEXT = re.compile(r"/text\(\)(?:\[(?P<node>[1-9]\d*)\])?(?:\.(?P<offset>\d+))?$")
@@ -24,6 +24,11 @@ class Point(NamedTuple):
     node: int | None = None
     offset: int | None = None
     attribute: bool = False
+
+    @property
+    def inner(self) -> bool:
+        """Whether this is a place in the element, not the element itself."""
+        return self.node is not None or self.attribute
 
 
 def canonical(path: str) -> str | None:
@@ -60,11 +65,14 @@ def parse_point(path: str) -> Point | None:
     return Point(element, int(text["node"] or 1), offset)
 
 
-def split_range(path: str) -> tuple[str, str | None]:
-    """Start and end of a range; one path has no end.
+def parse_range(path: str) -> tuple[Point, Point] | None:
+    """Start and end of a place, the same twice if it is one path; None if malformed.
 
-    >>> split_range("/a/p[1] /a/p[3]")
-    ('/a/p[1]', '/a/p[3]')
+    >>> parse_range("/a/p[1] /a/p[3]/text().2")
+    (Point(element='/a[1]/p[1]', node=None, offset=None, attribute=False), \
+Point(element='/a[1]/p[3]', node=1, offset=2, attribute=False))
     """
-    start, _, end = path.strip().partition(" ")
-    return start, end.strip() or None
+    points = [parse_point(part) for part in path.split()]
+    if len(points) not in (1, 2) or points[0] is None or points[-1] is None:
+        return None
+    return points[0], points[-1]

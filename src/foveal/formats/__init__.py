@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from foveal.errors import InputError, UsageError
-from foveal.formats import elements, fol, jsonl, parquet, trec
+from foveal.formats import (
+    elements,
+    fol,
+    inex_assessments,
+    inex_runs,
+    jsonl,
+    parquet,
+    topics,
+    trec,
+)
+from foveal.formats.detection import expect, found_kind
 from foveal.formats.fields import first_lines
-from foveal.formats.files import write_file
+from foveal.formats.files import write_file, write_folder
+from foveal.formats.inex_pools import FOLDER_FORMATS
+from foveal.formats.markup import is_xml
 from foveal.formats.source import STDIN, Source
-from foveal.model import Judgements, Results, Run
+from foveal.formats.topics import TOPIC_FORMATS
+from foveal.model import Judgements, Results, Run, Topics
 
 __all__ = [
+    "FOLDER_FORMATS",
     "JUDGEMENT_FORMATS",
     "RUN_FORMATS",
     "STDIN",
+    "TOPIC_FORMATS",
     "Source",
+    "kind_of",
     "read_judgements",
     "read_results",
     "read_run",
+    "read_topics",
     "write_file",
     "write_judgements",
     "write_run",
+    "write_topics",
 ]
 
 RUN_FORMATS: dict[str, Callable[[Run], str | bytes]] = {
@@ -31,6 +50,7 @@ RUN_FORMATS: dict[str, Callable[[Run], str | bytes]] = {
     "trec": trec.write_run,
     "jsonl": jsonl.write_run,
     "parquet": parquet.write_run,
+    "inex": inex_runs.write_run,
 }
 """Name of a run format and what writes it."""
 
@@ -55,9 +75,11 @@ def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = Non
     if source.data.startswith(parquet.MAGIC):
         return _not_empty(parquet.read_run(source))
     number, first = _first(source, "run")
+    if is_xml(source):
+        expect(source, "run", f"<{inex_runs.ROOT}>")
+        return _not_empty(inex_runs.read_run(source))
     if first.startswith(b"{"):
-        if jsonl.kind(source) == "judgements":
-            raise source.error(number, "these are judgements; expected a run")
+        expect(source, "run", "a run")
         return _not_empty(jsonl.read_run(source, texts=texts))
     fields = first.split()
     if len(fields) == 8:
@@ -66,7 +88,6 @@ def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = Non
         return elements.read_run(source)
     if len(fields) == 6:
         return trec.read_run(source)
-    _refuse_xml(source, number, first)
     raise source.error(
         number,
         f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), "
@@ -112,14 +133,15 @@ def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> J
     if source.data.startswith(parquet.MAGIC):
         raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
     number, first = _first(source, "judgements")
+    if is_xml(source):
+        expect(source, "judgements", f"<{inex_assessments.ROOT}>")
+        return inex_assessments.read_judgements(source)
     if first.startswith(b"{"):
-        if jsonl.kind(source) == "run":
-            raise source.error(number, "this is a run; expected judgements")
+        expect(source, "judgements", "judgements")
         judgements = jsonl.read_judgements(source, texts=texts)
         if not len(judgements):
             raise source.error(None, "the judgements are empty: no document is judged")
         return judgements
-    _refuse_xml(source, number, first)
     fields = first.split()
     if len(fields) == 4:
         return trec.read_judgements(source)
@@ -146,9 +168,36 @@ def _not_empty(run: Run) -> Run:
     return run
 
 
-def _refuse_xml(source: Source, number: int, first: bytes) -> None:
-    if first.startswith(b"<"):
-        raise source.error(number, "XML is not read by this version; expected a line format")
+def read_topics(paths: str | Path | Source | Sequence[str | Path | Source]) -> Topics:
+    """Read topics of any format; several files, a directory or a pattern become one set."""
+    if isinstance(paths, (str, Path, Source)):
+        paths = [paths]
+    found = [file for path in paths for file in _files(path)]
+    if not found:
+        raise UsageError("no topics given")
+    return Topics.merged([_topics(path) for path in found])
+
+
+def _topics(path: str | Path | Source) -> Topics:
+    source = path if isinstance(path, Source) else Source.open(path)
+    number, first = _first(source, "topics")
+    if is_xml(source):
+        expect(source, "topics", "topics")
+        return topics.read_xml(source)
+    if first.startswith(b"{"):
+        expect(source, "topics", "topics")
+        return topics.read_json(source)
+    raise source.error(number, "these are no topics; expected INEX XML, TREC or JSON Lines")
+
+
+def kind_of(path: str | Path | Source) -> str:
+    """What a file or the first file of a directory holds: run, judgements or topics."""
+    first = _files(path)[0]
+    source = first if isinstance(first, Source) else Source.open(first)
+    kind = found_kind(source)
+    if kind is None:
+        raise source.error(None, "cannot be told to be a run, judgements or topics")
+    return kind
 
 
 def read_results(path: str | Path) -> Results:
@@ -168,13 +217,23 @@ def write_run(run: Run, path: str | Path, form: str) -> None:
 
 
 def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
-    """Write judgements in one of `JUDGEMENT_FORMATS`, completely or not at all."""
-    write_file(path, _choose(JUDGEMENT_FORMATS, form)(judgements))
+    """Write judgements in one of `JUDGEMENT_FORMATS`, completely or not at all.
+
+    The formats of `FOLDER_FORMATS` make a folder of complete files.
+    """
+    if form in FOLDER_FORMATS:
+        write_folder(path, FOLDER_FORMATS[form](judgements))
+    else:
+        known = {**JUDGEMENT_FORMATS, **FOLDER_FORMATS}
+        write_file(path, _choose(known, form)(judgements))
 
 
-def _choose(
-    known: Mapping[str, Callable[..., str | bytes]], form: str
-) -> Callable[..., str | bytes]:
+def write_topics(topics: Topics, path: str | Path, form: str) -> None:
+    """Write topics in one of `TOPIC_FORMATS`, completely or not at all."""
+    write_file(path, _choose(TOPIC_FORMATS, form)(topics))
+
+
+def _choose(known: Mapping[str, Callable[..., Any]], form: str) -> Callable[..., Any]:
     if form not in known:
         raise UsageError(f"unknown format {form!r}; expected {' or '.join(known)}")
     return known[form]

@@ -20,6 +20,7 @@ __all__ = [
     "TOO_FAR",
     "Defects",
     "check_given",
+    "check_lengths",
     "check_names",
     "check_required",
     "check_scores",
@@ -122,3 +123,25 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
     size = names.struct.field("len").to_numpy()
     first = (np.cumsum(size) - size)[reserved]
     return [*defects.at(first, f"a topic may not be called {ALL!r}: results use it for the mean")]
+
+
+def check_lengths(defects: Defects, rows: pl.DataFrame, row: Ints, end: Ints) -> None:
+    """Lengths and best entry points that are impossible, and spans past the end."""
+    length = rows["length"].fill_null(UNKNOWN).to_numpy()
+    bep = rows["bep"].fill_null(UNKNOWN).to_numpy()
+    reach = np.zeros(len(rows), dtype=np.int64)
+    np.maximum.at(reach, row, end)
+    known = length >= 0
+    given = rows["length"].is_not_null().to_numpy()
+    problems = [*defects.at(given & ~known, "length {} is negative", length)]
+    given = rows["bep"].is_not_null().to_numpy()
+    problems += defects.at(given & (bep < 0), "best entry point {} is negative", bep)
+    for what, offset in (("length", length), ("best entry point", bep)):
+        problems += defects.at(offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset)
+    problems += defects.at(
+        known & (reach > length), "a span ends at {}, past the document's length {}", reach, length
+    )
+    problems += defects.at(
+        known & (bep > length), "best entry point {} is past the document's length {}", bep, length
+    )
+    defects.raise_if(problems)

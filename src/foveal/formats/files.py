@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from foveal.errors import InputError
 
-__all__ = ["write_file"]
+__all__ = ["write_file", "write_folder"]
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -24,6 +25,24 @@ def write_file(path: str | Path, content: str | bytes) -> None:
             _replace(target, data)
     except OSError as error:
         raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+
+
+def write_folder(path: str | Path, files: Mapping[str, str]) -> None:
+    """Write files into a folder that is new, empty or holds earlier ones of the same names."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InputError.at(str(path), None, "is a file; expected a folder for several files")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        other = sorted(found.name for found in folder.iterdir() if found.name not in files)
+    except OSError as error:
+        raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+    if other:
+        raise InputError.at(
+            str(path), None, f"the folder holds {other[0]!r}; expected a new or an empty one"
+        )
+    for name, content in files.items():
+        write_file(folder / name, content)
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -50,7 +50,7 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
     else:
         problems += check_scores(defects, frame["score"].to_numpy())
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
-    known = (start >= 0) | (length >= 0) if unresolved else np.True_
+    known = start != UNKNOWN if unresolved else np.True_
     problems += defects.at(np.asarray((length < 0) & known), "length {} is negative", length)
     problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
     end = start + np.where(known, np.clip(length, 0, MAX_OFFSET), 0)

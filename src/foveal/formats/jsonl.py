@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from foveal.formats.checks import (
-    TOO_FAR,
     Defects,
     check_given,
+    check_lengths,
     check_names,
     check_required,
     check_spans,
 )
-from foveal.formats.fields import MAX_OFFSET, first_lines
+from foveal.formats.grades import relevant_rows
 from foveal.formats.lines import check_rows
-from foveal.formats.objects import header_of, loads, read_objects
+from foveal.formats.objects import header_of, read_objects
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
@@ -28,7 +29,14 @@ from foveal.formats.units import ENDS, UNITS, to_codepoints
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["kind", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = [
+    "JUDGEMENT_FORMATS",
+    "RUN_FORMATS",
+    "read_judgements",
+    "read_run",
+    "write_judgements",
+    "write_run",
+]
 
 _RUN: dict[str, Any] = {
     "topic": pl.String,
@@ -69,24 +77,8 @@ _JUDGEMENT: dict[str, Any] = {
     "elements": pl.List(pl.Struct(_ELEMENT)),
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_RUN_FORMATS = ("foveal-run", "focused-run")
-_JUDGEMENT_FORMATS = ("foveal-judgements", "focused-qrels")
-
-
-def kind(source: Source) -> str | None:
-    """What the header or the first object speaks of: run, judgements, or nothing known."""
-    header, number = header_of(source)
-    for name, formats in (("run", _RUN_FORMATS), ("judgements", _JUDGEMENT_FORMATS)):
-        if header.get("format") in formats:
-            return name
-    objects = first_lines(source.data, 2)[1 if number else 0 :]
-    try:
-        first = loads(objects[0][1]) if objects else None
-    except ValueError:
-        return None
-    if not isinstance(first, dict):
-        return None
-    return "judgements" if "spans" in first or "elements" in first else "run"
+RUN_FORMATS = ("foveal-run", "focused-run")
+JUDGEMENT_FORMATS = ("foveal-judgements", "focused-qrels")
 
 
 def _declared(
@@ -113,7 +105,7 @@ def _declared(
 def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     """A run, ordered by rank, else by descending score, else as in the file."""
     header, header_line = header_of(source)
-    unit, end_kind = _declared(source, header, header_line, _RUN_FORMATS)
+    unit, end_kind = _declared(source, header, header_line, RUN_FORMATS)
     table = read_objects(source, _RUN, header_line)
     frame, defects = table.frame, Defects(source, table.line)
     check_results(defects, frame)
@@ -122,18 +114,32 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     if unit != "codepoint":
         start = to_codepoints(start, frame["doc"], unit, texts, defects)
         end = to_codepoints(end, frame["doc"], unit, texts, defects)
-    return ranked(
+    run = ranked(
         frame.with_columns(pl.Series("start", start), pl.Series("end", end)),
         table.line,
         defects,
         name=str(header.get("run") or source.stem),
         task=header.get("task"),
     )
+    whole = (end < 0) & (start == 0)
+    return replace(run, notes=(*run.notes, *_misread(source, table.line[whole])))
+
+
+def _misread(source: Source, lines: Ints) -> list[str]:
+    """Whole documents whose line holds fields that Foveal does not know may be meant as spans."""
+    if not len(lines):
+        return []
+    text = source.data.split(b"\n", int(lines[0]))[int(lines[0]) - 1]
+    unknown = [name for name in json.loads(text) if name not in _RUN]
+    if not unknown:
+        return []
+    where = f"not understood on line {int(lines[0])}: {', '.join(unknown[:5])}"
+    return [f"results without start and end, taken as whole documents: {len(lines)}; {where}"]
 
 
 def write_run(run: Run) -> str:
     """The run with a header; everything that Foveal knows of a run is kept."""
-    header = {"type": "header", "format": _RUN_FORMATS[0], "version": 1, "run": run.name}
+    header = {"type": "header", "format": RUN_FORMATS[0], "version": 1, "run": run.name}
     if run.task is not None:
         header["task"] = run.task
     header |= {"unit": "codepoint", "end": "exclusive"}
@@ -155,7 +161,7 @@ def _objects(header: Mapping[str, Any], frame: pl.DataFrame) -> str:
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Judgements with spans, best entry points, assessors and elements."""
     header, header_line = header_of(source)
-    unit, end_kind = _declared(source, header, header_line, _JUDGEMENT_FORMATS)
+    unit, end_kind = _declared(source, header, header_line, JUDGEMENT_FORMATS)
     table = read_objects(source, _JUDGEMENT, header_line)
     frame, defects = table.frame, Defects(source, table.line)
     problems = check_required(defects, frame)
@@ -207,9 +213,14 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         rows = rows.with_columns(
             pl.Series("length", convert("length")), pl.Series("bep", convert("bep"))
         )
-    _check_against_length(rows, flat["row"].to_numpy(), end, source)
+    check_lengths(Defects(source, rows["line"].to_numpy()), rows, flat["row"].to_numpy(), end)
     quotes = flat.select("quote", "prefix", "suffix")
-    known = [name for name in ("collection", "scale") if name in header]
+    known = [name for name in ("collection", "scale", "whitespace") if name in header]
+    elements = _elements(frame, rows)
+    has_text = bool(frame["spans"].is_not_null().any())
+    if not has_text:
+        relevant = relevant_rows(elements, len(rows), header.get("scale"))
+        rows = rows.with_columns(relevant=pl.Series(relevant))
     judgements = Judgements.from_rows(
         rows,
         np.bincount(flat["row"].to_numpy(), minlength=len(rows)).astype(np.int64),
@@ -220,7 +231,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         quotes=None
         if all(quotes[c].null_count() == len(quotes) for c in quotes.columns)
         else quotes,
-        elements=_elements(frame, rows),
+        has_text=has_text,
+        elements=elements,
         header={name: header[name] for name in known},
     )
     judgements.check_distinct()
@@ -236,28 +248,6 @@ def _split_by_assessor(rows: pl.DataFrame, flat: pl.DataFrame) -> pl.DataFrame:
     return both.sort("place", maintain_order=True)
 
 
-def _check_against_length(rows: pl.DataFrame, row: Ints, end: Ints, source: Source) -> None:
-    length = rows["length"].fill_null(UNKNOWN).to_numpy()
-    bep = rows["bep"].fill_null(UNKNOWN).to_numpy()
-    defects = Defects(source, rows["line"].to_numpy())
-    reach = np.zeros(len(rows), dtype=np.int64)
-    np.maximum.at(reach, row, end)
-    known = length >= 0
-    given = rows["length"].is_not_null().to_numpy()
-    problems = [*defects.at(given & ~known, "length {} is negative", length)]
-    given = rows["bep"].is_not_null().to_numpy()
-    problems += defects.at(given & (bep < 0), "best entry point {} is negative", bep)
-    for what, offset in (("length", length), ("best entry point", bep)):
-        problems += defects.at(offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset)
-    problems += defects.at(
-        known & (reach > length), "a span ends at {}, past the document's length {}", reach, length
-    )
-    problems += defects.at(
-        known & (bep > length), "best entry point {} is past the document's length {}", bep, length
-    )
-    defects.raise_if(problems)
-
-
 def _elements(frame: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame | None:
     place = pl.int_range(pl.len(), dtype=pl.Int64)
     flat = frame.select("elements", place=place).explode("elements").drop_nulls("elements")
@@ -270,14 +260,12 @@ def _elements(frame: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame | None:
 
 def write_judgements(judgements: Judgements) -> str:
     """Judgements with a header, one line per topic, document and assessor; nothing is lost."""
-    if not judgements.has_text:
-        whole = "relevant as a whole document"
-        check_rows(judgements, judgements.relevant, whole, instead="TREC")
+    _check_writable(judgements)
     lines = [
         json.dumps(
             {
                 "type": "header",
-                "format": _JUDGEMENT_FORMATS[0],
+                "format": JUDGEMENT_FORMATS[0],
                 "version": 1,
                 "unit": "codepoint",
                 "end": "exclusive",
@@ -304,14 +292,32 @@ def write_judgements(judgements: Judgements) -> str:
                 record[name] = value
         if judgements.assessor is not None and judgements.assessor[i] is not None:
             record["assessor"] = judgements.assessor[i]
-        record["spans"] = [_span(judgements, k, quotes) for k in own]
+        if judgements.has_text:
+            record["spans"] = [_span(judgements, k, quotes) for k in own]
         if (i,) in elements:
             record["elements"] = [
                 {name: value for name, value in row.items() if value is not None}
                 for row in elements[i,].to_dicts()
             ]
+        elif not judgements.has_text:
+            record["elements"] = []
         lines.append(json.dumps(record, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _check_writable(judgements: Judgements) -> None:
+    """Refuse relevance that neither spans nor elements tell."""
+    if judgements.has_text:
+        return
+    if judgements.places is not None:
+        by_path = np.isin(np.arange(len(judgements)), judgements.places["row"].to_numpy())
+        what = "a passage or entry point given as an XPath, which a collection must place first"
+        check_rows(judgements, by_path, what, instead="INEX XML")
+    scale = (judgements.header or {}).get("scale")
+    told = relevant_rows(judgements.elements, len(judgements), scale)
+    check_rows(
+        judgements, judgements.relevant & ~told, "relevant as a whole document", instead="TREC"
+    )
 
 
 def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -> dict[str, Any]:

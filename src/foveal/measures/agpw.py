@@ -7,6 +7,7 @@ import numpy as np
 from foveal.measures.base import Choice, Example
 from foveal.measures.context import InContext
 from foveal.measures.gr_context import generalised_recall
+from foveal.measures.interpolation import best_from, ranks_reaching
 from foveal.measures.view import Topic
 
 __all__ = ["WeightedAverageGeneralisedPrecision"]
@@ -44,6 +45,4 @@ class WeightedAverageGeneralisedPrecision(InContext):
         if self.form == "11":
             return int(weight.sum()) / topic.trel * float(gp[at].mean())
         found, total = generalised_recall(topic, weighted=True)
-        best = np.append(np.maximum.accumulate(gp[::-1])[::-1], 0.0)
-        wanted = -(-np.arange(11) * total // 10)
-        return float(best[np.searchsorted(found, wanted)].mean())
+        return float(best_from(gp)[ranks_reaching(found, total, 10)].mean())

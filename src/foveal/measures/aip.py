@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from foveal.measures.base import Example, Measure, Overlap, Whole
+from foveal.measures.interpolation import ranks_reaching
 from foveal.measures.ip import best_precision_from
 from foveal.measures.view import Topic
 
@@ -25,15 +24,12 @@ class AverageInterpolatedPrecision(Measure):
     source = "INEX 2007 evaluation measures"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8304)
 
-    points = Whole(101, "number of recall levels, 0 and 1 included", low=2)
+    points = Whole(101, "number of recall levels, 0 and 1 included", low=2, high=100_001)
 
     @property
     def overlap(self) -> Overlap:
         return Overlap.ERROR
 
     def calculate(self, topic: Topic) -> float:
-        steps = self.points - 1
-        # Level j is reached with j * Trel / steps relevant characters, rounded up: whole numbers.
-        wanted = -(-np.arange(self.points) * topic.trel // steps)
-        reached = np.searchsorted(topic.found, wanted)
-        return float(best_precision_from(topic)[reached].mean())
+        ranks = ranks_reaching(topic.found, topic.trel, self.points - 1)
+        return float(best_precision_from(topic)[ranks].mean())

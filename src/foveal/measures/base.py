@@ -7,6 +7,7 @@ the tests that every measure must pass.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
@@ -35,6 +36,10 @@ _PLACES = (
     "that resolves its XPaths"
 )
 CURVE = "curve"
+_LARGEST = 1e12
+"""No parameter means anything beyond this."""
+_RANK = re.compile(r"[0-9]{1,12}")
+_LEVEL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
 
 
 class Cutoff(Enum):
@@ -77,6 +82,7 @@ class Need(Enum):
         "the place of every result in a relevant document",
         _PLACES,
     )
+    RELEVANT_STARTS = ("where results in relevant documents start", _PLACES)
     BEP = ("best entry points", "judgements that give a BEP for relevant documents")
     RELEVANT_LENGTHS = ("lengths of the relevant documents", "judgements that give them")
     LENGTHS = (
@@ -167,22 +173,18 @@ class Number(Parameter[float]):
     """A real number within bounds."""
 
     def __init__(
-        self, default: float, description: str, *, low: float = 0.0, high: float | None = None
+        self, default: float, description: str, *, low: float = 0.0, high: float = _LARGEST
     ) -> None:
         super().__init__(default, description)
         self.low, self.high = low, high
 
     def read(self, value: Any) -> float:
-        expected = f"a number from {shortest(self.low)}"
-        if self.high is not None:
-            expected += f" to {shortest(self.high)}"
+        expected = f"a number from {shortest(self.low)} to {shortest(self.high)}"
         try:
             number = float(value)
         except (TypeError, ValueError):
             raise ValueError(expected) from None
-        if not self.low <= number <= (float("inf") if self.high is None else self.high):
-            raise ValueError(expected)
-        if number == float("inf"):
+        if not self.low <= number <= self.high:
             raise ValueError(expected)
         return number
 
@@ -193,17 +195,19 @@ class Number(Parameter[float]):
 class Whole(Parameter[int]):
     """A whole number, at least `low`."""
 
-    def __init__(self, default: int, description: str, *, low: int = 1) -> None:
+    def __init__(
+        self, default: int, description: str, *, low: int = 1, high: int = int(_LARGEST)
+    ) -> None:
         super().__init__(default, description)
-        self.low = low
+        self.low, self.high = low, high
 
     def read(self, value: Any) -> int:
-        expected = f"a whole number, at least {self.low}"
+        expected = f"a whole number from {self.low} to {self.high}"
         try:
             number = Decimal(str(value))
         except InvalidOperation:
             raise ValueError(expected) from None
-        if not number.is_finite() or number != int(number) or number < self.low:
+        if not (number.is_finite() and self.low <= number <= self.high) or number != int(number):
             raise ValueError(expected)
         return int(number)
 
@@ -224,7 +228,7 @@ class OptionalNumber(Parameter["float | None"]):
         except (TypeError, ValueError):
             number = 0.0
         kind = "whole number" if self.whole else "number"
-        if not 0 < number < float("inf") or (self.whole and number != int(number)):
+        if not 0 < number <= _LARGEST or (self.whole and number != int(number)):
             raise ValueError(f"a positive {kind} or {self.word}")
         return int(number) if self.whole else number
 
@@ -303,17 +307,15 @@ class Measure:
 
     def __matmul__(self, at: float | str | Decimal) -> Self:
         """The measure at a rank or recall level."""
-        return type(self)(self.settings, self._read_cutoff(str(at)))
+        whole = isinstance(at, float) and at.is_integer()
+        return type(self)(self.settings, self._read_cutoff(str(int(at) if whole else at)))
 
     def _read_cutoff(self, text: str) -> Decimal:
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
-        try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal(-1)
         if self.cutoff is Cutoff.RECALL:
-            if not (number.is_finite() and 0 <= number <= 1):
+            number = Decimal(text) if _LEVEL.fullmatch(text) else Decimal(-1)
+            if not 0 <= number <= 1:
                 raise UsageError(
                     f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
                     f"as in {self.name}@0.01"
@@ -322,12 +324,12 @@ class Measure:
             exponent = number.as_tuple().exponent
             classic = isinstance(exponent, int) and -2 <= exponent <= 0
             return number if classic else Decimal(format(number.normalize(), "f"))
-        if not (number.is_finite() and number == int(number) and number >= 1):
+        if not _RANK.fullmatch(text) or int(text) < 1:
             raise UsageError(
                 f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
                 f"as in {self.name}@10"
             )
-        return Decimal(int(number))
+        return Decimal(int(text))
 
     @property
     def label(self) -> str:

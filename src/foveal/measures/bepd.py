@@ -33,7 +33,7 @@ class BestEntryPointDistance(Measure):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        return (Need.RELEVANT_SPANS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
+        return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
 
     def defined(self, topic: Topic) -> bool:
         return topic.beps > 0

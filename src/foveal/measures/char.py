@@ -19,6 +19,7 @@ class _Characters(Measure):
     budget = OptionalNumber(
         "none", "characters read; the result that crosses it is cut there", whole=True
     )
+    beta = Number(1.0, "charF: weight of recall")
 
     @property
     def overlap(self) -> Overlap:
@@ -80,8 +81,6 @@ class CharacterF(_Characters):
     aliases = ("char_f1",)
     formula = "charF = (1 + beta^2) P R / (beta^2 P + R)"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.6667)
-
-    beta = Number(1.0, "weight of recall")
 
     def calculate(self, topic: Topic) -> float:
         p, r = self.precision(topic), self.recall(topic)

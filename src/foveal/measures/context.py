@@ -41,7 +41,9 @@ class InContext(Measure):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        extra = {"F": (), "BEP": (Need.BEP,), "T2I": (Need.RELEVANT_LENGTHS,)}[self.score]
+        if self.score == "BEP":
+            return (Need.TEXT, Need.RELEVANT_STARTS, Need.BEP)
+        extra = (Need.RELEVANT_LENGTHS,) if self.score == "T2I" else ()
         return (Need.TEXT, Need.RELEVANT_SPANS, *extra)
 
     def document_scores(self, topic: Topic) -> Floats:

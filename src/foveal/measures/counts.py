@@ -69,6 +69,10 @@ class CharactersReturned(Count):
     formula = "sum size(i)"
     example = Example(_RUN, 150)
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need.SPANS,)
+
     def calculate(self, topic: Topic) -> float:
         return int(topic.size.sum())
 
@@ -79,6 +83,10 @@ class CharactersRelevant(Count):
     name = "rel_size"
     formula = "Trel"
     example = Example(_RUN, 90)
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need.TEXT,)
 
     def calculate(self, topic: Topic) -> float:
         return topic.trel

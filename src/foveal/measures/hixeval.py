@@ -36,6 +36,13 @@ class _HiXEval(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
+    def defined(self, topic: Topic) -> bool:
+        return self.total(topic) > 0
+
+    def total(self, topic: Topic) -> int:
+        """Relevant characters in all."""
+        return topic.trel if self.trel == "documents" else topic.element_size
+
     def values(self, topic: Topic) -> Floats:
         """Rval of each result."""
         key = ("rval", self.alpha, self.rval)
@@ -49,8 +56,7 @@ class _HiXEval(Measure):
         return float(self.values(topic)[: self.rank].sum()) / size if size else 0.0
 
     def recall(self, topic: Topic) -> float:
-        total = topic.trel if self.trel == "documents" else topic.element_size
-        return float(self.values(topic)[: self.rank].sum()) / total if total else 0.0
+        return float(self.values(topic)[: self.rank].sum()) / self.total(topic)
 
 
 def _printed(topic: Topic, alpha: float) -> Floats:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-import numpy as np
-
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.context import InContext
 from foveal.measures.gr_context import generalised_recall
+from foveal.measures.interpolation import best_from, rank_reaching
 from foveal.measures.view import Topic
 
 __all__ = ["InterpolatedGeneralisedPrecision"]
@@ -30,8 +27,5 @@ class InterpolatedGeneralisedPrecision(InContext):
 
     def calculate(self, topic: Topic) -> float:
         found, total = generalised_recall(topic, weighted=self.recall == "gRw")
-        gp = self.generalised_precision(topic)
-        best = np.append(np.maximum.accumulate(gp[::-1])[::-1], 0.0)
-        numerator, denominator = (self.at or Decimal(0)).as_integer_ratio()
-        wanted = -(-numerator * total // denominator)
-        return float(best[np.searchsorted(found, wanted)])
+        best = best_from(self.generalised_precision(topic))
+        return float(best[rank_reaching(found, total, self.at)])

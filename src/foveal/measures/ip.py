@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-import numpy as np
-
 from foveal.measures.base import Cutoff, Example, Measure, Overlap
+from foveal.measures.interpolation import Floats, best_from, rank_reaching
 from foveal.measures.view import Topic
 
 __all__ = ["InterpolatedPrecision", "best_precision_from"]
 
 
-def best_precision_from(topic: Topic) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The largest P[r] at each rank or later, and a final 0."""
-    return topic.memo(
-        "best precision from",
-        lambda: np.append(np.maximum.accumulate(topic.precision[::-1])[::-1], 0.0),
-    )
+def best_precision_from(topic: Topic) -> Floats:
+    """The best P[r] at each rank or later."""
+    return topic.memo("best precision from", lambda: best_from(topic.precision))
 
 
 class InterpolatedPrecision(Measure):
@@ -42,7 +36,4 @@ class InterpolatedPrecision(Measure):
         return Overlap.ERROR
 
     def calculate(self, topic: Topic) -> float:
-        # In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
-        numerator, denominator = (self.at or Decimal(0)).as_integer_ratio()
-        wanted = -(-numerator * topic.trel // denominator)
-        return float(best_precision_from(topic)[np.searchsorted(topic.found, wanted)])
+        return float(best_precision_from(topic)[rank_reaching(topic.found, topic.trel, self.at)])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -29,46 +30,51 @@ class Readings(NamedTuple):
 
 
 class _Reader:
-    """The reader's memory of one document: what is relevant and not yet read, what was read."""
+    """The reader's memory of one document: its passages, which were found, what was read."""
 
     def __init__(self, passages: list[Span], length: int) -> None:
         self.passages = passages
         self.found = [False] * len(passages)
-        self.seen: list[Span] = []
         self.length = length
+        self.seen_start: list[int] = []
+        self.seen_end: list[int] = []
 
-    def stretches(self, start: int) -> list[tuple[int, int, str, int]]:
-        """From `start` to the end: (from, to, kind, passage), kind new, seen or dull."""
-        borders = {start, self.length}
-        for a, b in [*self.passages, *self.seen]:
-            borders |= {x for x in (a, b) if start < x < self.length}
-        cuts = sorted(borders)
-        result = []
-        for a, b in pairwise(cuts):
-            if any(s <= a < e for s, e in self.seen):
-                result.append((a, b, "seen", -1))
-            else:
-                at = next((i for i, (s, e) in enumerate(self.passages) if s <= a < e), -1)
-                result.append((a, b, "dull" if at < 0 else "new", at))
-        return result
+    def stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
+        """From `start` to the end, as far as asked: (from, to, read before, passage or -1)."""
+        p = bisect_right(self.passages, (start, self.length)) - 1
+        s = bisect_right(self.seen_start, start) - 1
+        while start < self.length:
+            while p + 1 < len(self.passages) and self.passages[p + 1][0] <= start:
+                p += 1
+            while s + 1 < len(self.seen_start) and self.seen_start[s + 1] <= start:
+                s += 1
+            inside = p >= 0 and start < self.passages[p][1]
+            seen = s >= 0 and start < self.seen_end[s]
+            borders = [self.length]
+            borders += [self.passages[p][1]] if inside else []
+            borders += [self.seen_end[s]] if seen else []
+            borders += [self.passages[p + 1][0]] if p + 1 < len(self.passages) else []
+            borders += [self.seen_start[s + 1]] if s + 1 < len(self.seen_start) else []
+            end = min(borders)
+            yield start, end, seen, p if inside else -1
+            start = end
 
-    def remember(self, spans: list[Span]) -> None:
-        merged: list[Span] = []
-        for start, end in sorted([*self.seen, *spans]):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
-        self.seen = merged
+    def remember(self, start: int, end: int) -> None:
+        """What lies in [start, end) has been read."""
+        low = bisect_left(self.seen_end, start)
+        high = bisect_right(self.seen_start, end)
+        if low < high:
+            start, end = min(start, self.seen_start[low]), max(end, self.seen_end[high - 1])
+        self.seen_start[low:high], self.seen_end[low:high] = [start], [end]
 
     def enter(self, start: int, patience: int, *, first: bool, skip: bool) -> tuple[int, int, int]:
         """Read on from `start`; returns (new passages, useful characters, characters read)."""
         new = useful = read = streak = 0
-        touched: list[Span] = []
-        for a, b, kind, at in self.stretches(start):
-            if kind == "seen" and skip:
+        stop = start
+        for a, b, seen, at in self.stretches(start):
+            if seen and skip:
                 continue
-            if kind == "new":
+            if at >= 0 and not seen:
                 stop = a + 1 if first else b
                 useful += stop - a
                 new += not self.found[at]
@@ -78,10 +84,10 @@ class _Reader:
                 stop = min(b, a + patience - streak)
                 streak += stop - a
             read += stop - a
-            touched.append((a, stop))
             if streak >= patience or (first and useful):
                 break
-        self.remember(touched)
+        if stop > start:
+            self.remember(start, stop)
         return new, useful, read
 
 
@@ -105,7 +111,7 @@ class ToleranceToIrrelevance(Measure):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT, Need.SPANS, Need.RELEVANT_LENGTHS)
+        return (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
     def readings(self, topic: Topic) -> Readings:
         key = ("readings", self.T, self.mode, self.reread)

@@ -163,12 +163,7 @@ class Alignment:
     @cached_property
     def axis(self) -> tuple[Ints, Ints]:
         """Start and end of each result on one axis, documents of all topics side by side."""
-        start = np.maximum(self.run.start, 0)
-        end = np.maximum(self.end, start)
-        extent = np.zeros(len(self.run), dtype=np.int64)
-        np.maximum.at(extent, self.run.first, end)
-        base = spans.lay_out(extent)[self.run.first] if len(extent) else extent
-        return start + base, end + base
+        return spans.side_by_side(self.run.start, self.end, self.run.first)
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
@@ -329,6 +324,4 @@ class Topic:
 
     def passages(self, row: int) -> list[tuple[int, int]]:
         """The relevant passages of a judged document, disjoint and sorted."""
-        judgements = self.alignment.judged.judgements
-        own = slice(int(judgements.bounds[row]), int(judgements.bounds[row + 1]))
-        return list(zip(judgements.start[own].tolist(), judgements.end[own].tolist(), strict=True))
+        return self.alignment.judged.judgements.passages(row)

@@ -13,6 +13,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.errors import InputError, Problem, UsageError
+from foveal.model.merging import merged_columns
 from foveal.model.ordering import first_of_group, topic_order
 from foveal.model.provenance import Provenance
 from foveal.model.run import UNKNOWN
@@ -50,7 +51,8 @@ class Judgements:
     line, file : int64 arrays
         Where each row was read: line number and index into `sources`.
     has_text : bool
-        False for judgements of whole documents (TREC): no span is known.
+        False for judgements of whole documents (TREC), and of elements and passages that only a
+        collection can place: no span is known.
     grade : float64 array, optional
         Grade of each span; 0 is judged, not relevant. Absent: all 1.
     declared : int64 array, optional
@@ -60,8 +62,11 @@ class Judgements:
         ``quote``, ``prefix``, ``suffix`` of each span.
     elements : polars.DataFrame, optional
         Assessed elements, with ``row`` pointing to the judgement.
+    places : polars.DataFrame, optional
+        Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
+        entry point) and ``bep``, whether it is one.
     header : mapping
-        What the file declared about itself (collection, scale).
+        What the file declared about itself (collection, scale, white space).
     """
 
     topics: tuple[str, ...]
@@ -82,6 +87,7 @@ class Judgements:
     assessor: pl.Series | None = None
     quotes: pl.DataFrame | None = None
     elements: pl.DataFrame | None = None
+    places: pl.DataFrame | None = None
     header: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
@@ -192,6 +198,11 @@ class Judgements:
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
         return np.bincount(self.row, self.end - self.start, len(self)).astype(np.int64)
 
+    def passages(self, row: int) -> list[tuple[int, int]]:
+        """The spans of one row, in their order."""
+        own = slice(int(self.bounds[row]), int(self.bounds[row + 1]))
+        return list(zip(self.start[own].tolist(), self.end[own].tolist(), strict=True))
+
     @cached_property
     def pair(self) -> Ints:
         """For each row, the first row of the same topic and document."""
@@ -243,6 +254,22 @@ class Judgements:
             )
         return self.doc.gather(heads), code, length
 
+    def check_lengths(self) -> None:
+        """Refuse documents of two lengths, and spans past the end that another line tells."""
+        _, code, length = self.documents()
+        reach = np.zeros(len(self), dtype=np.int64)
+        np.maximum.at(reach, self.row, self.end)
+        past = np.flatnonzero((length[code] >= 0) & (reach > length[code]))
+        if len(past):
+            raise InputError(
+                self.problem(
+                    row,
+                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters of "
+                    f"document {self.doc[row]!r}",
+                )
+                for row in past.tolist()
+            )
+
     def only(self, keep: Bools) -> Judgements:
         """The rows that `keep` marks."""
         span = keep[self.row]
@@ -267,6 +294,7 @@ class Judgements:
             assessor=None if self.assessor is None else self.assessor.filter(pl.Series(keep)),
             quotes=None if self.quotes is None else self.quotes.filter(pl.Series(span)),
             elements=_renumbered(self.elements, keep),
+            places=_renumbered(self.places, keep),
         )
 
     def for_topics(self, topics: Iterable[str]) -> Judgements:
@@ -328,9 +356,8 @@ class Judgements:
             declared=None,
             assessor=None,
             quotes=None,
-            elements=None
-            if self.elements is None
-            else self.elements.with_columns(row=pl.Series(pair[self.elements["row"].to_numpy()])),
+            elements=_united(self.elements, pair),
+            places=_pointed(self.places, pair),
         )
 
     def _highlighted_by(self, needed: Ints, pair: Ints, n: int) -> tuple[Ints, Ints, Ints]:
@@ -363,53 +390,7 @@ class Judgements:
         """
         if len(parts) == 1:
             return parts[0]
-        topics = topic_order(topic for part in parts for topic in part.topics)
-        code = {topic: i for i, topic in enumerate(topics)}
-        if len({part.has_text for part in parts}) > 1:
-            raise UsageError(
-                "judgements of whole documents (TREC) and of passages cannot be mixed; "
-                "score them separately"
-            )
-        assessor = []
-        stems = [part.sources[0].stem for part in parts]
-        for part, stem in zip(parts, stems, strict=True):
-            name = stem if stems.count(stem) == 1 else part.sources[0].path
-            own = part.assessor if part.assessor is not None else pl.Series([None] * len(part))
-            assessor.append(own.cast(pl.String).fill_null(name))
-        grades = [np.ones(len(p.start)) if p.grade is None else p.grade for p in parts]
-        first_row = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
-        first_file = np.cumsum([0, *(len(part.sources) for part in parts[:-1])]).tolist()
-        elements = [
-            part.elements.with_columns(pl.col("row") + offset)
-            for part, offset in zip(parts, first_row, strict=True)
-            if part.elements is not None
-        ]
-        counts = np.concatenate([np.diff(part.bounds) for part in parts])
-        merged = cls(
-            topics=topics,
-            topic=np.concatenate(
-                [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
-            ),
-            doc=pl.concat([part.doc for part in parts]),
-            length=np.concatenate([part.length for part in parts]),
-            bep=np.concatenate([part.bep for part in parts]),
-            relevant=np.concatenate([part.relevant for part in parts]),
-            bounds=np.concatenate([[0], np.cumsum(counts)]),
-            start=np.concatenate([part.start for part in parts]),
-            end=np.concatenate([part.end for part in parts]),
-            line=np.concatenate([part.line for part in parts]),
-            file=np.concatenate(
-                [part.file + shift for part, shift in zip(parts, first_file, strict=True)]
-            ),
-            sources=tuple(source for part in parts for source in part.sources),
-            has_text=parts[0].has_text,
-            grade=np.concatenate(grades),
-            assessor=pl.concat(assessor),
-            quotes=_all_quotes(parts),
-            header=_shared([part.header or {} for part in parts]),
-            elements=pl.concat(elements, how="diagonal") if elements else None,
-            notes=tuple(note for part in parts for note in part.notes),
-        )
+        merged = cls(**merged_columns(parts))
         merged.check_distinct()
         return merged
 
@@ -463,37 +444,32 @@ def _column(frame: pl.DataFrame, name: str) -> Ints:
     return frame[name].fill_null(UNKNOWN).cast(pl.Int64).to_numpy().copy()
 
 
-def _all_quotes(parts: Sequence[Judgements]) -> pl.DataFrame | None:
-    """The quotes of all spans, null where a file has none."""
-    if all(part.quotes is None for part in parts):
-        return None
-    schema = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
-    return pl.concat(
-        pl.DataFrame([[None] * len(part.start)] * 3, schema=schema)
-        if part.quotes is None
-        else part.quotes.select(*schema)
-        for part in parts
-    )
-
-
-def _shared(headers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all headers say alike."""
-    first = headers[0].items()
-    return {name: value for name, value in first if all(h.get(name) == value for h in headers)}
-
-
 def _extents(group: Ints, end: Ints, n: int) -> Ints:
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, group, end)
     return extent
 
 
-def _renumbered(elements: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
-    """The elements of the kept rows, pointing to the rows' new numbers."""
+def _united(elements: pl.DataFrame | None, pair: Ints) -> pl.DataFrame | None:
+    """The elements of the combined rows; of one that several assessors list, the larger rsize."""
     if elements is None:
         return None
-    row = elements["row"].to_numpy()
-    left = keep[row]
-    return elements.filter(pl.Series(left)).with_columns(
-        row=pl.Series((np.cumsum(keep) - 1)[row[left]])
-    )
+    moved = elements.with_columns(row=pl.Series(pair[elements["row"].to_numpy()]))
+    if "rsize" in moved.columns:
+        moved = moved.sort("row", "rsize", descending=[False, True], maintain_order=True)
+    return moved.unique(["row", "xpath"], keep="first", maintain_order=True)
+
+
+def _renumbered(table: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
+    """The elements or places of the kept rows, pointing to the rows' new numbers."""
+    if table is None:
+        return None
+    left = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+    return _pointed(left, np.cumsum(keep) - 1)
+
+
+def _pointed(table: pl.DataFrame | None, row: Ints) -> pl.DataFrame | None:
+    """The table with the new numbers of the rows it points to."""
+    if table is None:
+        return None
+    return table.with_columns(row=pl.Series(row[table["row"].to_numpy()], dtype=pl.Int64))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.errors import UsageError
 from foveal.model.ordering import first_of_group
 from foveal.model.provenance import Provenance
 from foveal.spans import Ints
@@ -155,6 +156,12 @@ class Run:
         (2, ('1',))
         """
         rows = [(topic, *result) for topic, ranked in results.items() for result in ranked]
+        for number, (topic, doc, start, end) in enumerate(rows, 1):
+            if not 0 <= start <= end:
+                raise UsageError(
+                    f"result {number}, topic {topic!r}, document {doc!r}: [{start},{end}) is no "
+                    "span; expected 0 <= start <= end"
+                )
         schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
         return cls.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name=name)
 
@@ -173,6 +180,28 @@ class Run:
     def first(self) -> Ints:
         """For each result, the row of the first result of the same topic and document."""
         return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+
+    @cached_property
+    def repeats(self) -> Ints:
+        """The rows that are not the first of their topic and document."""
+        return np.flatnonzero(self.first != np.arange(len(self)))
+
+    @cached_property
+    def returns(self) -> Ints:
+        """The rows that come back to a document after results of others."""
+        first = self.first
+        back = (first[1:] != np.arange(1, len(self))) & (first[1:] != first[:-1])
+        return np.flatnonzero(back) + 1
+
+    @cached_property
+    def duplicates(self) -> tuple[Ints, Ints]:
+        """Rows that repeat an earlier result, and which: (earlier, later)."""
+        keys = pl.DataFrame({"first": self.first, "start": self.start, "end": self.end})
+        if self.xpath is not None:
+            keys = keys.with_columns(xpath=self.xpath)
+        first = first_of_group(keys)
+        later = np.flatnonzero(first != np.arange(len(self)))
+        return first[later], later
 
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
         """The run with only the rows that `keep` marks; topics left empty disappear."""
@@ -217,7 +246,7 @@ class Run:
 def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
     """The column as an array that is nobody else's to change."""
     values = np.asarray(column, dtype=kind)
-    return values if values.flags.owndata else values.copy()
+    return values.copy() if values.flags.writeable or not values.flags.owndata else values
 
 
 def _escape(text: str) -> str:

@@ -1,0 +1,189 @@
+"""Time the indexing of a generated collection against a bare parse of the same files.
+
+python -m benchmarks.indexing [--megabytes N] [--repeats N] [--data DIR] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.articles import PARTS, generate
+from benchmarks.processes import ROOT, compiled
+
+# This process must stay small: a child inherits its peak memory (see README.md).
+
+WIKIPEDIA_ARTICLES, WIKIPEDIA_ELEMENTS = 659_388, 52_000_000
+TASKS = ("expat", "index_quarter", "index_1", "index_2", "lookup")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the tasks reported, the median of the repeats."""
+
+    of: dict[str, list[dict[str, float]]]
+
+    def __call__(self, task: str, name: str = "seconds") -> float:
+        return median(report[name] for report in self.of[task])
+
+
+def _run(task: str, folder: Path, environment: dict[str, str]) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.indexing_tasks", task, str(folder)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{task} ended with {done.returncode}: {done.stderr[-2000:]}")
+    report: dict[str, float] = json.loads(done.stdout)
+    return report
+
+
+def _measured(folder: Path, repeats: int) -> Figures:
+    """Every task in a process of its own, one after the other, `repeats` times."""
+    found: dict[str, list[dict[str, float]]] = {task: [] for task in TASKS}
+    with tempfile.TemporaryDirectory() as cache:
+        environment = compiled(Path(cache))
+        _run("read", folder, environment)  # compiles the modules, fills the page cache
+        for repeat in range(repeats):
+            for task in TASKS:
+                found[task].append(_run(task, folder, environment))
+            print(f"repeat {repeat + 1} of {repeats} done", file=sys.stderr, flush=True)
+    return Figures(found)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    rule = [":--", *["--:"] * (len(head) - 1)]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+
+
+def _task_rows(figures: Figures) -> list[list[str]]:
+    names = {
+        "expat": "pyexpat, calls that do nothing",
+        "index_1": "index, one process",
+        "index_2": "index, two processes",
+    }
+    rows = []
+    for task, text in names.items():
+        seconds = figures(task)
+        rows.append(
+            [
+                text,
+                f"{seconds:.1f}",
+                f"{figures('index_1', 'bytes') / seconds / 1e6:.1f}",
+                f"{figures('index_1', 'elements') / seconds / 1e3:.0f}",
+                f"{seconds / figures('expat'):.2f}",
+                f"{figures(task, 'megabytes'):.0f}",
+            ]
+        )
+    return rows
+
+
+def _projected_memory(figures: Figures) -> float:
+    """Peak memory for the whole Wikipedia, from what more documents took here."""
+    here, quarter = figures("index_1", "documents"), figures("index_quarter", "documents")
+    more = figures("index_1", "megabytes") - figures("index_quarter", "megabytes")
+    slope = max(more, 0.0) / (here - quarter)
+    return figures("index_1", "megabytes") + slope * (WIKIPEDIA_ARTICLES - here)
+
+
+def _aims(figures: Figures) -> list[list[str]]:
+    ratio = figures("index_1") / figures("expat")
+    faster = figures("index_1") / figures("index_2")
+    size = figures("index_1", "index_bytes") / figures("index_1", "elements")
+    find, resolve = figures("lookup", "find"), figures("lookup", "resolve")
+    memory, memory_2 = figures("index_1", "megabytes"), figures("index_2", "megabytes")
+    projected = _projected_memory(figures)
+
+    def row(text: str, aim: str, value: str, *, met: bool) -> list[str]:
+        return [text, aim, value, "met" if met else "not met"]
+
+    return [
+        row("index / pyexpat, one process", "2.5 times", f"{ratio:.2f}", met=ratio <= 2.5),
+        row("two processes are faster", "1.7 times", f"{faster:.2f}", met=faster >= 1.7),
+        row("bytes per element", "under 25", f"{size:.1f}", met=size < 25),
+        row("resolved by number", "1.5 M/s", f"{find / 1e6:.2f}", met=find > 1.5e6),
+        row("resolved by name and XPath", "1.5 M/s", f"{resolve / 1e6:.2f}", met=resolve > 1.5e6),
+        row("peak MB, one process", "under 500", f"{memory:.0f}", met=memory < 500),
+        row(
+            "peak MB, two processes, all three", "under 500", f"{memory_2:.0f}", met=memory_2 < 500
+        ),
+        row("peak MB, projected", "under 500", f"{projected:.0f}", met=projected < 500),
+    ]
+
+
+def _projection(figures: Figures) -> str:
+    share = WIKIPEDIA_ELEMENTS / figures("index_1", "elements")
+    one, two = figures("index_1") * share, figures("index_2") * share
+    size = figures("index_1", "index_bytes") * share / 1e6
+    return (
+        f"Projected to {WIKIPEDIA_ARTICLES:,} articles and {WIKIPEDIA_ELEMENTS:,} elements: "
+        f"{one:.0f} s with one process, {two:.0f} s with two, an index of {size:.0f} MB, "
+        f"{_projected_memory(figures):.0f} MB of memory with one process."
+    )
+
+
+def markdown(figures: Figures, *, repeats: int, load: float) -> str:
+    """The report."""
+    lookup = figures.of["lookup"][0]
+    collection = (
+        f"{figures('index_1', 'documents'):,.0f} articles, "
+        f"{figures('index_1', 'bytes') / 1e6:,.0f} MB, "
+        f"{figures('index_1', 'elements'):,.0f} elements, "
+        f"{figures('index_1', 'paths'):,.0f} distinct paths; {repeats} repeats, "
+        f"{os.cpu_count()} cores, load {load:.2f} before."
+    )
+    opening = (
+        f"The index opens in {lookup['open'] * 1e3:.1f} ms; its names and paths are ready "
+        f"{lookup['tables']:.2f} s later, at the first resolution."
+    )
+    head = ["task", "seconds", "MB/s", "1000 elements/s", "ratio", "peak MB"]
+    parts = [
+        ["# Indexing"],
+        [collection],
+        _table(head, _task_rows(figures)),
+        [opening],
+        _table(["figure", "aim", "measured", ""], _aims(figures)),
+        [_projection(figures)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _options(arguments: Sequence[str] | None) -> Any:
+    parser = ArgumentParser(prog="python -m benchmarks.indexing", description=__doc__)
+    parser.add_argument("--megabytes", type=float, default=1024, metavar="N", help="(default 1024)")
+    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default 1)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the collection here")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report here too")
+    options = parser.parse_args(arguments)
+    if options.repeats < 1 or options.megabytes <= 0:
+        parser.error("--repeats and --megabytes must be positive")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
+    place = tempfile.TemporaryDirectory() if options.data is None else nullcontext(options.data)
+    with place as root:
+        folder = Path(root).resolve()
+        if not (folder / "articles" / PARTS[-1]).exists():
+            print("generating", file=sys.stderr, flush=True)
+            generate(folder / "articles", int(options.megabytes * 1e6))
+        load = os.getloadavg()[0]
+        report = markdown(_measured(folder, options.repeats), repeats=options.repeats, load=load)
+    print(report, end="")
+    if options.output is not None:
+        options.output.write_text(report)
+
+
+if __name__ == "__main__":
+    main()

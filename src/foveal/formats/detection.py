@@ -1,0 +1,82 @@
+"""What a file holds, told from its content: a run, judgements or topics."""
+
+from __future__ import annotations
+
+import re
+
+from foveal.formats import inex_assessments, inex_runs, jsonl, parquet, topics
+from foveal.formats.fields import first_lines
+from foveal.formats.markup import is_xml, root_tag
+from foveal.formats.objects import header_of, loads
+from foveal.formats.source import Source
+
+__all__ = ["expect", "found_kind"]
+
+_ROOTS = {inex_runs.ROOT: "run", inex_assessments.ROOT: "judgements"}
+_TOPIC_ROOTS = ("top", "topic", "topics")
+_PASSAGE = re.compile(rb"\d+:\d+$")
+_ASKS = {"title", "query", "castitle", "description"}
+_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements"}
+_JSON_FORMATS = {
+    "run": jsonl.RUN_FORMATS,
+    "judgements": jsonl.JUDGEMENT_FORMATS,
+    "topics": (topics.JSON_FORMAT,),
+}
+_SENTENCES = {
+    "run": "this is a run",
+    "judgements": "these are judgements",
+    "topics": "these are topics",
+}
+
+
+def found_kind(source: Source) -> str | None:
+    """``run``, ``judgements`` or ``topics``; None if the content does not tell.
+
+    >>> found_kind(Source.of_text("<topic id='1'><title>yoga</title></topic>"))
+    'topics'
+    """
+    if source.data.startswith(parquet.MAGIC):
+        return "run"
+    if is_xml(source):
+        tag = root_tag(source)
+        is_topics = tag in _TOPIC_ROOTS or tag.startswith("inex-topic")
+        return _ROOTS.get(tag, "topics" if is_topics else None)
+    lines = first_lines(source.data)
+    if lines and lines[0][1].startswith(b"{"):
+        return _json_kind(source)
+    return _line_kind(lines[0][1].split()) if lines else None
+
+
+def _json_kind(source: Source) -> str | None:
+    header, number = header_of(source)
+    for kind, formats in _JSON_FORMATS.items():
+        if header.get("format") in formats:
+            return kind
+    objects = first_lines(source.data, 2)[1 if number else 0 :]
+    try:
+        first = loads(objects[0][1]) if objects else None
+    except ValueError:
+        first = None
+    if not isinstance(first, dict):
+        return None
+    if _ASKS & set(first) and not _ANSWERS & set(first):
+        return "topics"
+    return "judgements" if "spans" in first or "elements" in first else "run"
+
+
+def _line_kind(fields: list[bytes]) -> str | None:
+    """By the number of fields; judged passages end in ``offset:length``."""
+    if len(fields) in {4, 5} or (len(fields) > 6 and _PASSAGE.match(fields[-1])):
+        return "judgements"
+    return "run" if len(fields) in {6, 7, 8} else None
+
+
+def expect(source: Source, kind: str, form: str) -> None:
+    """Refuse XML and JSON Lines of another kind; `form` is the root element expected."""
+    found = found_kind(source)
+    line = first_lines(source.data)[0][0]
+    if found is None and is_xml(source):
+        raise source.error(line, f"root element <{root_tag(source)}>; expected {form}")
+    if found not in {None, kind}:
+        what = "a run" if kind == "run" else kind
+        raise source.error(line, f"{_SENTENCES[str(found)]}; expected {what}")

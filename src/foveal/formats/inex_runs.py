@@ -1,0 +1,209 @@
+"""INEX XML submissions, 2002 to 2006: ranked elements and passages named by XPaths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.errors import InputError, Problem
+from foveal.formats.checks import Defects, check_names, check_scores, is_root
+from foveal.formats.inex_regular import Results, regular_results
+from foveal.formats.markup import BLANKS, Markup, escaped, read_markup, unfit
+from foveal.formats.ranking import ranked
+from foveal.formats.source import Source
+from foveal.model import UNKNOWN, Run
+from foveal.spans import Ints
+
+__all__ = ["ROOT", "parsed_results", "read_run", "write_run"]
+
+ROOT = "inex-submission"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_PATH = rf"^/[^{BLANKS}]+$"
+_PLACE = rf"^/[^{BLANKS}]+( /[^{BLANKS}]+)?$"
+
+
+def read_run(source: Source) -> Run:
+    """A submission, ordered by rank, else by descending rsv, else as in the file."""
+    header, texts, line = regular_results(source) or parsed_results(source)
+    defects = Defects(source, line)
+    stripped = texts.select(pl.col("topic"), pl.exclude("topic").str.strip_chars(BLANKS))
+    frame = stripped.select(pl.when(pl.all() != "").then(pl.all()))
+    problems = check_names(defects, texts["topic"])
+    problems += _check_places(defects, frame)
+    frame, unreadable = _numbers(defects, frame)
+    defects.raise_if(problems + unreadable)
+    xpath = frame.select(pl.coalesce("path", "passage")).to_series()
+    frame = frame.select("topic", "doc", "rank", "score").with_columns(
+        xpath=xpath,
+        start=pl.Series(np.where(is_root(xpath), 0, UNKNOWN)),
+        end=pl.lit(UNKNOWN, dtype=pl.Int64),
+    )
+    name, task = (_declared(source, header, attribute) for attribute in ("run-id", "task"))
+    return ranked(frame, line, defects, name=name or source.stem, task=task)
+
+
+def parsed_results(source: Source) -> Results:
+    """The results of any submission, element by element."""
+    markup = read_markup(source)
+    results = markup.named("result")
+    frame = pl.DataFrame({"topic": _topics(markup, results), **_fields(markup, results)})
+    columns = ("topic", "doc", "path", "passage", "rank", "score")
+    return Results(markup.attributes.get(0, {}), frame.select(columns), markup.line[results])
+
+
+def _declared(source: Source, header: Mapping[str, str], attribute: str) -> str | None:
+    """What the submission says of itself."""
+    value = header.get(attribute)
+    if value and _CONTROL.search(value):
+        raise source.error(None, f"{attribute} {value!r} holds control characters; expected text")
+    return value or None
+
+
+def _topics(markup: Markup, results: Ints) -> pl.Series:
+    """The topic of each result."""
+    topics = markup.named("topic")
+    names = pl.Series(markup.values(topics, "topic-id", "id"), dtype=pl.String)
+    above = Defects(markup.source, markup.line[topics])
+    above.raise_if(
+        [
+            *above.at(
+                (names.fill_null("") == "").to_numpy(),
+                'topic without an id; expected <topic topic-id="...">',
+            )
+        ]
+    )
+    of_result = markup.owner(topics, results)
+    defects = Defects(markup.source, markup.line[results])
+    defects.raise_if([*defects.at(of_result < 0, "result outside of a topic")])
+    return names.gather(of_result)
+
+
+def _fields(markup: Markup, results: Ints) -> dict[str, pl.Series]:
+    """What each result says, null where it says nothing."""
+    texts = {"file": "doc", "path": "path", "rank": "rank", "rsv": "score"}
+    found = {
+        column: _column(markup, results, tag, markup.texts(markup.named(tag)))
+        for tag, column in texts.items()
+    }
+    for tag, column in (("file", "doc"), ("in", "doc"), ("path", "path")):
+        given = found[column].str.strip_chars(BLANKS).fill_null("") != ""
+        if not given.all():
+            # Older files give names as attributes: <in file="..."/>.
+            other = markup.values(markup.named(tag), "path" if tag == "path" else "file", "name")
+            found[column] = found[column].zip_with(given, _column(markup, results, tag, other))
+    passages = markup.named("passage")
+    ends = [markup.values(passages, name) for name in ("start", "end")]
+    pairs = [f"{first or ''} {last or ''}" for first, last in zip(*ends, strict=True)]
+    found["passage"] = _column(markup, results, "passage", pairs)
+    return found
+
+
+def _column(
+    markup: Markup, results: Ints, tag: str, values: list[str] | list[str | None]
+) -> pl.Series:
+    """The values of the elements `tag` at the results they belong to."""
+    elements = markup.named(tag)
+    owner = markup.owner(results, elements)
+    inside = owner >= 0
+    again = np.flatnonzero(inside[1:] & (owner[1:] == owner[:-1])) + 1
+    again = again[[values[i] is not None for i in again.tolist()]] if len(again) else again
+    defects = Defects(markup.source, markup.line[elements])
+    defects.raise_if([*defects.at(again, f"a second <{tag}> in one result")])
+    column = pl.Series(values, dtype=pl.String)
+    if len(elements) != len(results) or not inside.all():
+        row = np.full(len(results), -1, dtype=np.int64)
+        row[owner[inside]] = np.flatnonzero(inside)
+        at = pl.Series(np.where(row < 0, 0, row))
+        column = column.extend_constant(None, 1) if not len(column) else column
+        column = column.gather(at).set(pl.Series(row < 0), None)
+    return column
+
+
+def _check_places(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
+    path, passage = frame["path"], frame["passage"]
+    problems = [*defects.at(frame["doc"].is_null().to_numpy(), "result without a <file>")]
+    neither = (path.is_null() & passage.is_null()).to_numpy()
+    problems += defects.at(neither, "result without a <path> or a <passage>")
+    both = (path.is_not_null() & passage.is_not_null()).to_numpy()
+    problems += defects.at(both, "result with a <path> and a <passage>; expected one of them")
+    problems += defects.at(
+        _unlike(path, _PATH), "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", path
+    )
+    problems += defects.at(
+        _unlike(passage, rf"^/[^{BLANKS}]+ /[^{BLANKS}]+$"),
+        "the passage {!r} is not two XPaths; expected a start and an end",
+        passage,
+    )
+    return problems
+
+
+def _unlike(column: pl.Series, pattern: str) -> npt.NDArray[np.bool_]:
+    unlike: npt.NDArray[np.bool_] = ~column.str.contains(pattern).fill_null(value=True).to_numpy()
+    return unlike
+
+
+def _numbers(defects: Defects, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Ranks and scores as numbers, and those that are none."""
+    problems: list[Problem] = []
+    for name, tag in (("rank", "rank"), ("score", "rsv")):
+        number = frame[name].cast(pl.Float64, strict=False)
+        bad = (number.is_null() & frame[name].is_not_null()).to_numpy()
+        if name == "rank":
+            bad |= ~number.is_finite().fill_null(value=True).to_numpy()
+        problems += defects.at(bad, f"{tag} {{!r}} is not a number", frame[name])
+        frame = frame.with_columns(number.alias(name))
+    return frame, problems + check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
+
+
+def write_run(run: Run) -> str:
+    """The run as a submission; every result must have an XPath, or two for a passage."""
+    xpath = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
+    _check_writable(run, xpath)
+    frame = run.to_frame().with_columns(xpath=xpath)
+    pair = pl.col("xpath").str.splitn(" ", 2)
+    start, end = (escaped(pair.struct.field(name)) for name in ("field_0", "field_1"))
+    place = pl.coalesce(
+        pl.format('<passage start="{}" end="{}"/>', start, end),
+        pl.format("<path>{}</path>", start),
+    )
+    rsv = pl.lit("") if run.score is None else pl.format("<rsv>{}</rsv>", pl.col("score"))
+    lines = frame.select(
+        pl.format(
+            "    <result><file>{}</file>{}<rank>{}</rank>{}</result>\n",
+            escaped(pl.col("doc")),
+            place,
+            "rank",
+            rsv,
+        )
+    ).to_series()
+    kind = "passage" if xpath.str.contains(" ", literal=True).any() else "element"
+    task = "" if run.task is None else f' task="{escaped(run.task)}"'
+    parts = [f'<{ROOT} run-id="{escaped(run.name)}"{task} result-type="{kind}">\n']
+    for i, topic in enumerate(run.topics):
+        own = lines[int(run.bounds[i]) : int(run.bounds[i + 1])]
+        parts += [f'  <topic topic-id="{escaped(topic)}">\n', *own, "  </topic>\n"]
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{"".join(parts)}</{ROOT}>\n'
+
+
+def _check_writable(run: Run, xpath: pl.Series) -> None:
+    absent = np.flatnonzero(xpath.is_null().to_numpy())
+    if len(absent):
+        raise InputError.at(
+            run.source.path,
+            int(run.line[absent[0]]),
+            "result without an XPath; INEX XML names elements, which only a collection can tell",
+        )
+    names = [run.name, *run.topics, *([] if run.task is None else [run.task])]
+    for column in (pl.Series(names), run.doc, xpath):
+        bad = unfit(column)
+        if bad is None and column is xpath:
+            bad = next(iter(xpath.filter(pl.Series(_unlike(xpath, _PLACE)))), None)
+        if bad is not None:
+            raise InputError.at(
+                run.source.path, None, f"{bad!r} cannot be written in XML; JSON Lines can hold it"
+            )

@@ -1,0 +1,335 @@
+"""XML files as columns: every element with its line, attributes and text, read safely.
+
+Expat's calls only take notes (which tag, after how many pieces of text, after how many closings);
+depth and text are worked out from the notes with arrays. Nothing a file names is ever fetched: the
+standard named entities are declared as if a DTD did, and any other external entity is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html.entities import name2codepoint
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError
+from foveal.formats.source import Source
+from foveal.spans import Ints
+
+__all__ = [
+    "BLANKS",
+    "Markup",
+    "escaped",
+    "escaped_lines",
+    "is_xml",
+    "read_markup",
+    "root_tag",
+    "unfit",
+]
+
+BLANKS = " \t\r\n"
+"""White space of XML; other blanks are part of names."""
+
+MAX_DEPTH = 1000
+MAX_ATTRIBUTE = 1_000_000
+
+_PREDEFINED = ("lt", "gt", "amp", "quot", "apos")
+_ENTITIES = "".join(
+    f'<!ENTITY {name} "&#{point};">'
+    for name, point in name2codepoint.items()
+    if name not in _PREDEFINED
+).encode()
+_REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
+_SPECIAL = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "\t": "&#9;",
+    "\n": "&#10;",
+    "\r": "&#13;",
+}
+_UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+
+
+class _RefusedError(Exception):
+    """What a file may not hold; the place is added by who parses."""
+
+
+class _FoundError(Exception):
+    """The name of the root element, known before the file is read to its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Markup:
+    """The elements of one file in document order, numbered from 0.
+
+    Tags are asked for in lower case with hyphens, however the file spells them.
+
+    >>> markup = read_markup(Source.of_text("<a><b_c x='1'> y </b_c></a>"))
+    >>> markup.tags, markup.line.tolist(), markup.texts(markup.named("b-c"))
+    (['a', 'b_c'], [1, 1], [' y '])
+    """
+
+    source: Source
+    tags: list[str]
+    line: Ints
+    attributes: dict[int, dict[str, str]]
+    pieces: list[str]
+    """All text, in order."""
+    opened: Ints
+    """Pieces of text before each opening tag."""
+    closed: Ints
+    """Closing tags before each opening tag."""
+    ended: Ints
+    """Pieces of text before each closing tag."""
+
+    @cached_property
+    def depth(self) -> Ints:
+        """Elements around each element."""
+        return np.arange(len(self.tags)) - self.closed
+
+    @cached_property
+    def closing(self) -> Ints:
+        """The closing tag of each element: at any depth openings and closings alternate."""
+        number = np.arange(len(self.tags))
+        before = np.searchsorted(self.closed, number, side="right")
+        closing = np.empty(len(number), dtype=np.int64)
+        # Depths are small numbers, which sort in one pass.
+        order = np.argsort(self.depth.astype(np.int16), kind="stable")
+        closing[order] = np.argsort((before - number - 1).astype(np.int16), kind="stable")
+        return closing
+
+    @cached_property
+    def _by_tag(self) -> dict[str, Ints]:
+        spelled = {tag: i for i, tag in enumerate(set(self.tags))}
+        code = np.fromiter(map(spelled.__getitem__, self.tags), np.int64, len(self.tags))
+        named: dict[str, list[int]] = {}
+        for tag, i in spelled.items():
+            named.setdefault(_normal(tag), []).append(i)
+        return {tag: np.flatnonzero(np.isin(code, codes)) for tag, codes in named.items()}
+
+    def named(self, *tags: str) -> Ints:
+        """The numbers of the elements with one of these tags."""
+        found = [self._by_tag[tag] for tag in tags if tag in self._by_tag]
+        if len(found) == 1:
+            return found[0]
+        return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+
+    def owner(self, parents: Ints, children: Ints) -> Ints:
+        """For each child the position in `parents` of the one around it, -1 if there is none."""
+        owner = np.searchsorted(parents, children, side="right") - 1
+        if not len(parents):
+            return owner
+        # The parent that opened last before the child may have ended before it, too.
+        ended = self.closing[parents[owner]] < self.closed[children]
+        return np.where(ended, -1, owner)
+
+    def texts(self, numbers: Ints) -> list[str]:
+        """All text within each element."""
+        first, last = self.opened[numbers].tolist(), self.ended[self.closing[numbers]].tolist()
+        pieces = self.pieces
+        return [
+            pieces[i] if j - i == 1 else "".join(pieces[i:j])
+            for i, j in zip(first, last, strict=True)
+        ]
+
+    def values(self, numbers: Ints, *names: str) -> list[str | None]:
+        """The first of these attributes that each element has; hyphens may be underscores."""
+        spelled = [*names, *(name.replace("-", "_") for name in names if "-" in name)]
+        found: list[str | None] = []
+        for number in numbers.tolist():
+            own = self.attributes.get(number, {})
+            found.append(next((own[name] for name in spelled if name in own), None))
+        return found
+
+
+def is_xml(source: Source) -> bool:
+    """Whether the file starts as XML does, in any encoding."""
+    start = source.data[:1000].lstrip()
+    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<"))
+
+
+def root_tag(source: Source) -> str:
+    """The tag of the root element, without reading further."""
+
+    def opening(tag: str, _attributes: dict[str, str]) -> None:
+        raise _FoundError(tag)
+
+    parser = _parser()
+    parser.StartElementHandler = opening
+    try:
+        _parse(parser, source)
+    except _FoundError as found:
+        return _normal(str(found))
+    raise source.error(None, "the file holds no element")
+
+
+def check_markup(source: Source) -> dict[str, str]:
+    """Refuse malformed XML; returns the attributes of the root element."""
+    attributes: dict[str, str] = {}
+    parser = _parser()
+
+    def opening(_tag: str, own: dict[str, str]) -> None:
+        attributes.update(own)
+        parser.StartElementHandler = None
+
+    parser.StartElementHandler = opening
+    _parse(parser, source)
+    return attributes
+
+
+def read_markup(source: Source) -> Markup:
+    """Parse a file into its elements; malformed XML is an error with line and column."""
+    tags: list[str] = []
+    pieces: list[str] = []
+    attributes: dict[int, dict[str, str]] = {}
+    notes: tuple[list[int], ...] = ([], [], [], [])
+    lines, opened, closed, ended = notes
+    tag_noted, line_noted = tags.append, lines.append
+    opened_after, closed_before, ended_after = opened.append, closed.append, ended.append
+    parser = _parser()
+
+    def opening(tag: str, own: dict[str, str]) -> None:
+        if own:
+            attributes[len(tags)] = own
+        tag_noted(tag)
+        line_noted(parser.CurrentLineNumber)
+        opened_after(len(pieces))
+        closed_before(len(ended))
+
+    def closing(_tag: str) -> None:
+        ended_after(len(pieces))
+
+    parser.StartElementHandler = opening
+    parser.EndElementHandler = closing
+    parser.CharacterDataHandler = pieces.append
+    _parse(parser, source)
+    line, *counts = (np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes)
+    markup = Markup(source, tags, line + _skipped_lines(source), attributes, pieces, *counts)
+    _check_limits(markup)
+    return markup
+
+
+def _normal(tag: str) -> str:
+    return tag.lower().replace("_", "-")
+
+
+def _skipped_lines(source: Source) -> int:
+    """Empty lines before the first tag: expat would refuse an XML declaration after them."""
+    blank = len(source.data) - len(source.data.lstrip(BLANKS.encode()))
+    return source.data.count(b"\n", 0, blank)
+
+
+def _parser() -> expat.XMLParserType:
+    """A parser that fetches nothing."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    # Every file has a DTD now; in its stead the table of standard entities is read.
+    parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
+
+    def external(
+        context: str | None, _base: str | None, system: str | None, public: str | None
+    ) -> int:
+        if context is not None:
+            raise _RefusedError(
+                f"the text refers to the external entity {(system or public)!r}; nothing is fetched"
+            )
+        parser.ExternalEntityParserCreate(context).Parse(_ENTITIES, True)  # noqa: FBT003
+        return 1
+
+    parser.ExternalEntityRefHandler = external
+    parser.SkippedEntityHandler = _undeclared
+    return parser
+
+
+def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
+    if not is_parameter:
+        raise _RefusedError(f"entity &{name}; is not declared and not a standard one")
+
+
+def _parse(parser: expat.XMLParserType, source: Source) -> None:
+    try:
+        parser.Parse(source.data.lstrip(BLANKS.encode()), True)  # noqa: FBT003
+    except expat.ExpatError as error:
+        raise _malformed(
+            source, error.lineno, error.offset, expat.errors.messages[error.code]
+        ) from None
+    except _RefusedError as error:
+        raise _malformed(
+            source, parser.CurrentLineNumber, parser.CurrentColumnNumber, str(error)
+        ) from None
+    except (LookupError, ValueError) as error:
+        raise source.error(1, f"the encoding cannot be read: {error}") from None
+    finally:
+        # The handlers and the parser hold each other, and the text; let go of it now.
+        parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
+        parser.ExternalEntityRefHandler = None
+
+
+def _malformed(source: Source, line: int, column: int, message: str) -> InputError:
+    line += _skipped_lines(source)
+    return source.error(line, f"not valid XML, column {column + 1}: {message}")
+
+
+def _check_limits(markup: Markup) -> None:
+    source = markup.source
+    deep = np.flatnonzero(markup.depth >= MAX_DEPTH)
+    if len(deep):
+        raise source.error(
+            int(markup.line[deep[0]]), f"elements are nested more than {MAX_DEPTH} deep"
+        )
+    if len(source.data) > MAX_ATTRIBUTE:
+        for number, own in markup.attributes.items():
+            if any(len(value) > MAX_ATTRIBUTE for value in own.values()):
+                raise source.error(
+                    int(markup.line[number]),
+                    f"an attribute of <{markup.tags[number]}> has more than "
+                    f"{MAX_ATTRIBUTE} characters",
+                )
+    _check_attribute_entities(source)
+
+
+def _check_attribute_entities(source: Source) -> None:
+    """Expat drops an undeclared entity from an attribute without a word; we do not."""
+    data = source.data
+    if b"&" not in data:
+        return
+    names = {name.decode() for name in _REFERENCE.findall(data)}
+    for name in sorted(names - set(name2codepoint) - set(_PREDEFINED)):
+        declared = re.search(rb"<!ENTITY\s+" + re.escape(name.encode()) + rb"\s", data)
+        inside = re.search(rb"=\s*(?:\"[^\"<]*|'[^'<]*)&" + re.escape(name.encode()) + rb";", data)
+        if inside and not declared:
+            line = data.count(b"\n", 0, inside.end()) + 1
+            raise source.error(
+                line, f"not valid XML: entity &{name}; is not declared and not a standard one"
+            )
+
+
+def escaped(text: str | pl.Expr) -> Any:
+    """Text as XML writes it, in elements and in attributes."""
+    for character, written in _SPECIAL.items():
+        if isinstance(text, str):
+            text = text.replace(character, written)
+        else:
+            text = text.str.replace_all(character, written, literal=True)
+    return text
+
+
+def escaped_lines(text: str) -> str:
+    """Text of an element, with its lines left as they are."""
+    return str(escaped(text)).replace("&#10;", "\n").replace("&#9;", "\t")
+
+
+def unfit(names: pl.Series | Sequence[str]) -> str | None:
+    """The first name that XML cannot hold: empty, with blanks around it, with control signs."""
+    column = pl.Series(names, dtype=pl.String)
+    found = column.filter(column.str.contains(_UNFIT))
+    return found[0] if len(found) else None

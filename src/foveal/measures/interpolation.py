@@ -1,0 +1,37 @@
+"""Interpolated precision: the best value at a level of recall or beyond, in whole numbers."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.spans import Ints
+
+__all__ = ["best_from", "rank_reaching", "ranks_reaching"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def best_from(values: Floats) -> Floats:
+    """The largest value at each rank or later, and a final 0 for levels never reached.
+
+    >>> best_from(np.array([0.5, 0.25, 0.75])).tolist()
+    [0.75, 0.75, 0.75, 0.0]
+    """
+    return np.append(np.maximum.accumulate(values[::-1])[::-1], 0.0)
+
+
+def rank_reaching(found: Ints, total: int, level: Decimal | None) -> int:
+    """The first rank (from 0) at which `found` is `level` of `total`.
+
+    In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
+    """
+    numerator, denominator = (level or Decimal(0)).as_integer_ratio()
+    return int(np.searchsorted(found, -(-numerator * total // denominator)))
+
+
+def ranks_reaching(found: Ints, total: int, steps: int) -> Ints:
+    """The ranks that reach 0, 1/steps, ..., 1 of `total`."""
+    return np.searchsorted(found, -(-np.arange(steps + 1) * total // steps))

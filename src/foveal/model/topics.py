@@ -1,0 +1,174 @@
+"""Topics: the information needs of a campaign, in words and where given in structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+
+import polars as pl
+
+from foveal.errors import InputError, Problem, UsageError
+from foveal.model.provenance import Provenance
+
+__all__ = ["KINDS", "Topic", "Topics"]
+
+KINDS = ("CO", "CAS", "CO+S")
+"""Content only; content and structure; content only with a structured variant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One information need; what its file does not give is None.
+
+    Parameters
+    ----------
+    id : str
+    title : str, optional
+        Words, with ``+term``, ``-term`` and quoted phrases; a NEXI query in CAS topics of 2003/04.
+    castitle : str, optional
+        The need as a NEXI query.
+    description, narrative, keywords, phrasetitle, parent : str, optional
+        As the file has them; `parent` is the topic that a sub-topic was made from.
+    query_type, ct_no : str, optional
+        The declared type, and the number of the candidate topic.
+    """
+
+    id: str
+    title: str | None = None
+    castitle: str | None = None
+    description: str | None = None
+    narrative: str | None = None
+    keywords: str | None = None
+    phrasetitle: str | None = None
+    parent: str | None = None
+    query_type: str | None = None
+    ct_no: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """``CO``, ``CAS`` or ``CO+S``: as declared, else by what the topic holds.
+
+        >>> Topic("1", title="yoga", castitle="//article[about(., yoga)]").kind
+        'CO+S'
+        """
+        if self.query_type in KINDS:
+            return self.query_type
+        if self.castitle is not None and self.title is not None:
+            return "CO+S"
+        return "CAS" if self.structure is not None else "CO"
+
+    @property
+    def structure(self) -> str | None:
+        """The castitle, or the title where that is a path itself."""
+        if self.castitle is None and (self.title or "").startswith("/"):
+            return self.title
+        return self.castitle
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Topics in the order of their files.
+
+    >>> topics = Topics.of([Topic("1", title="yoga"), Topic("2", castitle="//p[about(., sea)]")])
+    >>> topics["1"].title, topics.kinds
+    ('yoga', {'1': 'CO', '2': 'CAS'})
+
+    Parameters
+    ----------
+    topics : tuple of Topic
+    line, file : tuples of int
+        Where each was read: line number and index into `sources`.
+    sources : tuple of Provenance
+    """
+
+    topics: tuple[Topic, ...]
+    line: tuple[int, ...]
+    file: tuple[int, ...]
+    sources: tuple[Provenance, ...]
+
+    def __post_init__(self) -> None:
+        first: dict[str, int] = {}
+        problems = []
+        for i, topic in enumerate(self.topics):
+            if topic.id in first:
+                earlier = first[topic.id]
+                where = f"on line {self.line[earlier]}"
+                if self.file[earlier] != self.file[i]:
+                    where += f" of {self.sources[self.file[earlier]].path}"
+                problems.append(self.problem(i, f"topic {topic.id!r} is already given {where}"))
+            first.setdefault(topic.id, i)
+        if problems:
+            raise InputError(problems)
+
+    @classmethod
+    def of(
+        cls,
+        topics: Iterable[Topic],
+        *,
+        line: Sequence[int] | None = None,
+        source: Provenance | None = None,
+    ) -> Topics:
+        """Topics of one source, numbered as they come unless their lines are given."""
+        every = tuple(topics)
+        lines = tuple(range(1, len(every) + 1) if line is None else line)
+        return cls(every, lines, (0,) * len(every), (source or Provenance("topics"),))
+
+    @classmethod
+    def merged(cls, parts: Sequence[Topics]) -> Topics:
+        """Several files as one set; a topic may stand in one of them only."""
+        shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
+        return cls(
+            tuple(topic for part in parts for topic in part.topics),
+            tuple(line for part in parts for line in part.line),
+            tuple(n + shift for part, shift in zip(parts, shifts, strict=True) for n in part.file),
+            tuple(source for part in parts for source in part.sources),
+        )
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self.topics)
+
+    def __getitem__(self, name: str) -> Topic:
+        if name not in self._by_id:
+            raise UsageError(f"no topic {name!r} among the {len(self)} topics")
+        return self._by_id[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_id
+
+    def __repr__(self) -> str:
+        return f"<Topics: {len(self)} topics>"
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, Topic]:
+        return {topic.id: topic for topic in self.topics}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names of the topics."""
+        return tuple(topic.id for topic in self.topics)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Topic to ``CO``, ``CAS`` or ``CO+S``."""
+        return {topic.id: topic.kind for topic in self.topics}
+
+    @property
+    def castitles(self) -> dict[str, str]:
+        """Topic to its structured query, for those that have one."""
+        return {t.id: t.structure for t in self.topics if t.structure is not None}
+
+    def problem(self, i: int, message: str) -> Problem:
+        """A problem with one topic, at the place it was read."""
+        return Problem(self.sources[self.file[i]].path, self.line[i], message)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per topic, a column for each of its fields."""
+        schema = {field.name: pl.String for field in fields(Topic)}
+        return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{repr(self)[1:-1]}</p>{self.to_frame().head(10)._repr_html_()}"

@@ -1,0 +1,276 @@
+"""Hostile and odd documents: a clear error in little time and memory, and nothing is fetched."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from foveal.collection import BuildOptions, DocumentError, Limits, build_index
+from foveal.collection.elements import Recorder
+from inputs import refusal
+from xml_trees import batch_spans, index_of
+
+
+def text_length(data: bytes, limits: Limits | None = None) -> int:
+    recorder = Recorder(limits=limits)
+    recorder.add("d", data)
+    return int(recorder.batch().lengths[0])
+
+
+def error(data: bytes, limits: Limits | None = None) -> str:
+    return refusal(text_length, data, limits, error=DocumentError)
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No socket and, beyond what is open already, no file."""
+
+    def refuse(*args: object, **options: object) -> None:
+        raise AssertionError(f"opened {args}")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("io.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
+
+
+# -- what real collections have -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE article SYSTEM "../article.dtd">',
+        '<!DOCTYPE article PUBLIC "-//LBIN//DTD IEEE//EN" "http://localhost:1/x.dtd">',
+        '<!DOCTYPE article SYSTEM "file:///etc/passwd" [<!ENTITY own "owned">]>',
+        "<!DOCTYPE article [<!ELEMENT article (#PCDATA)><!ATTLIST article x CDATA 'y'>]>",
+        '<!DOCTYPE article [<!ENTITY % ext SYSTEM "file:///etc/passwd"> %ext;]>',
+        '<!DOCTYPE article [<!ENTITY ext SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE article [<!NOTATION gif PUBLIC "gif"><!ENTITY pic SYSTEM "a.gif" NDATA gif>]>',
+    ],
+)
+def test_a_doctype_is_accepted_and_nothing_fetched(doctype: str, offline: None) -> None:
+    assert text_length(f"{doctype}<article>text</article>".encode()) == 4
+
+
+def test_entities_of_the_internal_subset_resolve() -> None:
+    head = b'<!DOCTYPE a SYSTEM "x" [<!ENTITY me "Ann"> <!ENTITY lt "&#38;#60;">]>'
+    recorder = Recorder()
+    recorder.add("d", head + b"<a>&me;<b>&lt;</b>&me;</a>")
+    assert batch_spans(recorder.batch()) == [{"/a[1]": (0, 7), "/a[1]/b[1]": (3, 4)}]
+
+
+def test_elements_inside_entities_are_elements() -> None:
+    recorder = Recorder()
+    recorder.add("d", b'<!DOCTYPE a [<!ENTITY e "<b>x</b>y">]><a>&e;&e;</a>')
+    assert batch_spans(recorder.batch()) == [
+        {"/a[1]": (0, 4), "/a[1]/b[1]": (0, 1), "/a[1]/b[2]": (2, 3)}
+    ]
+
+
+@pytest.mark.parametrize("head", [b"", b'<!DOCTYPE a SYSTEM "a.dtd">', b"<!DOCTYPE a [ ]>"])
+def test_standard_entities_need_no_declaration(head: bytes) -> None:
+    assert text_length(head + b"<a>&eacute;&nbsp;&mdash;&alpha;&lsqb;</a>") == 5
+
+
+@pytest.mark.parametrize("head", [b"", b'<!DOCTYPE a SYSTEM "a.dtd">'])
+def test_an_unknown_entity_is_named_with_its_place(head: bytes) -> None:
+    message = "line 2, column 4: entity &foo; is not declared and not a standard one"
+    assert error(head + b"<a>\nxy &foo;</a>") == message
+
+
+@pytest.mark.parametrize(
+    "encoding", ["iso-8859-1", "iso-8859-15", "windows-1252", "utf-16", "utf-8-sig"]
+)
+def test_other_encodings_by_declaration(encoding: str) -> None:
+    declared = "utf-8" if encoding == "utf-8-sig" else encoding
+    data = f'<?xml version="1.0" encoding="{declared}"?><a>né<b>é</b></a>'.encode(encoding)
+    assert text_length(data) == 3
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "euc-jp", "gb2312", "big5"])
+def test_encodings_of_several_bytes_per_character(encoding: str) -> None:
+    data = f"<?xml version='1.0' encoding='{encoding}'?><a>中<b>文</b></a>".encode(encoding)
+    assert text_length(data) == 2
+
+
+def test_an_encoding_that_is_none() -> None:
+    message = error(b'<?xml version="1.0" encoding="klingon"?><a/>')
+    assert message.startswith("line 1, column 1: encoding not known: ")
+    assert "klingon" in message
+    broken = b"<?xml version='1.0' encoding='shift_jis'?><a>\x81</a>"
+    assert error(broken) == "not shift_jis at byte 45"
+
+
+# -- what is broken -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<a>\n<b></a>", "line 2, column 6: mismatched tag"),
+        (b"<a>\n\n  x & y</a>", "line 3, column 6: not well-formed (invalid token)"),
+        (b"<a/><b/>", "line 1, column 5: junk after document element"),
+        (b"<a><b>", "line 1, column 7: no element found"),
+        (b"<a x='1' x='2'/>", "line 1, column 10: duplicate attribute"),
+        (b"", "line 1, column 1: no element found"),
+        (b" \n ", "line 2, column 2: no element found"),
+        (b"plain text", "line 1, column 1: syntax error"),
+        (b"<a>\x00</a>", "line 1, column 4: not well-formed (invalid token)"),
+        (b"<a>\xff</a>", "line 1, column 4: not well-formed (invalid token)"),
+        (b"\x1f\x8b\x08\x00\x00", "line 1, column 1: not well-formed (invalid token)"),
+    ],
+)
+def test_malformed_documents_are_refused_with_line_and_column(data: bytes, message: str) -> None:
+    assert error(data) == message
+
+
+def test_an_empty_root_is_a_document() -> None:
+    assert text_length(b"<a/>") == 0
+
+
+# -- what is hostile ------------------------------------------------------------------------------
+
+
+def laughs(levels: int) -> bytes:
+    entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, levels))
+    return f'<!DOCTYPE a [<!ENTITY e0 "lol">{entities}]><a>&e{levels - 1};</a>'.encode()
+
+
+def chain(length: int, place: str) -> bytes:
+    entities = "".join(f'<!ENTITY e{i} "&e{i - 1};">' for i in range(1, length))
+    text = place.format(f"&e{length - 1};")
+    return f'<!DOCTYPE a [<!ENTITY e0 "x">{entities}]>{text}'.encode()
+
+
+def blown_up(content: bytes, references: int, place: bytes = b"<a>%s</a>") -> bytes:
+    return b'<!DOCTYPE a [<!ENTITY e "%s">]>' % content + place % (b"&e;" * references)
+
+
+ADDED = "entities add more than 1000000 characters to the document"
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "a billion laughs": (lambda: laughs(10), ADDED),
+    "ten million laughs": (lambda: laughs(8), ADDED),
+    "quadratic text": (lambda: blown_up(b"x" * 100_000, 30_000), ADDED),
+    "quadratic text below expat's limit": (lambda: blown_up(b"x" * 100_000, 60), ADDED),
+    "quadratic text in a large document": (
+        lambda: blown_up(b"x" * 1_000_000, 50) + b" " * 10_000_000,
+        ADDED,
+    ),
+    "quadratic elements": (lambda: blown_up(b"<p/>" * 100_000, 50), ADDED),
+    "quadratic attribute": (
+        lambda: blown_up(b"x" * 10_000, 500, b"<a x='%s'/>"),
+        ADDED,
+    ),
+    "a chain of entities": (
+        lambda: chain(200_000, "<a>{}</a>"),
+        "more than 1000 entities refer to entities",
+    ),
+    "a chain of entities in an attribute": (
+        lambda: chain(200_000, "<a x='{}'/>"),
+        "more than 1000 entities refer to entities",
+    ),
+    "an entity of itself": (
+        lambda: b'<!DOCTYPE a [<!ENTITY e "&f;"><!ENTITY f "&e;">]><a>&e;</a>',
+        "recursive entity reference",
+    ),
+    "100,000 deep": (
+        lambda: b"<a>" * 100_000 + b"</a>" * 100_000,
+        "elements are nested more than 1000 deep",
+    ),
+    "an attribute of 20 MB": (
+        lambda: b"<a><b x='" + b"y" * 20_000_000 + b"'/></a>",
+        "an attribute of <b> has more than 1000000 characters",
+    ),
+    "an external entity": (
+        lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>',
+        "the text refers to the external entity 'file:///etc/passwd'; nothing is fetched",
+    ),
+    "an external entity over the net": (
+        lambda: b'<!DOCTYPE a [<!ENTITY e PUBLIC "p" "http://localhost:1/">]><a>&e;</a>',
+        "the text refers to the external entity 'http://localhost:1/'; nothing is fetched",
+    ),
+    "an external entity in an attribute": (
+        lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a x="&e;"/>',
+        "reference to external entity in attribute",
+    ),
+    "an external parameter entity": (
+        lambda: b'<!DOCTYPE a [<!ENTITY % e SYSTEM "file:///etc/passwd"> %e;]><a>&x;</a>',
+        "entity &x; is not declared and not a standard one",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_documents_end_in_a_clear_error(name: str, offline: None) -> None:
+    make, message = HOSTILE[name]
+    data = make()
+    began = monotonic()
+    assert error(data).endswith(message)
+    assert monotonic() - began < 5  # seconds on a busy machine; 0.3 at most on a calm one
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_documents_take_little_memory(name: str) -> None:
+    program = f"""
+        import resource
+        from test_safety import HOSTILE, error
+        data = HOSTILE[{name!r}][0]()
+        error(b"<a>")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        error(data)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, len(data))
+    """
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=here,
+        env={"PYTHONPATH": f"{here}:{here.parent}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    more, size = map(int, done.stdout.split())
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert more * unit < 60e6 + 8 * size
+
+
+def test_default_attributes_are_not_read_for_every_element() -> None:
+    head = b"<!DOCTYPE a [<!ATTLIST p x CDATA '" + b"x" * 500_000 + b"'>]>"
+    began = monotonic()
+    assert text_length(head + b"<a>" + b"<p/>" * 100_000 + b"</a>") == 0
+    assert monotonic() - began < 5
+
+
+def test_limits_are_bounds_that_are_allowed() -> None:
+    limits = Limits(depth=3, attribute=5, expansion=10)
+    assert text_length(b"<a><b><c>x</c></b></a>", limits) == 1
+    assert error(b"<a><b><c><d/></c></b></a>", limits) == "elements are nested more than 3 deep"
+    assert text_length(b"<a b='12345'/>", limits) == 0
+    message = "line 1, column 1: an attribute of <a> has more than 5 characters"
+    assert error(b"<a b='123456'/>", limits) == message
+    entity = b'<!DOCTYPE a [<!ENTITY e "0123456789">]><a>%s</a>'
+    assert text_length(entity % (b"&e;" * 7), limits) == 70
+    assert error(entity % (b"&e;" * 10), limits).endswith(
+        "entities add more than 10 characters to the document"
+    )
+
+
+def test_a_document_of_many_own_entities_is_no_attack() -> None:
+    entities = "".join(f'<!ENTITY c{i} "&#{i + 200};">' for i in range(5000))
+    text = "".join(f"&c{i};" for i in range(5000))
+    assert text_length(f"<!DOCTYPE a [{entities}]><a>{text}</a>".encode()) == 5000
+
+
+def test_limits_reach_the_build(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"d.xml": "<a><b><c/></b></a>"}
+    message = refusal(lambda: index_of(tmp_path, files, limits=Limits(depth=2)))
+    assert message == "d.xml: elements are nested more than 2 deep"
+    build_index(tmp_path / "source", tmp_path / "index", BuildOptions(limits=Limits(depth=3)))

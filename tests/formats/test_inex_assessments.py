@@ -1,0 +1,450 @@
+"""INEX XML assessments of all years: elements, passages, pools, defects, round trips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from foveal.formats import FOLDER_FORMATS, JUDGEMENT_FORMATS
+from inputs import read_judgements, refusal, text_source
+
+SPECIFICATION = """\
+<!DOCTYPE assessments SYSTEM "../../assessments.dtd">
+<assessments pool="297" topic="203" version="2" whitespace-text-node="keep">
+  <inex_topic topic_id="203" query_type="CO+S" ct_no="11"><title>a</title></inex_topic>
+  <file collection="ieee" name="co/2000/r7108">
+    <best-entry-point path="/article[1]/bdy[1]/sec[1]/p[1]"/>
+    <passage start="/article[1]/bdy[1]/p[1]/text()[1].0" end="/article[1]/bdy[1]/p[2]" size="812"/>
+    <element path="/article[1]" exhaustivity="2" size="35,760" rsize="812"/>
+    <element path="/article[1]/bdy[1]/sec[1]/p[1]" exhaustivity="?" size="400" rsize="400"/>
+  </file>
+  <file collection="ieee" name="co/1999/r1010"/>     <!-- judged, nothing relevant -->
+</assessments>
+"""
+GRADED = """\
+<assessments pool="9" topic="61">
+  <file file="co/2000/r7108">
+    <path path="/article[1]" exhaustiveness="3" specificity="2" inpool="yes" inferred="no"/>
+    <path path="/article/bdy[1]/sec" exhaustiveness="0" specificity="0" inferred="yes"/>
+    <path path="/article[1]/fm[1]" exhaustiveness="U" specificity="U"/>
+  </file>
+  <file file="unknown"><path path="/article[1]" exhaustiveness="U" specificity="1"/></file>
+  <file file="other"><path path="/article[1]" exhaustiveness="0" specificity="0"/></file>
+</assessments>
+"""
+
+
+def pool(*lines: str, topic: str = "1", name: str = "7") -> str:
+    """A pool of one file; its elements start on line 3."""
+    body = "".join(f"{line}\n" for line in lines)
+    return (
+        f'<assessments pool="{name}" topic="{topic}">\n<file name="D">\n{body}</file></assessments>'
+    )
+
+
+def sized(path: str = "/a[1]", size: str = "9", rsize: str = "4", more: str = "") -> str:
+    return f'<element path="{path}" size="{size}" rsize="{rsize}" {more}/>'
+
+
+def graded(e: str, s: str, path: str = "/a") -> str:
+    return f'<path path="{path}" exhaustiveness="{e}" specificity="{s}"/>'
+
+
+def elements(judgements: foveal.Judgements, *columns: str) -> list[tuple[Any, ...]]:
+    assert judgements.elements is not None
+    return judgements.elements.select("row", "xpath", *columns).rows()
+
+
+def test_the_example_of_the_specification() -> None:
+    judgements = read_judgements(SPECIFICATION)
+    assert judgements.topics == ("203",)
+    assert judgements.doc.to_list() == ["co/2000/r7108", "co/1999/r1010"]
+    assert judgements.relevant.tolist() == [True, False]
+    assert judgements.assessors == ("297",)
+    assert judgements.line.tolist() == [4, 10]
+    assert judgements.header == {"scale": "2005", "whitespace": "keep"}
+    assert not judgements.has_text
+    assert elements(judgements, "exhaustivity", "size", "rsize") == [
+        (0, "/article[1]", "2", 35760, 812),
+        (0, "/article[1]/bdy[1]/sec[1]/p[1]", "?", 400, 400),
+    ]
+    assert judgements.places is not None
+    assert judgements.places.rows() == [
+        (0, "/article[1]/bdy[1]/p[1]/text()[1].0", "/article[1]/bdy[1]/p[2]", False),
+        (0, "/article[1]/bdy[1]/sec[1]/p[1]", None, True),
+    ]
+
+
+def test_grades_of_2003_unknown_ones_are_not_judged() -> None:
+    judgements = read_judgements(GRADED)
+    assert judgements.header == {"scale": "2003", "whitespace": "keep"}
+    assert judgements.doc.to_list() == ["co/2000/r7108", "other"]
+    assert judgements.relevant.tolist() == [True, False]
+    assert judgements.places is None
+    assert elements(judgements, "exhaustivity", "specificity") == [
+        (0, "/article[1]", "3", "2"),
+        (0, "/article[1]/bdy[1]/sec[1]", "0", "0"),
+        (1, "/article[1]", "0", "0"),
+    ]
+
+
+def test_grades_of_2002() -> None:
+    text = '<path path="/a[1]" relevance="2" coverage="L"/><path path="/b" relevance="0" coverage="N"/>'
+    judgements = read_judgements(pool(text))
+    assert judgements.header is not None
+    assert judgements.header["scale"] == "2002"
+    assert elements(judgements, "relevance", "coverage") == [
+        (0, "/a[1]", "2", "L"),
+        (0, "/b[1]", "0", "N"),
+    ]
+    assert judgements.relevant.tolist() == [True]
+
+
+def test_sizes_alone_are_the_scale_of_2006() -> None:
+    judgements = read_judgements(pool(sized(), sized("/a/b", "1,234,567", "0")))
+    assert judgements.header is not None
+    assert judgements.header["scale"] == "2006"
+    assert elements(judgements, "size", "rsize")[1] == (0, "/a[1]/b[1]", 1234567, 0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "relevant"),
+    [
+        ([], False),
+        ([sized(rsize="0")], False),
+        ([sized(rsize="1")], True),
+        ([graded("1", "1")], True),
+        ([graded("0", "0")], False),
+        (['<passage start="/a" end="/b"/>'], True),
+        (['<best-entry-point path="/a"/>'], False),
+        ([sized(rsize="0", more='exhaustivity="?"')], False),
+        ([sized(rsize="0", more='exhaustivity="1"')], True),
+    ],
+)
+def test_a_document_is_relevant_by_its_elements_and_passages(
+    lines: list[str], relevant: bool
+) -> None:
+    assert read_judgements(pool(*lines)).relevant.tolist() == [relevant]
+
+
+@pytest.mark.parametrize(("declared", "rule"), [("strip", "strip"), ("keep", "keep"), ("", "keep")])
+def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
+    text = (
+        f'<assessments topic="1" whitespace-text-node="{declared}"><file name="D"/></assessments>'
+    )
+    assert read_judgements(text).header == {"whitespace": rule}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (sized(rsize="10"), "rsize 10 is more than size 9"),
+        (sized(size="-9"), "size -9 is negative"),
+        (sized(rsize="many"), "rsize 'many' is not a whole number"),
+        (sized(size="1,0"), "size '1,0' is not a whole number"),
+        (sized(size="9" * 30), f"size {'9' * 30} is past"),
+        ('<element path="/a" size="9"/>', "rsize is missing; expected a number of characters"),
+        (sized("a/b"), "'a/b' is not the path of an element"),
+        (sized("/a/text()[1]"), "'/a/text()[1]' is not the path of an element"),
+        (sized("/a[0]"), "'/a[0]' is not the path of an element"),
+        ('<element size="9" rsize="1"/>', "element without a path"),
+        (
+            sized(more='exhaustivity="3"'),
+            "exhaustivity '3' is not a grade of 2005; expected one of",
+        ),
+        (graded("4", "1"), "exhaustivity '4' is not a grade of 2003; expected one of 0 1 2 3"),
+        (graded("1", ""), "specificity '' is not a grade of 2003"),
+        (graded("0", "2"), "specificity 2 with exhaustivity 0; what is not relevant is not"),
+        ('<path path="/a" specificity="2"/>', "exhaustivity is missing, the scale of 2003 has it"),
+        ('<path path="/a" relevance="3" coverage="S"/>', "relevance 3 with coverage S"),
+        ('<path path="/a" relevance="3" coverage="X"/>', "coverage 'X' is not a grade of 2002"),
+        ('<path path="/a" coverage="E"/>', "relevance is missing, the scale of 2002 has it"),
+        ('<passage start="/a"/>', "an end is missing; expected an XPath"),
+        ('<passage start="a" end="/b"/>', "'a' is not an XPath"),
+        ('<passage start="/a" end="/b" size="some"/>', "size 'some' is not a whole number"),
+        ("<best-entry-point/>", "a path is missing; expected an XPath"),
+    ],
+)
+def test_a_bad_assessment_is_named(line: str, message: str) -> None:
+    assert refusal(read_judgements, pool(line)).startswith(f"x:3: {message}")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([sized(), sized("/a")], "element '/a' comes twice in one file"),
+        ([sized(), graded("1", "1", "/b")], "grades of the scale of 2003, but the first element"),
+        (['<best-entry-point path="/a"/>'] * 2, "a second best entry point in one file"),
+    ],
+)
+def test_assessments_that_contradict_each_other_are_named(lines: list[str], message: str) -> None:
+    assert refusal(read_judgements, pool(*lines)).startswith(f"x:4: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<assessments pool="1"><file name="D"/></assessments>', "x:1: topic is missing"),
+        (pool(topic="all"), "x:2: a topic may not be called 'all'"),
+        ('<assessments topic="1">\n<file/></assessments>', "x:2: file without a name"),
+        ('<assessments topic="1"/>', "x: the judgements are empty: no document is judged"),
+        (
+            '<assessments topic="1"><file name="D"/>\n<file name="D"/></assessments>',
+            "x:2: topic '1', document 'D' is already judged on line 1",
+        ),
+        (pool()[:-3], "x:3: not valid XML, column"),
+    ],
+)
+def test_a_bad_pool_is_named(text: str, message: str) -> None:
+    assert refusal(read_judgements, text).startswith(message)
+
+
+def folder(place: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (place / f"{name}.xml").write_text(text)
+    return place
+
+
+def test_a_directory_of_pools_is_one_set(tmp_path: Path) -> None:
+    (tmp_path / "ieee").mkdir()
+    folder(tmp_path / "ieee", a=pool(sized(), topic="10"))
+    folder(tmp_path, b=pool(sized("/b"), '<passage start="/b" end="/c"/>', topic="9"))
+    judgements = foveal.read_judgements(tmp_path)
+    assert judgements.topics == ("9", "10")
+    assert judgements.header == {"scale": "2006", "whitespace": "keep"}
+    assert elements(judgements) == [(0, "/b[1]"), (1, "/a[1]")]
+    assert judgements.places is not None
+    assert judgements.places.rows() == [(0, "/b", "/c", False)]
+
+
+def test_several_pools_of_a_topic_are_several_assessors(tmp_path: Path) -> None:
+    passage = '<passage start="/a/b" end="/c"/>'
+    path = folder(
+        tmp_path, a=pool(passage, name="1"), b=pool(sized("/b"), name="2"), c=pool(name="3")
+    )
+    judgements = foveal.read_judgements(path)
+    assert judgements.assessors == ("1", "2", "3")
+    assert judgements.combined().relevant.tolist() == [True]
+    assert judgements.combined("majority").relevant.tolist() == [True]
+    assert judgements.combined("intersection").relevant.tolist() == [False]
+    alone = judgements.of_assessor("2")
+    assert alone.places is not None
+    assert (elements(alone), len(alone.places)) == ([(0, "/b[1]")], 0)
+    united = judgements.combined()
+    assert united.places is not None
+    assert united.places["row"].to_list() == [0]
+
+
+def test_places_stay_with_their_rows() -> None:
+    files = "".join(
+        f'<file name="{name}"><passage start="/{name}" end="/x"/></file>' for name in "abc"
+    )
+    judgements = read_judgements(f'<assessments topic="1">{files}</assessments>')
+    kept = judgements.only(judgements.doc.is_in(["a", "c"]).to_numpy())
+    assert kept.places is not None
+    assert kept.places.select("row", "start").rows() == [(0, "/a"), (1, "/c")]
+    none = judgements.for_topics(["2"])
+    assert none.places is not None
+    assert len(none.places) == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "message"),
+    [
+        (sized(), graded("1", "1"), "elements are graded on the scale of 2003 here, but of 2006"),
+        (sized(), sized(more='exhaustivity="1"'), "elements are graded on the scale of 2005 here"),
+    ],
+)
+def test_scales_do_not_mix(one: str, two: str, message: str, tmp_path: Path) -> None:
+    path = folder(tmp_path, a=pool(one, name="1"), b=pool(two, name="2"))
+    found = refusal(foveal.read_judgements, path)
+    assert found.startswith(f"{tmp_path / 'b.xml'}: {message}")
+
+
+def test_a_pool_without_elements_has_no_scale(tmp_path: Path) -> None:
+    path = folder(tmp_path, a=pool(name="1"), b=pool(graded("1", "1"), name="2"))
+    assert foveal.read_judgements(path).header == {"scale": "2003", "whitespace": "keep"}
+
+
+def test_rules_for_white_space_do_not_mix(tmp_path: Path) -> None:
+    strip = pool(name="2").replace("<assessments", '<assessments whitespace-text-node="strip"')
+    message = refusal(foveal.read_judgements, folder(tmp_path, a=pool(name="1"), b=strip))
+    assert "white space counts by the rule 'strip' here, but by 'keep' in" in message
+
+
+def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
+    foveal.write_judgements(read_judgements(SPECIFICATION), tmp_path / "out", "inex2005")
+    (written,) = (tmp_path / "out").iterdir()
+    assert written.name == "203-297.xml"
+    assert written.read_text() == (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<assessments pool="297" topic="203" whitespace-text-node="keep">\n'
+        '  <file name="co/2000/r7108">\n'
+        '    <passage start="/article[1]/bdy[1]/p[1]/text()[1].0" end="/article[1]/bdy[1]/p[2]"/>\n'
+        '    <best-entry-point path="/article[1]/bdy[1]/sec[1]/p[1]"/>\n'
+        '    <element path="/article[1]" exhaustivity="2" size="35760" rsize="812"/>\n'
+        '    <element path="/article[1]/bdy[1]/sec[1]/p[1]" exhaustivity="?" size="400" rsize="400"/>\n'
+        "  </file>\n"
+        '  <file name="co/1999/r1010"/>\n'
+        "</assessments>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "message"),
+    [
+        ("1 Q0 D 4 9 0 0:4", "inex2006", "x:1: relevant, but without assessed elements; a collect"),
+        ("1 0 D 1", "inex2003", "x:1: relevant, but without assessed elements"),
+        (SPECIFICATION, "inex2003", "x: the elements are graded on the scale of 2005; this format"),
+        (
+            GRADED,
+            "inex2006",
+            "x: the elements are graded on the scale of 2003; this format is that",
+        ),
+        (pool('<passage start="/a" end="/b"/>'), "inex2003", "x:2: a passage or entry point: this"),
+        (
+            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3}]}',
+            "inex2006",
+            "x:1: elements without size on the scale of 2006, as needed",
+        ),
+        (
+            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3,"size":3,"exhaustivity":1}]}',
+            "inex2006",
+            "x:1: exhaustivity of elements: this format cannot hold it, JSON Lines can",
+        ),
+        ('{"topic":"1","doc":" D","spans":[]}', "inex2006", "x: ' D' cannot be written in XML"),
+    ],
+)
+def test_what_a_pool_lacks_or_cannot_hold_is_said(
+    text: str, form: str, message: str, tmp_path: Path
+) -> None:
+    judgements = read_judgements(text)
+    found = refusal(foveal.write_judgements, judgements, tmp_path / "out", form)
+    assert found.startswith(message)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_is_written_again_but_not_into_other_files(tmp_path: Path) -> None:
+    judgements = read_judgements(SPECIFICATION)
+    for _ in range(2):
+        foveal.write_judgements(judgements, tmp_path / "out", "inex2005")
+    (tmp_path / "out" / "204.xml").write_text("other")
+    message = refusal(foveal.write_judgements, judgements, tmp_path / "out", "inex2005")
+    assert "the folder holds '204.xml'; expected a new or an empty one" in message
+    (tmp_path / "file").write_text("")
+    message = refusal(foveal.write_judgements, judgements, tmp_path / "file", "inex2005")
+    assert message.endswith("is a file; expected a folder for several files")
+
+
+def test_every_topic_and_assessor_has_a_file_of_its_own(tmp_path: Path) -> None:
+    texts = [
+        pool(name=name, topic=topic).replace('"D"', f'"{i}"')
+        for i, (topic, name) in enumerate([("a-b", "c"), ("a", "b-c"), (".", "/"), ("é%", "?")])
+    ]
+    judgements = foveal.read_judgements([text_source(text, str(i)) for i, text in enumerate(texts)])
+    foveal.write_judgements(judgements, tmp_path / "out", "inex2006")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"a%2Db-c.xml", "a-b-c.xml", "%2E-%2F.xml", "é%25-%3F.xml"}
+    assert foveal.read_judgements(tmp_path / "out").topics == judgements.topics
+
+
+def test_graded_elements_pass_through_json_lines() -> None:
+    judgements = read_judgements(GRADED)
+    again = read_judgements(JUDGEMENT_FORMATS["jsonl"](judgements))
+    assert again.header == judgements.header
+    assert not again.has_text
+    assert again.relevant.tolist() == judgements.relevant.tolist()
+    assert again.elements is not None
+    assert judgements.elements is not None
+    assert again.elements.equals(judgements.elements)
+
+
+def test_passages_by_xpath_cannot_pass_through_json_lines() -> None:
+    message = refusal(JUDGEMENT_FORMATS["jsonl"], read_judgements(SPECIFICATION))
+    assert message.startswith("x:4: a passage or entry point given as an XPath, which a collection")
+
+
+names = st.text("aé漢𝄞 <&\"'\n-/", min_size=1, max_size=4).filter(lambda n: n == n.strip(" \n"))
+steps = st.text("aé:_-.&\"'", min_size=1, max_size=3)
+paths = st.lists(steps, min_size=1, max_size=3).map(lambda p: "".join(f"/{s}[2]" for s in p))
+grades = {
+    "inex2003": st.fixed_dictionaries(
+        {"exhaustivity": st.sampled_from("123"), "specificity": st.sampled_from("0123")}
+    ),
+    "inex2005": st.fixed_dictionaries(
+        {"exhaustivity": st.sampled_from("012?"), "size": st.just(90), "rsize": st.integers(0, 90)}
+    ),
+    "inex2006": st.fixed_dictionaries({"size": st.just(90), "rsize": st.integers(0, 90)}),
+}
+
+
+@st.composite
+def assessed(draw: st.DrawFn, form: str) -> foveal.Judgements:
+    keys = draw(st.lists(st.tuples(names, names, names), min_size=1, max_size=4, unique=True))
+    found: list[dict[str, Any]] = []
+    places: list[tuple[int, str, str | None, bool]] = []
+    for row in range(len(keys)):
+        for path in draw(st.lists(paths, max_size=3, unique=True)):
+            found.append({"row": row, "xpath": path, **draw(grades[form])})
+        if form != "inex2003":
+            places += [
+                (row, "/a/text()[1].4", end, False) for end in draw(st.lists(paths, max_size=2))
+            ]
+            places += [(row, start, None, True) for start in draw(st.lists(paths, max_size=1))]
+    relevant = [
+        any(
+            f["row"] == row and (f.get("rsize") or f.get("exhaustivity") in list("123"))
+            for f in found
+        )
+        or any(p[0] == row and not p[3] for p in places)
+        for row in range(len(keys))
+    ]
+    frame = pl.DataFrame(keys, schema=["topic", "doc", "assessor"], orient="row")
+    none = pl.Series([], dtype=pl.Int64).to_numpy()
+    text = ("xpath", "exhaustivity", "specificity", "relevance", "coverage")
+    schema = dict.fromkeys(text, pl.String) | dict.fromkeys(("size", "rsize", "row"), pl.Int64)
+    columns = {"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean}
+    return foveal.Judgements.from_rows(
+        frame.with_columns(line=pl.int_range(1, pl.len() + 1), relevant=pl.Series(relevant)),
+        frame.select(pl.lit(0).repeat_by(pl.len()).explode()).to_series().to_numpy(),
+        none,
+        none,
+        source=foveal.model.Provenance("x"),
+        has_text=False,
+        elements=pl.DataFrame(found, schema=schema),
+        places=pl.DataFrame(places, schema=columns, orient="row"),
+        header={"scale": form[-4:], "whitespace": "keep"},
+    )
+
+
+def facts(judgements: foveal.Judgements) -> list[tuple[Any, ...]]:
+    """Everything that a pool says, in an order that does not depend on files."""
+    topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
+    rows = pl.DataFrame({"topic": topic, "doc": judgements.doc, "assessor": judgements.assessor})
+    rows = rows.with_columns(relevant=pl.Series(judgements.relevant))
+    every = []
+    for row, key in enumerate(rows.rows()):
+        of_row = [
+            [] if table is None else table.filter(row=row).drop("row").rows()
+            for table in (judgements.elements, judgements.places)
+        ]
+        every.append((key, *of_row))
+    return sorted(every, key=str)
+
+
+@pytest.mark.parametrize("form", ["inex2003", "inex2005", "inex2006"])
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_what_is_written_is_read_again(form: str, data: st.DataObject) -> None:
+    judgements = data.draw(assessed(form))
+    files = FOLDER_FORMATS[form](judgements)
+    again = foveal.read_judgements([text_source(text, name) for name, text in files.items()])
+    assert facts(again) == facts(judgements)
+    assert again.header is not None
+    assert again.header.get("scale", form[-4:]) == form[-4:]

@@ -1,0 +1,299 @@
+"""INEX XML submissions: elements and passages, order, defects, round trips."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from foveal.formats import RUN_FORMATS
+from foveal.formats.inex_regular import regular_results
+from foveal.formats.inex_runs import parsed_results
+from inputs import read_run, refusal, results, rewritten, text_source
+
+quick = settings(deadline=None, max_examples=80)
+
+SPECIFICATION = """\
+<inex-submission participant-id="12" run-id="ours" task="Focused" query="automatic" result-type="element">
+  <topic-fields title="yes" castitle="no" description="no" narrative="no"/>
+  <description>...</description>
+  <collections><collection>wikipedia</collection></collections>
+  <topic topic-id="289">
+    <result>
+      <file>9996</file>
+      <path>/article[1]/body[1]/section[2]/p[1]</path>
+      <rank>1</rank> <rsv>0.9999</rsv>
+    </result>
+    <result><file>9997</file>
+      <passage start="/article[1]/body[1]/p[1]/text()[1].5" end="/article[1]/body[1]/p[2]/text()[1].40"/>
+      <rank>2</rank></result>
+  </topic>
+</inex-submission>
+"""  # noqa: E501
+
+
+def submission(*answers: str, topic: str = "1") -> str:
+    """One result a line, from line 2 on."""
+    lines = "\n".join(f"<result>{answer}</result>" for answer in answers)
+    opening = f'<inex-submission run-id="r"><topic topic-id="{topic}">'
+    return f"{opening}\n{lines}\n</topic></inex-submission>"
+
+
+def element(doc: str = "D", path: str = "/a[1]/b[1]", more: str = "") -> str:
+    return f"<file>{doc}</file><path>{path}</path>{more}"
+
+
+def test_the_example_of_the_specification() -> None:
+    run = read_run(SPECIFICATION)
+    assert (run.name, run.task, run.topics) == ("ours", "Focused", ("289",))
+    assert run.xpath is not None
+    assert run.xpath.to_list() == [
+        "/article[1]/body[1]/section[2]/p[1]",
+        "/article[1]/body[1]/p[1]/text()[1].5 /article[1]/body[1]/p[2]/text()[1].40",
+    ]
+    assert results(run) == [("289", "9996", None, None), ("289", "9997", None, None)]
+    assert run.line.tolist() == [6, 11]
+    assert run.score is None  # not all results have one
+
+
+def test_a_path_of_one_step_is_the_whole_document() -> None:
+    run = read_run(submission(element(path="/article[1]"), element(path="/article/p")))
+    assert (run.start.tolist(), run.end.tolist()) == ([0, -1], [-1, -1])
+
+
+@pytest.mark.parametrize(
+    ("given_order", "wanted"),
+    [
+        (["<rank>2</rank><rsv>9</rsv>", "<rank>1</rank><rsv>1</rsv>", "<rank>1</rank>"], "BCA"),
+        (["<rsv>0.5</rsv>", "<rsv>0.75</rsv>", "<rsv>0.5</rsv>"], "BAC"),
+        (["", "", ""], "ABC"),
+    ],
+    ids=["rank", "rsv", "file"],
+)
+def test_results_are_ordered_by_rank_else_rsv_else_as_in_the_file(
+    given_order: list[str], wanted: str
+) -> None:
+    rows = [element(doc, more=more) for doc, more in zip("ABC", given_order, strict=True)]
+    assert read_run(submission(*rows)).doc.to_list() == list(wanted)
+
+
+def test_a_rank_orders_within_its_topic() -> None:
+    first = '<topic topic-id="{}"><result>{}</result></topic>'
+    body = first.format(7, element("A", more="<rank>9</rank>"))
+    body += first.format(3, element("B", more="<rank>1</rank>"))
+    run = read_run(f"<inex-submission>{body}</inex-submission>")
+    assert run.topics == ("7", "3")
+    assert run.name == "x"  # the file's, where the run has no name
+
+
+def test_names_may_hold_slashes_blanks_around_them_do_not_count() -> None:
+    text = submission("\n <file> co/2000/r7108\n</file>\n<path>\n /article[1]/bdy[1] </path>")
+    run = read_run(text)
+    assert run.doc.to_list() == ["co/2000/r7108"]
+    assert run.xpath is not None
+    assert run.xpath.to_list() == ["/article[1]/bdy[1]"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '<in file="co/2000/r7108"/><path>/a[1]/b[1]</path>',
+        '<in>ieee</in><file>co/2000/r7108</file><path path="/a[1]/b[1]"/>',
+        '<file name="co/2000/r7108"/><path>/a[1]/b[1]</path><other><deep>x</deep></other>',
+        "<FILE>co/2000/r7108</FILE><Path>/a[1]/b[1]</Path>",
+        "<path>/a[1]/b[1]</path><rank>1</rank><file>co/2000/r<!-- c -->7108</file>",
+    ],
+)
+def test_older_spellings_are_understood(answer: str) -> None:
+    run = read_run(submission(answer))
+    assert run.to_frame().select("doc", "xpath").rows() == [("co/2000/r7108", "/a[1]/b[1]")]
+
+
+def test_real_files_have_a_doctype_and_entities() -> None:
+    head = '<?xml version="1.0" encoding="ISO-8859-1"?>\n<!DOCTYPE x SYSTEM "no/such.dtd">\n'
+    text = head + submission("<file>n&eacute; &amp; é</file><path>/a/b</path>")
+    assert read_run(text.encode("latin-1")).doc.to_list() == ["né & é"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("<path>/a/b</path>", "result without a <file>"),
+        ("<file> </file><path>/a/b</path>", "result without a <file>"),
+        ("<file>D</file>", "result without a <path> or a <passage>"),
+        (element(more='<passage start="/a" end="/b"/>'), "result with a <path> and a <passage>"),
+        (element(path="a/b"), "'a/b' is not an XPath; expected /path[1]/of[1]/element[2]"),
+        (element(path="/a/ b"), "'/a/ b' is not an XPath"),
+        ('<file>D</file><passage start="/a"/>', "the passage '/a' is not two XPaths"),
+        ('<file>D</file><passage start="/a" end="b"/>', "the passage '/a b' is not two XPaths"),
+        (element(more="<rank>first</rank>"), "rank 'first' is not a number"),
+        (element(more="<rank>nan</rank>"), "rank 'nan' is not a number"),
+        (element(more="<rank>1</rank><rsv>high</rsv>"), "rsv 'high' is not a number"),
+        (element(more="<rank>1</rank><rsv>inf</rsv>"), "score inf is not a finite number"),
+        (element(), "rank is missing here, but other results have one"),
+        (element(more="<rank>1</rank><rank>2</rank>"), "a second <rank> in one result"),
+        (element(more="<file>E</file>"), "a second <file> in one result"),
+    ],
+)
+def test_a_bad_result_is_named(answer: str, message: str) -> None:
+    text = submission(element(more="<rank>1</rank>"), answer)
+    assert refusal(read_run, text).startswith(f"x:3: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "<inex-submission>\n<topic><result/></topic></inex-submission>",
+            "x:2: topic without an id",
+        ),
+        (
+            '<inex-submission>\n<topic topic-id="1"/>\n<result/></inex-submission>',
+            "x:3: result outside of a topic",
+        ),
+        (submission(element(), topic="all"), "x:2: a topic may not be called 'all'"),
+        (submission(element())[:-5], "x:3: not valid XML, column"),
+        ("<inex-submission/>", "x: the run is empty: it holds no result"),
+        ('<inex-submission run-id="a&#10;b"/>', "x: run-id 'a\\nb' holds control characters"),
+    ],
+)
+def test_a_bad_submission_is_named(text: str, message: str) -> None:
+    assert refusal(read_run, text).startswith(message)
+
+
+def test_all_defects_are_listed() -> None:
+    problems = refusal(read_run, submission("<file>D</file>", element(path="b"), element()))
+    assert [line.split(": ")[0] for line in problems.splitlines()] == ["x:2", "x:3"]
+
+
+SPACES = st.sampled_from(["", " ", "\n", "\r\n\t"])
+TEXTS = st.sampled_from(["D1", "né", " co/2000 ", "a&amp;b", "", "<![CDATA[x]]>", "<i>d</i>"])
+PATHS = st.sampled_from(["/a[1]", "/a[1]/b[2]", " /a/b\n", "/a b", "", "c"])
+NUMBERS = st.sampled_from(["1", "2", " 3.5 ", "x", "", "1e3"])
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> str:
+    place = draw(
+        PATHS.map(lambda path: f"<path>{path}</path>")
+        | st.just('<passage start="/a/b" end="/a/c"/>')
+        | st.just('<passage end="/a/c" start="/a/b"></passage>')
+        | st.just("")
+    )
+    parts = [f"<file>{draw(TEXTS)}</file>", place]
+    parts += [f"<{tag}>{draw(NUMBERS)}</{tag}>" for tag in ("rank", "rsv") if draw(st.booleans())]
+    if not draw(st.integers(0, 5)):
+        parts.reverse()
+    return "<result>" + "".join(draw(SPACES) + part for part in parts) + "</result>"
+
+
+@st.composite
+def submissions(draw: st.DrawFn) -> str:
+    head = draw(st.sampled_from(["", '<?xml version="1.0"?>', "<!DOCTYPE x>", "<!-- c -->", "\n"]))
+    parts = [draw(SPACES), draw(st.sampled_from(["<description>d</description>", "", "text"]))]
+    for topic in draw(st.lists(st.sampled_from("123"), max_size=3)):
+        parts.append(f'<topic topic-id="{topic}">')
+        parts += [draw(SPACES) + answer for answer in draw(st.lists(answers(), max_size=3))]
+        parts.append(draw(st.sampled_from(["</topic>", "</topic>", "</topic><x/>", "x</topic>"])))
+    return f'{head}<inex-submission run-id="r">{"".join(parts)}</inex-submission>\n'
+
+
+@settings(deadline=None, max_examples=300)
+@given(submissions())
+def test_the_short_way_finds_what_the_general_one_does(text: str) -> None:
+    source = text_source(text)
+    short = regular_results(source)
+    if short is None:
+        return
+    general = parsed_results(source)
+    assert short.header == general.header
+    assert short.line.tolist() == general.line.tolist()
+    columns = pl.all().fill_null("").str.strip_chars()
+    assert short.frame.select(columns).equals(general.frame.select(columns))
+
+
+def test_usual_submissions_take_the_short_way() -> None:
+    for text in (SPECIFICATION, f"<!DOCTYPE x SYSTEM 'y'>\n{SPECIFICATION}"):
+        assert regular_results(text_source(text)) is not None
+    passages = RUN_FORMATS["inex"](read_run(SPECIFICATION))
+    assert regular_results(text_source(passages)) is not None
+
+
+def test_a_run_is_written_as_a_submission(tmp_path: Path) -> None:
+    foveal.write_run(read_run(SPECIFICATION), tmp_path / "out.xml", "inex")
+    assert (tmp_path / "out.xml").read_text() == (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<inex-submission run-id="ours" task="Focused" result-type="passage">\n'
+        '  <topic topic-id="289">\n'
+        "    <result><file>9996</file><path>/article[1]/body[1]/section[2]/p[1]</path>"
+        "<rank>1</rank></result>\n"
+        '    <result><file>9997</file><passage start="/article[1]/body[1]/p[1]/text()[1].5" '
+        'end="/article[1]/body[1]/p[2]/text()[1].40"/><rank>2</rank></result>\n'
+        "  </topic>\n"
+        "</inex-submission>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 Q0 D1 1 0.5 mine 0 20\n", "x:1: result without an XPath; INEX XML names elements"),
+        ("1 Q0 D1 1 0.5 mine\n", "x:1: result without an XPath"),
+        ('{"topic":"1","doc":"D","xpath":"/a[@b = 1]/c"}', "x: '/a[@b = 1]/c' cannot be written"),
+        ('{"topic":"1","doc":" D","xpath":"/a"}', "x: ' D' cannot be written in XML; JSON Lines"),
+        ('{"topic":"\\u0001","doc":"D","xpath":"/a"}', "x: '\\x01' cannot be written in XML"),
+    ],
+)
+def test_what_a_submission_cannot_hold_is_said(text: str, message: str, tmp_path: Path) -> None:
+    assert refusal(foveal.write_run, read_run(text), tmp_path / "o", "inex").startswith(message)
+    assert not (tmp_path / "o").exists()
+
+
+names = st.text("aé漢𝄞 <>&\"'\t\n\r]-", min_size=1, max_size=5).filter(
+    lambda name: name == name.strip(" \t\r\n")
+)
+steps = st.text("aé:_-.&<'\"", min_size=1, max_size=4)
+paths = st.lists(steps, min_size=1, max_size=3).map(
+    lambda parts: "".join(f"/{p}[1]" for p in parts)
+)
+places = paths | st.tuples(paths, paths).map(" ".join)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> foveal.Run:
+    rows = draw(st.lists(st.tuples(names, names, places, st.floats(-1e9, 1e9)), min_size=1))
+    frame = pl.DataFrame(rows, schema=["topic", "doc", "xpath", "score"], orient="row")
+    whole = pl.col("xpath").str.contains("^/[^/]+$")
+    frame = frame.with_columns(start=pl.when(whole).then(0).otherwise(-1), end=-1)
+    if draw(st.booleans()):
+        frame = frame.drop("score")
+    return foveal.Run.from_frame(frame, name=draw(steps), task=draw(st.none() | steps))
+
+
+@quick
+@given(runs())
+def test_what_is_written_is_read_again(run: foveal.Run) -> None:
+    read = foveal.read_run(text_source(RUN_FORMATS["inex"](run)))
+    assert read.to_frame().equals(run.to_frame())
+    assert (read.name, read.task, read.topics) == (run.name, run.task, run.topics)
+
+
+def test_a_submission_becomes_an_element_run_and_back(tmp_path: Path) -> None:
+    run = read_run(submission(element(more="<rsv>2</rsv>"), element("E", "/a", "<rsv>1</rsv>")))
+    again = rewritten(rewritten(run, tmp_path, "elements"), tmp_path, "inex")
+    assert again.to_frame().equals(run.to_frame())
+
+
+@quick
+@given(names, names)
+def test_any_writer_of_xml_is_understood(doc: str, topic: str) -> None:
+    text = f"<file>{escape(doc, {chr(13): '&#13;'})}</file><path>/a/b</path>"
+    whole = f"<inex-submission><topic topic-id={quoteattr(topic)}><result>{text}</result></topic>"
+    run = read_run(f"{whole}</inex-submission>")
+    assert run.doc.to_list() == [doc]
+    assert run.topics == (topic,)

@@ -1,0 +1,120 @@
+"""XML is read safely: nothing is fetched, hostile files end in a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from foveal.formats.markup import MAX_ATTRIBUTE, MAX_DEPTH, Markup, read_markup
+from inputs import refusal, text_source
+
+BOMB = "".join(
+    [
+        "<!DOCTYPE a [<!ENTITY e0 'ha'>",
+        *(f"<!ENTITY e{i} '{f'&e{i - 1};' * 10}'>" for i in range(1, 10)),
+        "]><a>&e9;</a>",
+    ]
+)
+
+
+def markup(text: str | bytes) -> Markup:
+    return read_markup(text_source(text))
+
+
+def texts(text: str | bytes, tag: str = "a") -> list[str]:
+    found = markup(text)
+    return found.texts(found.named(tag))
+
+
+def test_elements_come_with_line_depth_text_and_attributes() -> None:
+    found = markup("<a>\n<b x='1'>one<c/>two</b>\n <b>three</b></a>")
+    assert found.tags == ["a", "b", "c", "b"]
+    assert found.line.tolist() == [1, 2, 2, 3]
+    assert found.depth.tolist() == [0, 1, 2, 1]
+    assert found.texts(found.named("b")) == ["onetwo", "three"]
+    assert found.values(found.named("b"), "x") == ["1", None]
+
+
+def test_tags_and_attributes_are_found_however_they_are_spelled() -> None:
+    found = markup('<INEX_Topic topic_id="5"/>')
+    assert found.values(found.named("inex-topic"), "topic-id") == ["5"]
+
+
+def test_a_child_belongs_to_the_element_around_it() -> None:
+    found = markup("<a><b><c/></b><c/><b/><b><d><c/></d></b></a>")
+    assert found.owner(found.named("b"), found.named("c")).tolist() == [0, -1, 2]
+    assert found.owner(found.named("x"), found.named("c")).tolist() == [-1, -1, -1]
+
+
+def test_comments_instructions_and_character_data_are_understood() -> None:
+    assert texts("<a>1<!-- no -->2<?no?>3<![CDATA[<&]]></a>") == ["123<&"]
+
+
+def test_standard_entities_are_known_in_text_and_in_attributes() -> None:
+    found = markup("<a x='caf&eacute;'>&nbsp;&auml;&lt;&#955;</a>")
+    assert found.texts(found.named("a")) == ["\xa0ä<λ"]
+    assert found.values(found.named("a"), "x") == ["café"]
+
+
+def test_a_file_may_declare_its_own_entities() -> None:
+    text = '<!DOCTYPE a [<!ENTITY eacute "E"><!ENTITY lt "less"><!ENTITY x "y">]>'
+    assert texts(f"{text}<a>&eacute;&x;&lt;</a>") == ["Ey<"]
+
+
+def test_a_system_id_is_accepted_and_never_opened(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text('<!ENTITY x "secret">')
+    for doctype in (
+        f'<!DOCTYPE a SYSTEM "{secret}">',
+        f'<!DOCTYPE a PUBLIC "-//x" "file://{secret}">',
+        f'<!DOCTYPE a [<!ENTITY % p SYSTEM "{secret}"> %p;]>',
+    ):
+        assert texts(f"{doctype}<a>&eacute;</a>") == ["é"]
+        assert "entity &x; is not declared" in refusal(markup, f"{doctype}<a>&x;</a>")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared"),
+    [("utf-8", "UTF-8"), ("utf-16", "UTF-16"), ("latin-1", "ISO-8859-1"), ("cp1252", "cp1252")],
+)
+def test_other_encodings_are_read_by_declaration(encoding: str, declared: str) -> None:
+    text = f'<?xml version="1.0" encoding="{declared}"?><a>né</a>'
+    assert texts(text.encode(encoding)) == ["né"]
+
+
+def test_empty_lines_may_come_first() -> None:
+    assert markup('\r\n \n<?xml version="1.0"?>\n<a/>').line.tolist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a>\n<b></a>", "x:2: not valid XML, column 6: mismatched tag"),
+        ("\n\n<a>\n<b", "x:4: not valid XML, column 1: unclosed token"),
+        ("<a/><a/>", "x:1: not valid XML, column 5: junk after document element"),
+        ("<a>\n &foo;</a>", "x:2: not valid XML, column 7: entity &foo; is not declared"),
+        ("<a>\n<b c='&foo;'/></a>", "x:2: not valid XML: entity &foo; is not declared"),
+        ("<a>\x00</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
+        (b"<a>\xff</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
+        ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: the encoding cannot be read"),
+        ('<?xml version="1.0" encoding="shift_jis"?><a/>', "x:1: the encoding cannot be read"),
+        (BOMB, "x:1: not valid XML, column 531: limit on input amplification factor"),
+        ("<a>" * 100_000 + "</a>" * 100_000, f"x:1: elements are nested more than {MAX_DEPTH}"),
+        (
+            f"<a>\n<b c='{'y' * (MAX_ATTRIBUTE + 1)}'/></a>",
+            f"x:2: an attribute of <b> has more than {MAX_ATTRIBUTE} characters",
+        ),
+        (
+            '<!DOCTYPE a [<!ENTITY x SYSTEM "/etc/passwd">]>\n<a>&x;</a>',
+            "x:2: not valid XML, column 4: the text refers to the external entity '/etc/passwd'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(text: str | bytes, message: str) -> None:
+    assert refusal(markup, text).startswith(message)
+
+
+def test_a_declared_entity_may_stand_in_an_attribute() -> None:
+    found = markup('<!DOCTYPE a [<!ENTITY foo "f">]><a b="&foo;"/>')
+    assert found.values(found.named("a"), "b") == ["f"]
