@@ -91,7 +91,7 @@ def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
     ("text", "message"),
     [
         ("", "x: the topics are empty: the file holds no line of data"),
-        ("<html/>", "x:1: root element <html>; expected topics"),
+        ("<html/>", "x:1: no topic in <html>; expected <inex_topic> or <topic> elements"),
         ("<inex-submission/>", "x:1: this is a run; expected topics"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected topics"),
         ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected topics"),

@@ -95,8 +95,8 @@ def test_grades_of_2003_unknown_ones_are_not_judged() -> None:
 
 
 def test_grades_of_2002() -> None:
-    text = '<path path="/a[1]" relevance="2" coverage="L"/><path path="/b" relevance="0" coverage="N"/>'
-    judgements = read_judgements(pool(text))
+    form = '<path path="{}" relevance="{}" coverage="{}"/>'
+    judgements = read_judgements(pool(form.format("/a[1]", 2, "L"), form.format("/b", 0, "N")))
     assert judgements.header is not None
     assert judgements.header["scale"] == "2002"
     assert elements(judgements, "relevance", "coverage") == [
@@ -289,7 +289,8 @@ def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
         '    <passage start="/article[1]/bdy[1]/p[1]/text()[1].0" end="/article[1]/bdy[1]/p[2]"/>\n'
         '    <best-entry-point path="/article[1]/bdy[1]/sec[1]/p[1]"/>\n'
         '    <element path="/article[1]" exhaustivity="2" size="35760" rsize="812"/>\n'
-        '    <element path="/article[1]/bdy[1]/sec[1]/p[1]" exhaustivity="?" size="400" rsize="400"/>\n'
+        '    <element path="/article[1]/bdy[1]/sec[1]/p[1]" exhaustivity="?" size="400" '
+        'rsize="400"/>\n'
         "  </file>\n"
         '  <file name="co/1999/r1010"/>\n'
         "</assessments>\n"

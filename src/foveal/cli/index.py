@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from time import monotonic
 
 import click
@@ -49,15 +50,26 @@ class _Progress:
             click.echo(err=True)
 
 
+def _prepare_worker() -> None:
+    """Leave an interruption to the parent, and end with it however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
 @contextmanager
 def _executor(workers: int) -> Iterator[Executor | None]:
-    """A pool of processes that leave an interruption to this one."""
     if workers == 1:
         yield None
         return
-    ignore = (signal.SIGINT, signal.SIG_IGN)
     context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=signal.signal, initargs=ignore) as pool:
+    with ProcessPoolExecutor(workers, context, initializer=_prepare_worker) as pool:
         yield pool
 
 

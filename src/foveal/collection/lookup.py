@@ -170,11 +170,13 @@ class Collection:
     def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
         """The span of each document and XPath."""
         doc = self._codes(docs, self.documents, "doc", "code")
-        element = self.find(doc, self._codes(xpaths, self.paths, "xpath", "path"))
+        path = self._codes(xpaths, self.paths, "xpath", "path")
+        element = self.find(doc, path)
         start, end = self._spans(element)
-        wrong = dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
+        wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
+        wrong |= dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
         # What is left is no element that is written with all its ordinals.
-        left = np.flatnonzero((element < 0) & (doc >= 0))
+        left = np.flatnonzero((doc >= 0) & (path < 0))
         if len(left):
             start[left], end[left], misplaced = self._places(doc[left], xpaths.gather(left))
             wrong |= {int(left[i]): message for i, message in misplaced.items()}
@@ -213,9 +215,9 @@ class Collection:
         at = np.maximum(element, 0)
         if not self.elements:
             return np.full(len(at), UNKNOWN), np.full(len(at), UNKNOWN)
-        start = np.where(element < 0, UNKNOWN, self._sections["start"][at])
-        end = np.where(element < 0, UNKNOWN, self._sections["end"][at])
-        return start.astype(np.int64), end.astype(np.int64)
+        start = self._sections["start"][at].astype(np.int64)
+        end = self._sections["end"][at].astype(np.int64)
+        return np.where(element < 0, UNKNOWN, start), np.where(element < 0, UNKNOWN, end)
 
     def _between(
         self, doc: int, points: tuple[Point, Point] | None, opening: int, closing: int

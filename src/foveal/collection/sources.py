@@ -42,7 +42,7 @@ _KINDS = {
     ".jsonl": LINE,
     ".ndjson": LINE,
 }
-_BATCH_BYTES = 8 << 20
+_BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BOM = b"\xef\xbb\xbf"
 
@@ -185,9 +185,9 @@ class Source:
     def _zip_tasks(self) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
             with zipfile.ZipFile(self.path) as archive:
-                members = sorted(m for m in archive.namelist() if _kind(m))
+                members = sorted(m for m in archive.namelist() if m[-1] != "/" and _kind(m))
                 for number, member in enumerate(members, 1):
-                    for item in _items(member, archive.read(member)):
+                    for item in _items(member.removeprefix("./"), archive.read(member)):
                         yield item, number / len(members)
 
         return self._batched(self._unharmed(items()))

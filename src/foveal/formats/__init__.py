@@ -76,10 +76,10 @@ def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = Non
         return _not_empty(parquet.read_run(source))
     number, first = _first(source, "run")
     if is_xml(source):
-        expect(source, "run", f"<{inex_runs.ROOT}>")
+        expect(source, "run", root=inex_runs.ROOT)
         return _not_empty(inex_runs.read_run(source))
     if first.startswith(b"{"):
-        expect(source, "run", "a run")
+        expect(source, "run")
         return _not_empty(jsonl.read_run(source, texts=texts))
     fields = first.split()
     if len(fields) == 8:
@@ -134,10 +134,10 @@ def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> J
         raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
     number, first = _first(source, "judgements")
     if is_xml(source):
-        expect(source, "judgements", f"<{inex_assessments.ROOT}>")
+        expect(source, "judgements", root=inex_assessments.ROOT)
         return inex_assessments.read_judgements(source)
     if first.startswith(b"{"):
-        expect(source, "judgements", "judgements")
+        expect(source, "judgements")
         judgements = jsonl.read_judgements(source, texts=texts)
         if not len(judgements):
             raise source.error(None, "the judgements are empty: no document is judged")
@@ -181,12 +181,9 @@ def read_topics(paths: str | Path | Source | Sequence[str | Path | Source]) -> T
 def _topics(path: str | Path | Source) -> Topics:
     source = path if isinstance(path, Source) else Source.open(path)
     number, first = _first(source, "topics")
-    if is_xml(source):
-        expect(source, "topics", "topics")
-        return topics.read_xml(source)
-    if first.startswith(b"{"):
-        expect(source, "topics", "topics")
-        return topics.read_json(source)
+    if is_xml(source) or first.startswith(b"{"):
+        expect(source, "topics")
+        return (topics.read_xml if is_xml(source) else topics.read_json)(source)
     raise source.error(number, "these are no topics; expected INEX XML, TREC or JSON Lines")
 
 

@@ -71,12 +71,12 @@ def _line_kind(fields: list[bytes]) -> str | None:
     return "run" if len(fields) in {6, 7, 8} else None
 
 
-def expect(source: Source, kind: str, form: str) -> None:
-    """Refuse XML and JSON Lines of another kind; `form` is the root element expected."""
+def expect(source: Source, kind: str, *, root: str | None = None) -> None:
+    """Refuse XML and JSON Lines of another kind, and XML with another root element than `root`."""
     found = found_kind(source)
     line = first_lines(source.data)[0][0]
-    if found is None and is_xml(source):
-        raise source.error(line, f"root element <{root_tag(source)}>; expected {form}")
+    if found is None and root is not None and is_xml(source):
+        raise source.error(line, f"root element <{root_tag(source)}>; expected <{root}>")
     if found not in {None, kind}:
         what = "a run" if kind == "run" else kind
         raise source.error(line, f"{_SENTENCES[str(found)]}; expected {what}")

@@ -46,6 +46,8 @@ _ENTITIES = "".join(
     if name not in _PREDEFINED
 ).encode()
 _REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
+_ENTITY = re.compile(rb"<!ENTITY\s+([A-Za-z_:][\w:.-]*)\s")
+_VALUE = re.compile(rb"=\s*(?:\"[^\"<]*&[^\"<]*\"|'[^'<]*&[^'<]*')")
 _SPECIAL = {
     "&": "&amp;",
     "<": "&lt;",
@@ -302,15 +304,14 @@ def _check_attribute_entities(source: Source) -> None:
     data = source.data
     if b"&" not in data:
         return
-    names = {name.decode() for name in _REFERENCE.findall(data)}
-    for name in sorted(names - set(name2codepoint) - set(_PREDEFINED)):
-        declared = re.search(rb"<!ENTITY\s+" + re.escape(name.encode()) + rb"\s", data)
-        inside = re.search(rb"=\s*(?:\"[^\"<]*|'[^'<]*)&" + re.escape(name.encode()) + rb";", data)
-        if inside and not declared:
-            line = data.count(b"\n", 0, inside.end()) + 1
-            raise source.error(
-                line, f"not valid XML: entity &{name}; is not declared and not a standard one"
-            )
+    known = {name.encode() for name in (*name2codepoint, *_PREDEFINED)}
+    known |= set(_ENTITY.findall(data))
+    for value in _VALUE.finditer(data):
+        unknown = [name for name in _REFERENCE.findall(value[0]) if name not in known]
+        if unknown:
+            line = data.count(b"\n", 0, value.start()) + 1
+            message = f"entity &{unknown[0].decode()}; is not declared and not a standard one"
+            raise source.error(line, f"not valid XML: {message}")
 
 
 def escaped(text: str | pl.Expr) -> Any:

@@ -1,0 +1,419 @@
+"""Building: every kind of source, the same bytes however it is done, and what cannot be indexed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from foveal.collection import BuildOptions, Collection, Source, Summary, build_index, sources
+from foveal.errors import FovealError, InputError, UsageError
+from inputs import refusal
+from xml_trees import index_of
+
+FILES = {
+    "a/one.xml": "<a><p>one</p></a>",
+    "a/two.nxml": "<a><p>two</p><p/></a>",
+    "b/three.tei": "<TEI>three</TEI>",
+    "b/four.txt": "four",
+    "five.md": "# fünf",
+}
+NAMES = {"a/one": 3, "a/two": 3, "b/three": 5, "b/four": 4, "five": 6}
+IGNORED = {"readme.pdf": "%PDF", ".hidden.xml": "<a>", "a/script.py": "x", "b/._one.xml": "\0"}
+
+Compress = Callable[[bytes], bytes]
+CODECS: dict[str, Compress] = {
+    "tar": bytes,
+    "tar.gz": gzip.compress,
+    "tar.bz2": bz2.compress,
+    "tar.xz": lzma.compress,
+    "tar.zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def write_directory(root: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return root
+
+
+def tar_bytes(files: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            data = content.encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+        folder = tarfile.TarInfo("folder.xml")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    return buffer.getvalue()
+
+
+def write_zip(path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        archive.mkdir("folder.xml")
+    return path
+
+
+def built(source: Path, **options: object) -> dict[str, int]:
+    """The names and lengths of the documents of an index."""
+    output = source.parent / "index.fvx"
+    build_index(source, output, BuildOptions(**options))
+    return lengths(output)
+
+
+def lengths(index: Path) -> dict[str, int]:
+    frame = Collection.open(index).documents
+    return dict(zip(frame["doc"], frame["length"], strict=True))
+
+
+# -- sources --------------------------------------------------------------------------------------
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    assert built(write_directory(tmp_path / "d", FILES | IGNORED)) == NAMES
+
+
+@pytest.mark.parametrize("prefix", ["", "root/", "./", "root/deeper/"])
+def test_a_zip_file_is_named_below_its_root(prefix: str, tmp_path: Path) -> None:
+    files = {f"{prefix}{name}": content for name, content in (FILES | IGNORED).items()}
+    assert built(write_zip(tmp_path / "x.zip", files)) == NAMES
+
+
+@pytest.mark.parametrize("kind", CODECS)
+@pytest.mark.parametrize("prefix", ["", "root/", "./root/"])
+def test_a_tar_file_however_compressed(kind: str, prefix: str, tmp_path: Path) -> None:
+    files = {f"{prefix}{name}": content for name, content in (FILES | IGNORED).items()}
+    path = tmp_path / "no-extension"
+    path.write_bytes(CODECS[kind](tar_bytes(files)))
+    assert built(path) == NAMES
+
+
+def test_folders_that_only_some_share_stay(tmp_path: Path) -> None:
+    files = {"r/a/x.xml": "<a/>", "r/a/y.xml": "<a/>", "r/b/x.xml": "<a/>"}
+    assert list(built(write_zip(tmp_path / "x.zip", files))) == ["a/x", "a/y", "b/x"]
+    one = write_zip(tmp_path / "y.zip", {"r/a/x.xml": "<a/>"})
+    assert list(built(one)) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "length"),
+    [
+        ("d.xml", "<a>é</a>", 1),
+        ("d.txt", "\ufefftwo", 3),
+        ("d.md", "# x", 3),
+        ("d.x.xml", "<a/>", 0),
+    ],
+)
+def test_a_single_file(name: str, content: str, length: int, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    assert built(path) == {name.rpartition(".")[0]: length}
+
+
+LINES = '\ufeff{"doc": "x/1", "text": "one"}\n\n{"text": "zw\\u00f6lf", "doc": "x/2", "more": 1}\n'
+
+
+@pytest.mark.parametrize("kind", CODECS)
+def test_json_lines_however_compressed(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"docs.jsonl{kind.removeprefix('tar')}"
+    path.write_bytes(CODECS[kind](LINES.encode()))
+    assert built(path) == {"x/1": 3, "x/2": 5}
+
+
+def test_json_lines_in_archives_keep_their_names(tmp_path: Path) -> None:
+    expected = {"x/1": 3, "x/2": 5}
+    assert built(write_directory(tmp_path / "d", {"r/all.jsonl": LINES})) == expected
+    assert built(write_zip(tmp_path / "x.zip", {"r/all.jsonl": LINES})) == expected
+
+
+def test_a_byte_order_mark_within_json_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"doc": "d", "text": "\ufeffx"}))
+    assert built(path) == {"d": 2}
+
+
+def test_names_may_come_from_an_element(tmp_path: Path) -> None:
+    files = {
+        "p/1.xml": "<a><id> x/7 </id><id>8</id></a>",
+        "p/2.xml": "<a><b><id>x/9</id></b></a>",
+        "p/3.txt": "plain text has no elements",
+    }
+    assert list(built(write_zip(tmp_path / "x.zip", files), name_tag="id")) == ["x/7", "x/9", "p/3"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such file or directory"),
+        (lambda path: path.mkdir(), "holds no document (.xml, .nxml, "),
+        (lambda path: path.write_text("x"), "is no collection; expected a directory, zip, tar, "),
+        (lambda path: path.write_bytes(b""), "is no collection; expected a directory, zip, tar, "),
+        (lambda path: write_zip(path, {"x.pdf": "x"}), "holds no document"),
+        (lambda path: path.write_bytes(tar_bytes({"x.pdf": "x"})), "holds no document"),
+    ],
+)
+def test_what_is_no_collection(
+    make: Callable[[Path], object], message: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    make(source)
+    assert refusal(built, source).startswith(f"{source}: {message}")
+    assert {path.name for path in tmp_path.iterdir()} <= {"source"}
+
+
+@pytest.mark.parametrize("kind", CODECS)
+def test_a_truncated_archive_is_called_damaged(kind: str, tmp_path: Path) -> None:
+    files = {f"{i}.xml": f"<a>{os.urandom(3000).hex()}</a>" for i in range(400)}
+    data = CODECS[kind](tar_bytes(files))
+    path = tmp_path / "x.tar"
+    path.write_bytes(data[: len(data) // 2])
+    assert refusal(built, path).startswith(f"{path}: damaged archive: ")
+    assert [p.name for p in tmp_path.iterdir()] == ["x.tar"]
+
+
+def test_a_zip_file_with_a_damaged_member(tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "x.zip", {"a.xml": "<a>some text that is long enough</a>"})
+    data = bytearray(path.read_bytes())
+    data[40] ^= 255
+    path.write_bytes(bytes(data))
+    assert refusal(built, path).startswith(f"{path}: damaged archive: ")
+
+
+# -- documents that fail --------------------------------------------------------------------------
+
+BROKEN = {
+    "1.xml": "<a>\n<b></a>",
+    "2.xml": "<a>good</a>",
+    "3.txt": "good",
+    "4.xml": "",
+    "5.jsonl": '{"doc":"x","text":"good"}\n{"doc":7,"text":""}\nno\n{"doc":"","text":""}\n',
+}
+FAILURES = (
+    ("1.xml", "line 2, column 6: mismatched tag"),
+    ("4.xml", "line 1, column 1: no element found"),
+    ("5.jsonl:2", "doc and text are not both strings"),
+    ("5.jsonl:3", 'not a document; expected {"doc": NAME, "text": TEXT}'),
+    ("5.jsonl:4", "the document's name is empty"),
+)
+
+
+def test_failures_are_errors(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", BROKEN)
+    expected = "\n".join(f"{place}: {message}" for place, message in FAILURES)
+    for allowed in (0, 4):
+        with pytest.raises(InputError) as error:
+            built(source, max_errors=allowed)
+        assert str(error.value) == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+
+
+def test_failures_may_be_allowed_and_are_listed(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", BROKEN)
+    summary = build_index(source, tmp_path / "x", BuildOptions(max_errors=5))
+    assert summary == Summary(
+        documents=3, elements=3, paths=2, tags=2, characters=12, failures=FAILURES
+    )
+    assert lengths(tmp_path / "x") == {"2": 4, "3": 4, "x": 4}
+    header = Collection.open(tmp_path / "x").header
+    assert header["failures"] == [list(failure) for failure in FAILURES]
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_bytes(b"caf\xe9")
+    assert refusal(built, tmp_path / "d.txt") == "d.txt: not UTF-8 at byte 3"
+
+
+def test_two_documents_of_one_name(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", {"a.txt": "x", "a.xml": "<a/>", "b.xml": "<a/>"})
+    message = "a.xml: another document is called 'a' too; expected one of each name"
+    assert refusal(built, source) == message
+    lines = tmp_path / "d.jsonl"
+    lines.write_text('{"doc":"x","text":"1"}\n{"doc":"x","text":"2"}\n')
+    message = "d.jsonl:2: another document is called 'x' too; expected one of each name"
+    assert refusal(built, lines) == message
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "d.jsonl"]
+
+
+def test_a_name_with_a_line_break(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", {"a\nb.xml": "<a/>"})
+    assert refusal(built, source) == "a\nb.xml: the document's name holds a line break"
+
+
+def test_other_odd_names_are_kept(tmp_path: Path) -> None:
+    names = ["a\rb", "c\x85d", "e\u2028f", " g ", "ü", "x.y"]
+    files = {f"{name}.xml": "<a/>" for name in names}
+    assert set(built(write_directory(tmp_path / "d", files))) == set(names)
+    assert set(
+        built(write_zip(tmp_path / "x.zip", {f"r/{n}": c for n, c in files.items()}))
+    ) == set(names)
+
+
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    source = tmp_path / "d"
+    source.mkdir()
+    try:
+        Path(os.fsdecode(os.fsencode(source) + b"/caf\xe9.xml")).write_text("<a/>")
+    except OSError:
+        pytest.skip("the file system takes only UTF-8 names")
+    message = "caf\N{REPLACEMENT CHARACTER}.xml: the document's name is not UTF-8"
+    assert refusal(built, source) == message
+
+
+def test_a_collection_of_failures_only(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", {"a.xml": "<a>"})
+    summary = build_index(source, tmp_path / "x", BuildOptions(max_errors=1))
+    assert (summary.documents, summary.elements) == (0, 0)
+    assert len(Collection.open(tmp_path / "x")) == 0
+
+
+def test_wrong_options() -> None:
+    message = "white space 'squash' is not one of keep, merge, strip"
+    assert refusal(lambda: BuildOptions(whitespace="squash"), error=UsageError) == message
+
+
+# -- the output -----------------------------------------------------------------------------------
+
+
+def test_an_output_that_cannot_be(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", FILES)
+    message = f"{tmp_path}: is a directory; expected a file name"
+    assert refusal(build_index, source, tmp_path) == message
+    lost = tmp_path / "no" / "index"
+    assert refusal(build_index, source, lost) == f"{lost}: its directory does not exist"
+
+
+def test_an_output_that_is_not_allowed(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    source = write_directory(tmp_path / "d", FILES)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    assert "cannot be read or written" in refusal(build_index, source, closed / "index")
+
+
+def test_an_existing_index_is_replaced_only_by_a_whole_one(tmp_path: Path) -> None:
+    index_of(tmp_path, {"a.xml": "<a>1</a>"})
+    before = (tmp_path / "index").read_bytes()
+    (tmp_path / "source" / "b.xml").write_text("<a>")
+    refusal(build_index, tmp_path / "source", tmp_path / "index")
+    assert (tmp_path / "index").read_bytes() == before
+    (tmp_path / "source" / "b.xml").write_text("<a/>")
+    build_index(tmp_path / "source", tmp_path / "index")
+    assert len(Collection.open(tmp_path / "index")) == 2
+
+
+def test_the_header_says_what_was_indexed(tmp_path: Path) -> None:
+    collection = index_of(tmp_path, {"d.xml": "<a>x<b>y</b></a>"}, whitespace="merge")
+    assert collection.whitespace == "merge"
+    assert collection.header["source"] == "source"
+    assert collection.header["tags"] == ["a", "b"]
+    assert (collection.header["documents"], collection.header["elements"]) == (1, 2)
+    assert repr(collection).endswith("index': 1 documents, 2 elements>")
+
+
+# -- the same bytes -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", 7)
+
+
+def many(count: int) -> dict[str, str]:
+    tags = [f"t{i % 13}" for i in range(count)]
+    return {
+        f"{i % 10}/{i}.xml": f"<a><{t}>{i}</{t}><s>{'<p>x</p>' * (i % 7)}</s></a>"
+        for i, t in enumerate(tags)
+    }
+
+
+def test_one_two_and_three_processes_write_the_same_bytes(
+    small_batches: None, tmp_path: Path
+) -> None:
+    source = write_directory(tmp_path / "d", many(100))
+    build_index(source, tmp_path / "one")
+    with ThreadPoolExecutor(3) as threads:
+        build_index(source, tmp_path / "threads", executor=threads)
+    with ProcessPoolExecutor(2, get_context("spawn")) as processes:
+        build_index(source, tmp_path / "two", executor=processes, ahead=1)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "threads").read_bytes()
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_the_way_documents_come_makes_no_difference_to_what_is_found(
+    small_batches: None, tmp_path: Path
+) -> None:
+    files = many(60)
+    build_index(write_directory(tmp_path / "d", files), tmp_path / "one")
+    build_index(write_zip(tmp_path / "x.zip", files), tmp_path / "two")
+    one, two = Collection.open(tmp_path / "one"), Collection.open(tmp_path / "two")
+    assert list(one) == list(two)
+    assert all(one.all_elements(doc) == two.all_elements(doc) for doc in one)
+
+
+def test_batches_make_no_difference_to_what_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = write_directory(tmp_path / "d", many(60))
+    found = []
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(sources, "_BATCH_FILES", size)
+        build_index(source, tmp_path / "x")
+        collection = Collection.open(tmp_path / "x")
+        found.append({doc: collection.all_elements(doc) for doc in collection})
+    assert found[0] == found[1] == found[2]
+
+
+def test_progress_tells_documents_bytes_and_share(small_batches: None, tmp_path: Path) -> None:
+    files = many(20)
+    size = sum(len(content) for content in files.values())
+    directory = write_directory(tmp_path / "d", files)
+    zipped = write_zip(tmp_path / "x.zip", files)
+    (tmp_path / "x.tar.gz").write_bytes(gzip.compress(tar_bytes(files)))
+    for source in (directory, zipped, tmp_path / "x.tar.gz"):
+        seen: list[tuple[int, int, float]] = []
+        record = seen.append
+        build_index(Source(source), tmp_path / "o", progress=lambda *step, r=record: r(step))
+        assert [documents for documents, _, _ in seen] == [7, 7, 6]
+        assert sum(step[1] for step in seen) == size
+        shares = [step[2] for step in seen]
+        assert shares == sorted(shares)
+        assert shares[-1] == pytest.approx(1, abs=0.01) or source.name == "x.tar.gz"
+        assert 0 < shares[0] <= 1
+
+
+def kill_own_process(*_: object) -> None:
+    os.kill(os.getpid(), 9)
+
+
+def test_a_process_that_dies_is_told_and_the_work_is_kept(
+    small_batches: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = write_directory(tmp_path / "d", many(30))
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(kill_own_process)
+        message = refusal(
+            lambda: build_index(source, tmp_path / "x", executor=pool), error=FovealError
+        )
+    assert message.startswith("a process of the build was ended")
+    build_index(source, tmp_path / "x")
+    assert len(Collection.open(tmp_path / "x")) == 30
