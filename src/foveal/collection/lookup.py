@@ -146,6 +146,11 @@ class Collection:
         """Lengths of documents, `UNKNOWN` for those not in the collection."""
         return self._codes(docs, self.documents, "doc", "length")
 
+    def digests(self) -> dict[str, bytes]:
+        """The hash of each document's text, of 16 bytes."""
+        raw = self._sections["doc_digest"].tobytes()
+        return {doc: raw[16 * i : 16 * i + 16] for i, doc in enumerate(self)}
+
     # -- XPath to span --------------------------------------------------------------------------
 
     def find(self, doc: Ints, path: Ints) -> Ints:

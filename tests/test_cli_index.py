@@ -1,0 +1,255 @@
+"""``foveal index`` and ``foveal evaluate -C`` as the shell sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from command import Outcome, call
+from foveal.collection import Collection
+
+FOVEAL = [sys.executable, "-m", "foveal"]
+SUMMARY = """\
+documents  2
+elements   4
+paths      3
+tags       2
+characters 9
+failures   0
+"""
+
+
+@pytest.fixture(autouse=True)
+def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "articles"
+    folder.mkdir()
+    (folder / "one.xml").write_text("<a><p>one</p><p>two</p></a>")
+    (folder / "two.xml").write_text("<a>two</a>")
+    return folder
+
+
+def index(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
+    return call(capsys, "index", *args)
+
+
+def test_the_summary_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = index(capsys, "articles", "-o", "x.fvx")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err.startswith(SUMMARY)
+    size = Path("x.fvx").stat().st_size
+    assert re.fullmatch(
+        rf"index      x\.fvx, {size} bytes, \d+\.\d s\n", outcome.err[len(SUMMARY) :]
+    )
+    assert list(Collection.open("x.fvx")) == ["one", "two"]
+    assert sorted(path.name for path in Path().iterdir()) == ["articles", "x.fvx"]
+
+
+def test_failures_are_listed_or_end_the_build(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (articles / "bad.xml").write_text("<a>\n<b></a>")
+    message = "bad.xml: line 2, column 6: mismatched tag"
+    outcome = index(capsys, "articles", "-o", "x")
+    assert outcome == Outcome(2, "", f"{message}\n")
+    assert not Path("x").exists()
+    outcome = index(capsys, "articles", "-o", "x", "--max-errors", "1")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "failures   1\n" in outcome.err
+    assert outcome.err.endswith(f"\n  {message}\n")
+
+
+def test_many_failures_are_counted(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for i in range(30):
+        (articles / f"bad{i:02}.xml").write_text("")
+    outcome = index(capsys, "articles", "-o", "x")
+    assert outcome.code == 2
+    lines = outcome.err.splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "... and 10 more problems"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["nowhere", "-o", "x"], "nowhere: no such file or directory"),
+        (["articles", "-o", "no/x"], "no/x: its directory does not exist"),
+        (["articles", "-o", "articles"], "articles: is a directory; expected a file name"),
+        (["articles/one.xml", "-o", "articles"], "articles: is a directory; expected a file name"),
+        (["articles", "-o", "x", "--name-from", "id"], "one.xml: no <id> element to name the doc"),
+        (["articles", "-o", "x", "--max-depth", "1"], "one.xml: elements are nested more than 1"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_exit_code_2(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = index(capsys, *args)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(message)
+    assert "Traceback" not in outcome.err
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["articles"],
+        ["-o", "x"],
+        ["articles", "-o", "x", "--whitespace", "none"],
+        ["articles", "-o", "x", "--max-errors", "-1"],
+        ["articles", "-o", "x", "-w", "0"],
+    ],
+)
+def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = index(capsys, *args)
+    assert outcome.code == 2
+    assert "Error: " in outcome.err
+
+
+def test_options_reach_the_index(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (articles / "one.xml").write_text("<a> <id>7</id>  x</a>")
+    (articles / "two.xml").write_text("<a><id>8</id></a>")
+    options = ["--whitespace", "merge", "--name-from", "id"]
+    assert index(capsys, "articles", "-o", "x", *options).code == 0
+    collection = Collection.open("x")
+    assert collection.whitespace == "merge"
+    assert collection.documents.rows() == [("7", 0, 4), ("8", 1, 1)]
+
+
+def test_an_existing_index_is_kept_when_a_build_fails(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index(capsys, "articles", "-o", "x")
+    before = Path("x").read_bytes()
+    (articles / "bad.xml").write_text("<")
+    assert index(capsys, "articles", "-o", "x").code == 2
+    assert Path("x").read_bytes() == before
+
+
+def test_several_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert index(capsys, "articles", "-o", "one", "-w", "1").code == 0
+    done = subprocess.run(
+        [*FOVEAL, "index", "articles", "-o", "two", "-w", "2"], capture_output=True
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert Path("one").read_bytes() == Path("two").read_bytes()
+
+
+def on_terminal(*args: str) -> str:
+    """What a terminal shows of a command."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen([*FOVEAL, *args], stderr=theirs, stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            block = os.read(ours, 1024)
+        except OSError:  # Linux says so at the end
+            break
+        if not block:
+            break
+        shown += block
+    os.close(ours)
+    child.wait()
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_shows_progress(articles: Path) -> None:
+    shown = on_terminal("index", "articles", "-o", "x")
+    assert re.match(r"\rindexing: 100%, 2 documents, \d+\.\d MB/s +\ndocuments  2\n", shown)
+    (articles / "bad.xml").write_text("<")
+    shown = on_terminal("index", "articles", "-o", "x")
+    assert shown == "bad.xml: line 1, column 2: unclosed token\n"
+
+
+def test_an_interruption_ends_quietly_and_the_work_is_kept(articles: Path) -> None:
+    text = "<p>some <b>text</b></p>" * 4000
+    for i in range(200):
+        (articles / f"{i}.xml").write_text(f"<a>{text}</a>")
+    state = Path(".x.partial/state.json")
+    command = [*FOVEAL, "index", "articles", "-o", "x", "-w", "2"]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    began = monotonic()
+    while not state.exists() and child.poll() is None and monotonic() - began < 60:
+        sleep(0.01)
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does, to all processes
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (130, b"", b"")
+    assert json.loads(state.read_bytes())["batches"] >= 1
+    done = subprocess.run(command, capture_output=True)
+    assert done.returncode == 0
+    assert len(Collection.open("x")) == 202
+
+
+# -- evaluate -C ----------------------------------------------------------------------------------
+
+RUN = "1 Q0 one 1 9.5 mine /a[1]/p[1]\n1 Q0 two 2 9.0 mine /a[1]\n"
+JUDGED = "1 Q0 one 3 6 0 0:3\n1 Q0 two 0 3\n"
+
+
+@pytest.fixture
+def campaign(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    Path("run").write_text(RUN)
+    Path("qrels").write_text(JUDGED)
+    index(capsys, "articles", "-o", "x")
+    return ["evaluate", "run", "-j", "qrels", "-m", "charP", "-m", "charR"]
+
+
+def test_evaluate_with_a_collection(
+    campaign: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(capsys, *campaign, "-C", "x")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == (
+        "run\ttopic\tmeasure\tvalue\nmine\tall\tcharP\t0.5\nmine\tall\tcharR\t1.0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda: Path("x").unlink(), "x: cannot be read: no such file"),
+        (lambda: Path("x").write_text("x"), "x: is no collection index of Foveal"),
+        (
+            lambda: Path("run").write_text(RUN.replace("p[1]", "p[9]")),
+            "run:1: document 'one' has no element '/a[1]/p[9]'",
+        ),
+        (
+            lambda: Path("run").write_text(RUN.replace("two", "six")),
+            "run:2: document 'six' is not in the collection",
+        ),
+        (
+            lambda: Path("qrels").write_text(JUDGED.replace("0 3\n", "0 4\n")),
+            "qrels:2: document 'two' is 4 characters long here, but 3 in the collection; ",
+        ),
+    ],
+)
+def test_evaluate_with_a_collection_that_does_not_fit(
+    change: object, message: str, campaign: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    change()  # type: ignore[operator]
+    outcome = call(capsys, *campaign, "-C", "x")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(message)
+    assert outcome.err.count("\n") == 1
+
+
+def test_lenient_counts_what_is_not_there(
+    campaign: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("run").write_text(RUN.replace("two", "six"))
+    outcome = call(capsys, *campaign, "-C", "x", "--lenient")
+    assert outcome.code == 0
+    assert "results that the collection does not hold: 1 (line 2: document 'six'" in outcome.err
+    assert "mine\tall\tcharP\t1.0\n" in outcome.out
