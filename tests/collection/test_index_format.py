@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pytest import TempPathFactory
 
-from foveal.collection import Collection
+from foveal.collection import Collection, build_index
 from xml_trees import Spans, Tree, document, expected, index_of, trees
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "index-format.md"
@@ -59,7 +59,7 @@ def elements(header: dict[str, Any], sections: dict[str, Any]) -> dict[str, Span
     found: dict[str, Spans] = {}
     *names, rest = sections["doc_names"].tobytes().decode().split("\n")
     assert rest == ""
-    for name, first, last in zip(names, bounds, bounds[1:], strict=True):
+    for name, first, last in zip(names, bounds[:-1], bounds[1:], strict=True):
         own = sections["path"][first:last].tolist()
         assert own == sorted(set(own))
         spans = zip(sections["start"][first:last], sections["end"][first:last], strict=True)
@@ -70,7 +70,7 @@ def elements(header: dict[str, Any], sections: dict[str, Any]) -> dict[str, Span
 @settings(deadline=None, max_examples=40)
 @given(st.lists(trees, min_size=1, max_size=4), st.sampled_from(["keep", "merge", "strip"]))
 def test_a_reader_that_follows_the_page(
-    tmp_path_factory: TempPathFactory, some: list[Tree], whitespace: str
+    tmp_path_factory: pytest.TempPathFactory, some: list[Tree], whitespace: str
 ) -> None:
     folder = tmp_path_factory.mktemp("format")
     files: dict[str, str | bytes] = {f"{i}.xml": document(t) for i, t in enumerate(some)}
@@ -101,10 +101,6 @@ def test_the_page_names_every_section_with_its_type_and_every_key(tmp_path: Path
 
 
 def test_the_partial_directory_holds_what_the_page_says(tmp_path: Path) -> None:
-    import pytest
-
-    from foveal.collection import build_index
-
     source = tmp_path / "d.xml"
     source.write_text("<a/>")
 
