@@ -82,6 +82,7 @@ def _task_rows(figures: Figures) -> list[list[str]]:
                 f"{figures('index_1', 'bytes') / seconds / 1e6:.1f}",
                 f"{figures('index_1', 'elements') / seconds / 1e3:.0f}",
                 f"{seconds / figures('expat'):.2f}",
+                f"{figures(task, 'cpu'):.1f}",
                 f"{figures(task, 'megabytes'):.0f}",
             ]
         )
@@ -146,7 +147,7 @@ def markdown(figures: Figures, *, repeats: int, load: float) -> str:
         f"The index opens in {lookup['open'] * 1e3:.1f} ms; its names and paths are ready "
         f"{lookup['tables']:.2f} s later, at the first resolution."
     )
-    head = ["task", "seconds", "MB/s", "1000 elements/s", "ratio", "peak MB"]
+    head = ["task", "seconds", "MB/s", "1000 elements/s", "ratio", "CPU seconds", "peak MB"]
     parts = [
         ["# Indexing"],
         [collection],

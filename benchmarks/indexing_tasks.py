@@ -123,19 +123,24 @@ TASKS: dict[str, Callable[[Path], Report]] = {
 }
 
 
-def _peak(processes: int) -> float:
-    """Megabytes of this process, and of its children as if each needed what the largest did."""
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return (own + processes * child) * _UNIT / 1e6
+def _used(processes: int) -> Report:
+    """What the operating system says of this process and its children.
+
+    Memory is counted as if each child needed what the largest one did.
+    """
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "cpu": own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime,
+        "megabytes": (own.ru_maxrss + processes * children.ru_maxrss) * _UNIT / 1e6,
+    }
 
 
 def main(name: str, folder: str) -> None:
     begin = time.perf_counter()
     report = TASKS[name](Path(folder))
     seconds = time.perf_counter() - begin
-    peak = _peak(2 if name == "index_2" else 0)
-    print(json.dumps({"seconds": seconds, "megabytes": peak} | report))
+    print(json.dumps({"seconds": seconds} | _used(2 if name == "index_2" else 0) | report))
 
 
 if __name__ == "__main__":

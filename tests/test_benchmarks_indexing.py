@@ -39,7 +39,9 @@ def test_benchmark_runs_to_its_end(tmp_path: Path) -> None:
         [*command, "--output", str(report)], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "| task | seconds | MB/s | 1000 elements/s | ratio | peak MB |" in done.stdout
+    assert (
+        "| task | seconds | MB/s | 1000 elements/s | ratio | CPU seconds | peak MB |" in done.stdout
+    )
     assert "| index, two processes |" in done.stdout
     assert "Projected to 659,388 articles and 52,000,000 elements: " in done.stdout
     assert report.read_text() == done.stdout
