@@ -7,14 +7,11 @@ D3 a[0,40): not relevant.
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import foveal
-from foveal.formats import Source
 from foveal.measures import parse_measure
-from foveal.measures.toy import JUDGEMENTS, parse_run
+from foveal.measures.toy import JUDGEMENTS, judgements, parse_run
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
 
@@ -29,13 +26,12 @@ PLACES = {
     "D2.p1": "D2:0-25",
     "D3": "D3:0-40",
 }
-TREL_OF_ELEMENTS = [("/a", 40), ("/s1", 30), ("/p1", 10), ("/p2", 20), ("/s2", 10), ("/p4", 10)]
 
 
 def value(run: str, measure: str, *, union: bool = False) -> float:
     results = parse_run(" ".join(PLACES.get(item, item) for item in run.split()))
     judged = Judged(Judgements.from_highlights(JUDGEMENTS).combined())
-    alignment = Alignment(Run.from_results({"toy": results}), judged)
+    alignment = Alignment(Run.from_frame(results, name="toy"), judged)
     return parse_measure(measure).value(alignment.topic("toy", union=union))
 
 
@@ -118,23 +114,9 @@ def test_worked_example(run: str, policy: str, measure: str, expected: str) -> N
 
 
 def test_hixeval_with_the_relevant_characters_of_all_elements() -> None:
-    first = {
-        "topic": "1",
-        "doc": "D1",
-        "spans": [{"start": 10, "end": 40}, {"start": 70, "end": 80}],
-        "elements": [{"xpath": path, "rsize": size} for path, size in TREL_OF_ELEMENTS],
-    }
-    second = {
-        "topic": "1",
-        "doc": "D2",
-        "spans": [{"start": 0, "end": 50}],
-        "elements": [{"xpath": p, "rsize": n} for p, n in (("/a", 50), ("/p1", 25), ("/p2", 25))],
-    }
-    lines = [json.dumps(first), json.dumps(second)]
-    judgements = foveal.read_judgements(Source.of_text("\n".join(lines)))
-    run = Run.from_results({"1": parse_run("D1:20-40 D1:0-60 D1:0-100")})
+    run = Run.from_frame(parse_run("D1:20-40 D1:0-60 D1:0-100"), name="run")
     names = [f"HiR(alpha=0,trel=elements)@{k}" for k in (1, 2, 3)]
-    results = foveal.evaluate(run, judgements, names)
+    results = foveal.evaluate(run, judgements(), names)
     expected = [0.0909, 0.2273, 0.4091]
     assert list(results.aggregate()["run"].values()) == pytest.approx(expected, abs=5e-5)
 

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.storage import open_sections, verify
+from foveal.collection.storage import check_sections, open_sections, verify
+from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Point, canonical, parse_range
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-__all__ = ["Collection", "Element", "Resolved"]
+__all__ = ["Collection", "Element", "Resolved", "Trees"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -40,6 +41,17 @@ class Resolved(NamedTuple):
     start: Ints
     end: Ints
     problem: dict[int, str]
+
+
+class Trees(NamedTuple):
+    """All elements of some documents, tree after tree, parents before their children."""
+
+    bounds: Ints
+    """The elements of the i-th document are ``bounds[i]:bounds[i + 1]``."""
+    path: Ints
+    parent: Ints
+    start: Ints
+    end: Ints
 
 
 class Collection:
@@ -72,6 +84,10 @@ class Collection:
         """Hash the whole file; raises if anything in it has changed."""
         verify(Path(self.path))
 
+    def _check(self, *names: str) -> None:
+        """Hash some sections, those whose damage would otherwise show as nonsense."""
+        check_sections(Path(self.path), self.header, self._sections, *names)
+
     def __repr__(self) -> str:
         return f"<Collection {self.path!r}: {len(self)} documents, {self.elements} elements>"
 
@@ -81,6 +97,10 @@ class Collection:
     @property
     def elements(self) -> int:
         return int(self._bounds[-1])
+
+    def count_nonempty(self) -> int:
+        """How many elements hold at least one character."""
+        return int(np.count_nonzero(self._sections["end"] > self._sections["start"]))
 
     @property
     def whitespace(self) -> str:
@@ -97,6 +117,7 @@ class Collection:
     @cached_property
     def documents(self) -> pl.DataFrame:
         """Documents with their number and length: columns doc, code, length."""
+        self._check("doc_names", "doc_length", "doc_bounds")
         names = self._sections["doc_names"].tobytes().decode().split("\n")[:-1]
         return pl.DataFrame(
             {
@@ -109,6 +130,7 @@ class Collection:
     @cached_property
     def paths(self) -> pl.DataFrame:
         """Distinct paths with their number: columns xpath, path."""
+        self._check("path_parent", "path_tag", "path_ordinal")
         tags = self.header["tags"]
         texts: list[str] = []
         columns = (self._sections[n].tolist() for n in ("path_parent", "path_tag", "path_ordinal"))
@@ -274,6 +296,23 @@ class Collection:
             reached = max(reached, child_end)
         return [*nodes, (reached, end)] if reached < end else nodes
 
+    # -- whole trees ----------------------------------------------------------------------------
+
+    def trees(self, docs: pl.Series) -> Trees:
+        """The elements of these documents; one that is not in the collection has none."""
+        code = self._codes(docs, self.documents, "doc", "code")
+        known = code >= 0
+        first = np.where(known, self._bounds[code], 0)
+        counts = np.where(known, self._bounds[code + 1] - first, 0)
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
+        path = self._sections["path"][element].astype(np.int64)
+        above = self._parent[path].astype(np.int64)
+        parent = self.find(np.repeat(code, counts), above)
+        start, end = self._spans(element)
+        shift = np.repeat(bounds[:-1] - first, counts)
+        return Trees(bounds, path, np.where(parent < 0, UNKNOWN, parent + shift), start, end)
+
     # -- the way back ---------------------------------------------------------------------------
 
     def _document(self, doc: str) -> tuple[int, slice]:
@@ -319,27 +358,52 @@ class Collection:
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """The smallest element that holds ``[start, end)``; of equals the deepest."""
+        return self.smallest_elements(doc, np.array([start]), np.array([end]))[0]
+
+    def smallest_elements(self, doc: str, start: Ints, end: Ints) -> list[Element]:
+        """As `smallest_around`, for many spans of one document."""
         _, own = self._document(doc)
         starts = self._sections["start"][own].astype(np.int64)
         ends = self._sections["end"][own].astype(np.int64)
-        around = (starts <= start) & (ends >= end)
-        if not around.any():
-            raise KeyError(f"no element of {doc!r} holds [{start},{end})")
-        size = np.where(around, ends - starts, ends.max() + 1)
-        found = self._elements(own, size == size.min())
-        return max(found, key=lambda element: element.xpath.count("/"))
+        at = np.empty(len(start), dtype=np.int64)
+        last = len(starts) - 1
+        for i, (first, after) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+            around = (starts <= first) & (ends >= after)
+            if not around.any():
+                raise KeyError(f"no element of {doc!r} holds [{first},{after})")
+            size = np.where(around, ends - starts, ends[0] + 1)
+            at[i] = last - np.argmin(size[::-1])  # children come after their parents
+        paths = self.paths["xpath"].gather(self._sections["path"][own][at].astype(np.int64))
+        return [
+            Element(*element)
+            for element in zip(paths, starts[at].tolist(), ends[at].tolist(), strict=True)
+        ]
 
     def point(self, doc: str, offset: int, *, closing: bool = False) -> str:
         """The XPath point at an offset, in the text node after it, or with `closing` before it."""
-        code, _ = self._document(doc)
-        at = max(offset - 1, 0) if closing else offset
-        element = self.smallest_around(doc, at, at + 1)
-        path = int(self._codes(pl.Series([element.xpath]), self.paths, "xpath", "path")[0])
-        nodes = self._text_nodes(code, path, element.start, element.end)
-        for number, (start, end) in enumerate(nodes, 1):
-            if start <= at < end:
-                return f"{element.xpath}/text()[{number}].{offset - start}"
-        raise KeyError(f"no text of {doc!r} at {offset}")
+        return self.points(doc, np.array([offset]), np.array([closing]))[0]
+
+    def points(self, doc: str, offset: Ints, closing: Bools) -> list[str]:
+        """XPath points of one document: in the text node after each offset, or before it.
+
+        At the end of the text the point is in the last text node; a document without text has its
+        root instead.
+        """
+        _, own = self._document(doc)
+        starts = self._sections["start"][own].astype(np.int64)
+        ends = self._sections["end"][own].astype(np.int64)
+        outside = np.flatnonzero((offset < 0) | (offset > ends[0]))
+        if len(outside):
+            raise KeyError(f"no text of {doc!r} at {offset[outside[0]]}")
+        paths = self.paths["xpath"].gather(self._sections["path"][own].astype(np.int64))
+        nodes = text_nodes(starts, ends)
+        if not len(nodes.start):
+            return [str(paths[0])] * len(offset)
+        at = np.where(closing | (offset == ends[0]), np.maximum(offset - 1, 0), offset)
+        node = np.searchsorted(nodes.start, at, side="right") - 1
+        within = offset - nodes.start[node]
+        columns = (paths.gather(nodes.owner[node]), nodes.ordinal[node].tolist(), within.tolist())
+        return [f"{path}/text()[{k}].{n}" for path, k, n in zip(*columns, strict=True)]
 
     def ancestors(self, doc: str, xpath: str) -> list[Element]:
         """The elements above one, from the root down."""

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.measures.view import Topic
+    from foveal.measures.view import Judged, Topic
 
 __all__ = [
     "Choice",
     "Cutoff",
     "Example",
+    "Flag",
     "Measure",
     "Need",
     "Number",
@@ -49,6 +50,7 @@ class Cutoff(Enum):
     RANK = "rank"
     RANK_OPTIONAL = "rank, optional"
     RECALL = "recall"
+    RECALL_OPTIONAL = "recall, optional"
 
     @property
     def required(self) -> bool:
@@ -56,7 +58,12 @@ class Cutoff(Enum):
 
     @property
     def example(self) -> str:
-        return "0.01" if self is Cutoff.RECALL else "10"
+        return "0.01" if self.of_recall else "10"
+
+    @property
+    def of_recall(self) -> bool:
+        """Whether it is a level of recall, not a rank."""
+        return self in (Cutoff.RECALL, Cutoff.RECALL_OPTIONAL)
 
 
 class Overlap(Enum):
@@ -94,6 +101,22 @@ class Need(Enum):
         "judgements that give lengths, or the parameter L",
     )
     ELEMENTS = ("assessed elements with their rsize", "JSON Lines judgements with elements")
+    STRUCTURE = (
+        "the elements of relevant documents",
+        "assessments of elements (INEX XML, JSON Lines), or highlights and a collection (-C)",
+    )
+    ELEMENT_RESULTS = (
+        "results that are elements",
+        "an XPath for each, or a collection (-C) that knows them by their offsets",
+    )
+    COLLECTION_SIZE = (
+        "the number of elements in the collection",
+        "a collection (-C), or the parameter collection_size",
+    )
+    ELEMENT_SIZES = (
+        "the sizes of assessed elements",
+        "assessments that give them (2005 and later), or a collection (-C)",
+    )
 
     def __init__(self, what: str, supplied_by: str) -> None:
         self.what = what
@@ -127,7 +150,8 @@ class Parameter(Generic[T]):
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        # A parameter may be called as something of every measure is: overlap_, ideal_, formula_.
+        self.name = name.rstrip("_")
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
@@ -167,6 +191,23 @@ class Choice(Parameter[str]):
     @property
     def allowed(self) -> str:
         return "|".join(self.options)
+
+
+class Flag(Parameter[bool]):
+    """Yes or no."""
+
+    def read(self, value: Any) -> bool:
+        word = str(value).lower()
+        if word not in ("true", "false"):
+            raise ValueError("true or false")
+        return word == "true"
+
+    def show(self, value: bool) -> str:  # noqa: FBT001 - the value itself
+        return str(value).lower()
+
+    @property
+    def allowed(self) -> str:
+        return f"{self.show(self.default)}|{self.show(not self.default)}"
 
 
 class Number(Parameter[float]):
@@ -266,6 +307,8 @@ class Measure:
     """On topic ``all`` the values are summed instead of averaged."""
     always_defined: ClassVar[bool] = False
     """Defined also on topics without relevant text."""
+    structural: ClassVar[bool] = False
+    """About elements and their nesting; a result that is no element is an error."""
     grouped: ClassVar[bool] = False
     """Results of one document must stand together (in-context measures)."""
     ideal: ClassVar[float | None] = 1.0
@@ -313,7 +356,7 @@ class Measure:
     def _read_cutoff(self, text: str) -> Decimal:
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
-        if self.cutoff is Cutoff.RECALL:
+        if self.cutoff.of_recall:
             number = Decimal(text) if _LEVEL.fullmatch(text) else Decimal(-1)
             if not 0 <= number <= 1:
                 raise UsageError(
@@ -349,6 +392,7 @@ class Measure:
                 Cutoff.RANK: "@k",
                 Cutoff.RANK_OPTIONAL: "[@k]",
                 Cutoff.RECALL: "@x",
+                Cutoff.RECALL_OPTIONAL: "[@x]",
             }[self.cutoff]
         )
 
@@ -396,6 +440,13 @@ class Measure:
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"
             )
+
+    def check_judged(self, judged: Judged) -> None:
+        """Refuse judgements that this measure with these parameters is not made for."""
+
+    def notes(self, judged: Judged) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
+        """What to tell the user of this measure on these judgements."""
+        return ()
 
     def value(self, topic: Topic) -> float:
         """The score on one topic; ``nan`` where the topic has nothing relevant."""

@@ -11,33 +11,6 @@ from foveal.measures.registry import registered
 
 __all__ = ["find_measure", "parse_measure", "parse_measures"]
 
-_NOT_YET = frozenset(
-    [
-        "inex_eval",
-        "precall",
-        "inex_eval_ng",
-        "nxCG",
-        "MAnxCG",
-        "MAxCG",
-        "xCG",
-        "gr",
-        "ep",
-        "MAep",
-        "Aep",
-        "iMAep",
-        "Q",
-        "Q-measure",
-        "Rmeasure",
-        "R-measure",
-        "FBarticle",
-        "FBelement",
-        "EPRUM",
-        "EPRUMk",
-        "PRUM",
-        "GR",
-    ]
-)
-"""Names that belong to other measures; taking one for a measure of another case would mislead."""
 _FORM = re.compile(
     r"\s*(?P<name>[^()@\s]+)\s*(?:\((?P<settings>[^()]*)\))?\s*(?:@(?P<at>.*))?", re.DOTALL
 )
@@ -53,8 +26,6 @@ def find_measure(name: str) -> Measure:
     spellings = {alias: m for m in measures.values() for alias in (m.name, *m.aliases)}
     if name in spellings:
         return spellings[name]
-    if name in _NOT_YET:
-        raise UsageError(f"measure {name!r} is not in this version of Foveal")
     folded = {s for s in spellings if s.casefold() == name.casefold()}
     distinct = {spellings[s].name for s in folded}
     if len(distinct) == 1:

@@ -1,18 +1,25 @@
 """The toy campaign on which every measure's example runs.
 
 Three documents of 100, 50 and 40 characters. In D1 the passages [10,40) and [70,80) are relevant
-and the best entry point is 10; D2 is relevant throughout, entered at 0; D3 is not relevant.
+and the best entry point is 10; D2 is relevant throughout, entered at 0; D3 is not relevant. D1 is
+an element a with sections s of 60 and 40 characters, which hold three and two paragraphs p of 20;
+D2 and D3 have two paragraphs each. Exhaustivity is graded as in 2005.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
+
+from foveal.collection.xpaths import canonical
 from foveal.measures.base import Example, Measure
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
+from foveal.recall import Forest
 
-__all__ = ["JUDGEMENTS", "run_example"]
+__all__ = ["JUDGEMENTS", "judgements", "run_example"]
 
 JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
     "toy": {
@@ -23,18 +30,69 @@ JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def parse_run(text: str) -> list[tuple[str, int, int]]:
-    """Results written as ``D1:20-40 D2:0-50``.
+ELEMENTS: dict[str, list[tuple[str, str, int, int]]] = {
+    "D1": [
+        ("/a[1]", "2", 100, 40),
+        ("/a[1]/s[1]", "2", 60, 30),
+        ("/a[1]/s[1]/p[1]", "1", 20, 10),
+        ("/a[1]/s[1]/p[2]", "2", 20, 20),
+        ("/a[1]/s[1]/p[3]", "0", 20, 0),
+        ("/a[1]/s[2]", "1", 40, 10),
+        ("/a[1]/s[2]/p[1]", "1", 20, 10),
+        ("/a[1]/s[2]/p[2]", "0", 20, 0),
+    ],
+    "D2": [
+        ("/a[1]", "2", 50, 50),
+        ("/a[1]/p[1]", "1", 25, 25),
+        ("/a[1]/p[2]", "2", 25, 25),
+    ],
+}
+"""XPath, exhaustivity, size and rsize of the assessed elements."""
 
-    >>> parse_run("D1:20-40")
-    [('D1', 20, 40)]
+PLACES = {
+    "D1": {
+        "/a[1]": (0, 100),
+        "/a[1]/s[1]": (0, 60),
+        "/a[1]/s[1]/p[1]": (0, 20),
+        "/a[1]/s[1]/p[2]": (20, 40),
+        "/a[1]/s[1]/p[3]": (40, 60),
+        "/a[1]/s[2]": (60, 100),
+        "/a[1]/s[2]/p[1]": (60, 80),
+        "/a[1]/s[2]/p[2]": (80, 100),
+    },
+    "D2": {"/a[1]": (0, 50), "/a[1]/p[1]": (0, 25), "/a[1]/p[2]": (25, 50)},
+    "D3": {"/a[1]": (0, 40), "/a[1]/p[1]": (0, 20), "/a[1]/p[2]": (20, 40)},
+}
+"""Where the elements are."""
+
+
+def judgements() -> Judgements:
+    """The toy judgements: highlights, best entry points and assessed elements."""
+    highlights = Judgements.from_highlights(JUDGEMENTS)
+    place = {doc: row for row, doc in enumerate(highlights.doc)}
+    assessed = [(place[doc], *element) for doc, listed in ELEMENTS.items() for element in listed]
+    columns = ["row", "xpath", "exhaustivity", "size", "rsize"]
+    elements = pl.DataFrame(assessed, schema=columns, orient="row")
+    return replace(highlights, elements=elements, header={"scale": "2005"})
+
+
+def parse_run(text: str) -> pl.DataFrame:
+    """Results written as ``D1:20-40`` or ``D1:/a/s[1]``, with or without the ordinal 1.
+
+    >>> parse_run("D1:20-40 D2:/a").rows()
+    [('toy', 'D1', 20, 40, None), ('toy', 'D2', 0, 50, '/a[1]')]
     """
-    results = []
+    results: list[tuple[str, str, int, int, str | None]] = []
     for item in text.split():
         doc, _, place = item.partition(":")
-        start, _, end = place.partition("-")
-        results.append((doc, int(start), int(end)))
-    return results
+        xpath = canonical(place)
+        if xpath is not None:
+            results.append(("toy", doc, *PLACES[doc][xpath], xpath))
+        else:
+            start, _, end = place.partition("-")
+            results.append(("toy", doc, int(start), int(end), None))
+    columns = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+    return pl.DataFrame(results, schema=columns | {"xpath": pl.String}, orient="row")
 
 
 def run_example(measure: Measure, example: Example) -> float:
@@ -44,6 +102,7 @@ def run_example(measure: Measure, example: Example) -> float:
     >>> round(run_example(AiP, AiP.example), 4)
     0.8304
     """
-    judged = Judged(Judgements.from_highlights(JUDGEMENTS).combined())
-    run = Run.from_results({"toy": parse_run(example.run)})
+    truth = judgements().combined()
+    judged = Judged(truth, forest=Forest.from_assessments(truth))
+    run = Run.from_frame(parse_run(example.run), name="example")
     return measure.value(Alignment(run, judged).topic("toy"))

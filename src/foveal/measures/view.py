@@ -17,6 +17,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.recall import Forest
 from foveal.spans import Ints
 
 __all__ = ["Alignment", "Documents", "Judged", "Topic"]
@@ -33,10 +34,20 @@ class Judged:
     """Combined judgements prepared for look-up: documents, highlighted text, totals by topic."""
 
     def __init__(
-        self, judgements: Judgements, *, strict: bool = True, mean_length: float | None = None
+        self,
+        judgements: Judgements,
+        *,
+        strict: bool = True,
+        mean_length: float | None = None,
+        forest: Forest | None = None,
+        collection_elements: int | None = None,
     ) -> None:
         self.judgements = judgements
+        self.forest = forest
+        self.collection_elements = collection_elements
+        """Elements of the collection that hold at least one character, where it is known."""
         self._mean_length = mean_length
+        self._memo: dict[Hashable, object] = {}
         docs, code, length = judgements.documents(strict=strict)
         self.docs = pl.DataFrame({"doc": docs, "code": np.arange(len(docs)), "length": length})
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
@@ -55,6 +66,12 @@ class Judged:
         self.trel = np.bincount(judgements.topic, judgements.rel_size, n).astype(np.int64)
         self.beps = np.bincount(judgements.topic[judgements.bep >= 0], minlength=n)
 
+    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
+        """A value that several measures and runs share, calculated once."""
+        if key not in self._memo:
+            self._memo[key] = calculate()
+        return cast("T", self._memo[key])
+
     @cached_property
     def mean_length(self) -> float:
         """Mean length of the collection's documents, else of the judged ones; nan if unknown."""
@@ -69,6 +86,10 @@ class Judged:
         """Sum of rsize over the assessed elements of each topic."""
         elements = self.judgements.elements
         n = len(self.judgements.topics)
+        if self.forest is not None:
+            counts = np.where(self.forest.counts, np.maximum(self.forest.rsize, 0), 0)
+            topic = self.judgements.topic[self.forest.row]
+            return np.bincount(topic, counts, n).astype(np.int64)
         if elements is None or "rsize" not in elements.columns:
             return np.zeros(n, dtype=np.int64)
         topic = self.judgements.topic[elements["row"].to_numpy()]
@@ -113,6 +134,7 @@ class Alignment:
         self.unjudged_topics = tuple(np.array(run.topics, dtype=object)[~known].tolist())
         self.run = run if known.all() else run.take(np.repeat(known, np.diff(run.bounds)))
         self.judged = judged
+        self._memo: dict[Hashable, object] = {}
         self.place = {topic: i for i, topic in enumerate(self.run.topics)}
         found = pl.DataFrame({"doc": self.run.doc}).join(
             judged.docs, on="doc", how="left", maintain_order="left"
@@ -125,6 +147,12 @@ class Alignment:
         length = found["length"].fill_null(UNKNOWN).to_numpy()
         own = self.run.length  # known from a collection
         self.length: Ints = length if own is None else np.where(length < 0, own, length)
+
+    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
+        """A value of the whole run that several measures share, calculated once."""
+        if key not in self._memo:
+            self._memo[key] = calculate()
+        return cast("T", self._memo[key])
 
     @cached_property
     def end(self) -> Ints:
@@ -166,6 +194,22 @@ class Alignment:
         return spans.side_by_side(self.run.start, self.end, self.run.first)
 
     @cached_property
+    def nesting(self) -> tuple[Ints, Ints]:
+        """An axis on which overlap shows: of the text, or where no text is known of the paths.
+
+        In the order of paths an element is followed by all that it holds. What begins with its
+        path goes on with a slash, and "0" is the character after that.
+        """
+        run = self.run
+        if self.placed.all() or run.xpath is None:
+            return self.axis
+        path = run.xpath.fill_null("")
+        every = pl.DataFrame({"doc": run.first, "path": path})
+        both = pl.concat([every, every.with_columns(pl.col("path") + "0")])
+        place = both.select(pl.struct("doc", "path").rank("dense")).to_series().to_numpy()
+        return place[: len(run)].astype(np.int64), place[len(run) :].astype(np.int64)
+
+    @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
         """Overlapping results: (earlier, later)."""
         return spans.conflicts(*self.axis)
@@ -195,9 +239,9 @@ class Alignment:
         found = self.highlighted_in(piece.owner, piece.start, piece.end)
         return np.bincount(piece.owner, found, len(self.run)).astype(np.int64)
 
-    def topic(self, name: str, *, union: bool = False) -> Topic:
+    def topic(self, name: str, *, union: bool = False, again: bool = False) -> Topic:
         """The view of one judged topic; a topic without results is an empty view."""
-        return Topic(self, name, union=union)
+        return Topic(self, name, union=union, again=again)
 
 
 class Documents(NamedTuple):
@@ -218,13 +262,15 @@ class Topic:
     """The results of one topic, in rank order, beside what is relevant.
 
     `size` and `rsize` follow the overlap policy: as the results are, or under ``union`` only
-    what no earlier result covered.
+    what no earlier result covered. With `again` (``--overlap allow``) an element that is returned
+    twice gains twice where a measure is about elements.
     """
 
-    def __init__(self, alignment: Alignment, name: str, *, union: bool) -> None:
+    def __init__(self, alignment: Alignment, name: str, *, union: bool, again: bool) -> None:
         self.alignment = alignment
         self.name = name
         self.union = union
+        self.again = again
         place = alignment.place.get(name)
         bounds = alignment.run.bounds
         low, high = (0, 0) if place is None else (int(bounds[place]), int(bounds[place + 1]))
@@ -234,6 +280,7 @@ class Topic:
         self.relevant_documents = int(alignment.judged.nrel[at])
         self.trel = int(alignment.judged.trel[at])
         self.beps = int(alignment.judged.beps[at])
+        self.at = at
         self.element_size = int(alignment.judged.element_size[at])
         self._memo: dict[Hashable, object] = {}
 
@@ -250,6 +297,19 @@ class Topic:
     @property
     def end(self) -> Ints:
         return self.alignment.end[self.slice]
+
+    @cached_property
+    def ties(self) -> Ints:
+        """The tie group of each result: adjacent ones of equal score, else of equal rank."""
+        run = self.alignment.run
+        by: Floats | Ints | None = run.score if run.score is not None else run.rank
+        if by is None or not self.n:
+            return np.arange(self.n)
+        own = by[self.slice]
+        opens = own[1:] != own[:-1]
+        if run.score is None:
+            opens |= own[1:] < 0  # a rank that is not given ties with nothing
+        return np.concatenate([[0], np.cumsum(opens)])
 
     @property
     def row(self) -> Ints:

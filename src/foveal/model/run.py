@@ -43,6 +43,8 @@ class Run:
     line : int64 array
         The line of the file each result stands on, for messages.
     score : float64 array, optional
+    rank : int64 array, optional
+        Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties.
     xpath : polars.Series of str, optional
     length : int64 array, optional
         Length of each result's document where a collection tells it, else `UNKNOWN`.
@@ -61,14 +63,15 @@ class Run:
     line: Ints
     source: Provenance
     score: npt.NDArray[np.float64] | None = None
+    rank: Ints | None = None
     xpath: pl.Series | None = None
     length: Ints | None = None
     task: str | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for column in (self.bounds, self.start, self.end, self.line, self.score, self.length):
-            if column is not None:
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
                 column.flags.writeable = False
 
     @classmethod
@@ -85,7 +88,7 @@ class Run:
         """A run from rows already in rank order within each topic.
 
         `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
-        ``xpath`` and ``line``. Rows of one topic are brought together, their order kept;
+        ``rank``, ``xpath`` and ``line``. Rows of one topic are brought together, their order kept;
         `note_grouping` is noted if they had to be.
         """
         columns = frame.columns
@@ -96,6 +99,7 @@ class Run:
             end=frame["end"].to_numpy(),
             line=frame["line"].to_numpy() if "line" in columns else None,
             score=frame["score"].to_numpy() if "score" in columns else None,
+            rank=frame["rank"].fill_null(UNKNOWN).to_numpy() if "rank" in columns else None,
             xpath=frame["xpath"] if "xpath" in columns else None,
             name=name,
             source=source,
@@ -115,6 +119,7 @@ class Run:
         name: str,
         line: Ints | None = None,
         score: npt.NDArray[np.float64] | None = None,
+        rank: Ints | None = None,
         xpath: pl.Series | None = None,
         source: Provenance | None = None,
         task: str | None = None,
@@ -128,6 +133,7 @@ class Run:
         if order is not None:
             doc, start, end, line = doc.gather(order), start[order], end[order], line[order]
             score = None if score is None else score[order]
+            rank = None if rank is None else rank[order]
             xpath = None if xpath is None else xpath.gather(order)
             notes = (*notes, note_grouping) if note_grouping else notes
         return cls(
@@ -140,6 +146,7 @@ class Run:
             line=_owned(line, np.int64),
             source=source or Provenance(name),
             score=None if score is None else _owned(score, np.float64),
+            rank=None if rank is None else _owned(rank, np.int64),
             xpath=xpath,
             task=task,
             notes=notes,
@@ -217,13 +224,24 @@ class Run:
             end=self.end[keep],
             line=self.line[keep],
             score=None if self.score is None else self.score[keep],
+            rank=None if self.rank is None else self.rank[keep],
             length=None if self.length is None else self.length[keep],
             xpath=None if self.xpath is None else self.xpath.filter(pl.Series(keep)),
         )
 
+    @cached_property
+    def position(self) -> Ints:
+        """The place of each result in the list of its topic, from 1."""
+        return np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
+
     def to_frame(self) -> pl.DataFrame:
-        """The results as a Polars frame: topic, doc, rank, score, start, end, xpath."""
-        rank = np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
+        """The results as a Polars frame: topic, doc, rank, score, start, end, xpath.
+
+        The rank is the file's where it gives one, else the position.
+        """
+        rank = self.position
+        if self.rank is not None:
+            rank = np.where(self.rank == UNKNOWN, rank, self.rank)
         columns: dict[str, Any] = {
             "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic),
             "doc": self.doc,

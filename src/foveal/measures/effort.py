@@ -1,0 +1,169 @@
+"""Effort-precision: the rank an ideal list needs for a gain, against the rank the run needs."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.measures.base import Choice, Cutoff, Example
+from foveal.measures.view import Topic
+from foveal.measures.xcg import XCG, cumulated
+
+__all__ = [
+    "EffortPrecision",
+    "InterpolatedMeanEffortPrecision",
+    "MeanEffortPrecision",
+    "Natural",
+    "at_recall",
+    "mean_ep",
+    "natural_points",
+]
+
+Floats = npt.NDArray[np.float64]
+_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
+_LEVELS = np.arange(1, 101) / 100
+_TOLERANCE = 1e-12
+
+
+class Natural(NamedTuple):
+    """The natural recall points of a run: the ranks at which it gains."""
+
+    rank: Floats
+    gained: Floats
+    """xCG there."""
+    ep: Floats
+
+
+def _ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
+    """The rank at which the ideal curve reaches these gains, on straight lines or in steps."""
+    if mode == "line":
+        return np.interp(gained, ideal, np.arange(len(ideal)))
+    slack = _TOLERANCE * ideal[-1]
+    found: Floats = np.searchsorted(ideal, gained - slack).astype(np.float64)
+    return np.clip(found, 1, len(ideal) - 1)
+
+
+def natural_points(gains: Floats, ideal_gains: Floats, ideal: str = "line") -> Natural:
+    """Effort-precision at every rank that gains."""
+    rank = np.flatnonzero(gains > 0) + 1
+    gained = cumulated(gains)[rank]
+    ep = _ideal_rank(gained, cumulated(ideal_gains), ideal) / rank
+    return Natural(rank.astype(np.float64), gained, ep)
+
+
+def mean_ep(
+    gains: Floats, ideal_gains: Floats, *, ideal: str = "line", divisor: str = "max"
+) -> float:
+    """The mean of effort-precision over natural recall points and what was never found."""
+    points = natural_points(gains, ideal_gains, ideal)
+    n = len(ideal_gains)
+    return float(points.ep.sum()) / (max(n, len(points.rank)) if divisor == "max" else n)
+
+
+def at_recall(
+    levels: Floats, gains: Floats, ideal_gains: Floats, *, ideal: str, between: str
+) -> Floats:
+    """Effort-precision at levels of gain-recall; 0 where the run does not come so far.
+
+    Between natural recall points, ``curve`` reads run and ideal list on straight lines and
+    ``step`` both in steps: a mixture could exceed 1. So `ideal` matters to ``line`` only.
+    """
+    points = natural_points(gains, ideal_gains, ideal)
+    if not len(points.rank):
+        return np.zeros(len(levels))
+    curve = cumulated(ideal_gains)
+    wanted, slack = levels * curve[-1], _TOLERANCE * curve[-1]
+    reached = wanted <= points.gained[-1] + slack
+    if between == "line":
+        ep = np.interp(wanted, points.gained, points.ep)
+    elif between == "curve":
+        # Before anything is gained both curves are at rank 0: the value is that of the first bit.
+        target = np.clip(wanted, slack, points.gained[-1])
+        at = np.minimum(np.searchsorted(points.gained, target - slack), len(points.rank) - 1)
+        missing = np.maximum(points.gained[at] - target, 0.0)
+        needed = points.rank[at] - missing / gains[gains > 0][at]
+        ep = _ideal_rank(target, curve, "line") / needed
+    else:
+        at = np.minimum(np.searchsorted(points.gained, wanted - slack), len(points.rank) - 1)
+        ep = _ideal_rank(np.maximum(wanted, slack), curve, "step") / points.rank[at]
+    return np.where(reached, ep, 0.0)
+
+
+class _Effort(XCG):
+    ideal_ = Choice(
+        "line",
+        "step",
+        description="the ideal curve is read on straight lines between ranks, or in steps",
+    )
+
+
+class _Interpolated(_Effort):
+    between = Choice(
+        "line",
+        "curve",
+        "step",
+        description="between natural recall points: straight lines of ep, lines of both gain "
+        "curves, or steps",
+    )
+
+    def ep(self, topic: Topic, levels: Floats) -> Floats:
+        return at_recall(
+            levels,
+            self.gains(topic),
+            self.ideal_gains(topic),
+            ideal=self.ideal_,
+            between=self.between,
+        )
+
+
+class EffortPrecision(_Interpolated):
+    """Effort-precision at a level of gain-recall."""
+
+    name = "ep"
+    section = "8"
+    cutoff = Cutoff.RECALL
+    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    formula = "ep@x = rank of the ideal list at gain x / rank of the run at gain x"
+    example = Example(_RUN, 0.75, "ep(overlap=on)@0.5")
+
+    def calculate(self, topic: Topic) -> float:
+        assert self.at is not None
+        return float(self.ep(topic, np.array([float(self.at)]))[0])
+
+
+class MeanEffortPrecision(_Effort):
+    """Mean average effort-precision over the natural recall points of the run."""
+
+    name = "MAep"
+    aliases: ClassVar[tuple[str, ...]] = ("Aep",)
+    section = "8"
+    place = 1
+    formula = "MAep = sum of ep at ranks that gain / max(n, number of such ranks)"
+    example = Example(_RUN, 0.7083, "MAep(overlap=on)")
+
+    divisor = Choice(
+        "max",
+        "n",
+        description="divide by the number of elements to find, or of ranks that gain if there "
+        "are more; or always by the former",
+    )
+
+    def calculate(self, topic: Topic) -> float:
+        return mean_ep(
+            self.gains(topic), self.ideal_gains(topic), ideal=self.ideal_, divisor=self.divisor
+        )
+
+
+class InterpolatedMeanEffortPrecision(_Interpolated):
+    """The mean of effort-precision at 100 levels of gain-recall."""
+
+    name = "iMAep"
+    section = "8"
+    place = 2
+    formula = "iMAep = mean of ep@x over x = .01, .02, ..., 1"
+    example = Example(_RUN, 0.5991, "iMAep(overlap=on)")
+
+    def calculate(self, topic: Topic) -> float:
+        return float(self.ep(topic, _LEVELS).mean())

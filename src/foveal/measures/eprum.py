@@ -1,0 +1,235 @@
+"""EPRUM and EPRUMk: how short the best list would be, against how far this one must be read."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from foveal.measures.base import Choice, Cutoff, Example, Flag
+from foveal.measures.gr_user import expected_recall
+from foveal.measures.user_model import (
+    Floats,
+    Hits,
+    Ideality,
+    Targets,
+    WeightedUserModel,
+    arrivals,
+    unseen,
+)
+from foveal.measures.view import Topic
+from foveal.spans import Ints
+
+__all__ = ["ExpectedPrecision", "ExpectedPrecisionAtRank", "expected_precision", "in_units"]
+
+_GRID = 1000
+_EXACT = 1e-9
+_TOLERANCE = 1e-12
+
+
+def expected_precision(
+    hits: Hits,
+    units: Ints,
+    shortest: Ints,
+    *,
+    of_means: bool = False,
+    ideality: Floats | None = None,
+) -> Floats:
+    """EPRUM for readers who want 1, 2, ... units; what is never reached counts 0.
+
+    Parameters
+    ----------
+    hits : Hits
+    units : int64 array
+        What each target counts.
+    shortest : int64 array
+        How many ranks the best list needs for 1, 2, ... units.
+    of_means : bool
+        Divide by the expected rank instead of averaging the ratio: 0 unless reaching is certain.
+    ideality : float64 array, optional
+        The probability of each target that it counts at all.
+
+    Examples
+    --------
+    >>> hits = Hits.from_matrix([[1, 0], [0, 0], [0, 1]])
+    >>> expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
+    [1.0, 0.6666666666666666]
+    """
+    total = np.zeros(len(shortest))
+    for ranks, first in arrivals(hits, units, ideality):
+        wanted = min(first.shape[1], len(total))
+        rank = ranks[:, None]
+        value = rank if of_means else np.minimum(1.0, shortest[:wanted] / rank)
+        total[:wanted] += (value * first[:, :wanted]).sum(axis=0)
+    if not of_means:
+        return total
+    missed = unseen(hits, len(units))
+    sure = (missed == 0) if ideality is None else (missed == 0) & (ideality == 1)
+    certain = np.arange(1, len(total) + 1) <= units[sure].sum()
+    return np.where(certain, np.minimum(1.0, shortest / np.maximum(total, _TOLERANCE)), 0.0)
+
+
+def in_units(weight: Floats) -> Ints:
+    """Weights as whole numbers of a unit that divides them all, else of a thousandth of their sum.
+
+    >>> in_units(np.array([1, 0.5, 0.5])).tolist(), in_units(np.array([2.0, 2.0])).tolist()
+    ([2, 1, 1], [1, 1])
+    >>> in_units(np.array([0.3, 0.7001])).tolist()
+    [300, 700]
+    """
+    least = float(weight.min())
+    largest = max(_GRID, len(weight))
+    for parts in range(1, int(largest * least / weight.sum()) + 1):
+        units = weight * (parts / least)
+        whole = np.rint(units)
+        if np.all(np.abs(units - whole) <= _EXACT * whole):
+            return whole.astype(np.int64)
+    # However little a target weighs, seeing it must count.
+    grid: Floats = np.maximum(np.rint(weight * (_GRID / weight.sum())), 1)
+    return grid.astype(np.int64)
+
+
+def _after(gain: Floats, wanted: Floats) -> Ints:
+    """How many ranks of a list with these cumulated gains it takes to have what is wanted."""
+    ranks: Ints = np.searchsorted(gain, wanted - _TOLERANCE * gain[-1]) + 1
+    return ranks
+
+
+class _Expected(WeightedUserModel):
+    ideal_ = Choice(
+        "list",
+        "greedy",
+        description="the best list: the targets by weight, or in the order in which they show most "
+        "that is new, counting what they lead to",
+    )
+    ratio = Choice(
+        "expected",
+        "of_means",
+        description="expectation of the ratio, or ratio to the expected rank (EPRUM only)",
+    )
+
+    def best_gains(self, topic: Topic, weight: Floats) -> Floats:
+        """Cumulated gain of the best list, for targets of these weights."""
+        gain = np.cumsum(np.sort(weight)[::-1])
+        if self.ideal_ == "list":
+            return gain
+        targets = self.sought(topic)
+        ways = self.ways(topic, targets.places)
+        return np.maximum(gain, np.cumsum(_greedy_gains(Targets(targets.places, weight), *ways)))
+
+
+def _greedy_gains(targets: Targets, at: Ints, target: Ints, p: Floats) -> Floats:
+    """What each rank of the list adds that always continues with the most expected new gain.
+
+    Only targets are candidates: where targets do not overlap, no other place leads to more. What is
+    shown in one document changes nothing in another, so each has its own list; gains only fall
+    along a list, so sorting merges them.
+    """
+    row = targets.places.row
+    bounds = np.append(np.flatnonzero(np.diff(row, prepend=-1)), len(row)).tolist()
+    hits = np.searchsorted(at, bounds).tolist()
+    gains: list[float] = []
+    for i, (low, high) in enumerate(pairwise(bounds)):
+        if high - low == 1:
+            gains.append(float(targets.weight[low]))
+            continue
+        own = slice(hits[i], hits[i + 1])
+        leads = np.zeros((high - low, high - low))
+        leads[at[own] - low, target[own] - low] = p[own]
+        left = targets.weight[low:high].copy()
+        for _ in range(high - low):
+            new = leads @ left
+            best = int(new.argmax())
+            gains.append(float(new[best]))
+            left *= 1 - leads[best]
+            leads[best] = 0.0  # a place is listed once
+    return np.sort(gains)[::-1]
+
+
+class ExpectedPrecision(_Expected):
+    """How short the best list to a given recall is, relative to how far this list must be read.
+
+    The rank at which a reader has seen enough targets is uncertain; the value is the expectation of
+    the ratio of both lengths, 0 for readers who never see enough. Without ``@`` it is the mean over
+    1, 2, ..., all targets, which is average precision if every result leads to itself only. With
+    best entry points as targets it was a measure of the Best in Context task.
+    """
+
+    name = "EPRUM"
+    section = "15.3"
+    cutoff = Cutoff.RECALL_OPTIONAL
+    curve = tuple(f"{j / 100:.2f}" for j in range(1, 101))
+    formula = (
+        "Prec(r) = E[min(1, s_r / K_r)]; K_r = rank at which r targets are seen, s_r = at best"
+    )
+    source = "Piwowarski and Dupret 2006; INEX 2006 evaluation measures, section 7"
+    example = Example("D1:20-40 D3:0-40 D2:25-50", 0.6545)
+
+    random_ideal = Flag(
+        default=False,
+        description="weights are probabilities of being a target at all, not degrees",
+    )
+
+    @property
+    def ideality(self) -> Ideality:
+        return Ideality(self.weight, self.quant, probable=self.random_ideal)
+
+    def calculate(self, topic: Topic) -> float:
+        weight = self.sought(topic).weight
+        by_units = topic.memo(
+            ("EPRUM", tuple(self.settings.items())), lambda: self._by_units(topic)
+        )
+        if self.at is not None:
+            return float(by_units[self.units_at(len(by_units)) - 1])
+        if self.random_ideal:
+            return float(by_units.mean())
+        # The natural points of recall are those where the best list shows its next target.
+        units = np.sort(in_units(weight))[::-1]
+        return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())
+
+    def _by_units(self, topic: Topic) -> Floats:
+        """Precision for readers who want 1, 2, ... units."""
+        weight = self.sought(topic).weight
+        units, ideality = in_units(weight), None
+        most = int(units.sum())
+        if self.random_ideal:
+            units, ideality = np.ones(len(weight), dtype=np.int64), weight
+            most = math.ceil(weight.sum() - _EXACT)
+        best = self.best_gains(topic, units.astype(np.float64))
+        return expected_precision(
+            self.hits(topic),
+            units,
+            _after(best, np.arange(1.0, most + 1)),
+            of_means=self.ratio == "of_means",
+            ideality=ideality,
+        )
+
+
+class ExpectedPrecisionAtRank(_Expected):
+    """How short the best list with the recall of the first k results is, relative to k.
+
+    With equal weights this is the expected number of targets seen by rank k over k, at most 1.
+    """
+
+    name = "EPRUMk"
+    section = "15.3"
+    cutoff = Cutoff.RANK
+    formula = "s(GR(k)) / k; s = ranks of the best list that give this recall"
+    source = "INEX 2006 evaluation measures, section 7"
+    example = Example("D1:20-40 D3:0-40 D2:25-50", 0.5269, "EPRUMk@3")
+
+    rounding = Choice(
+        "line", "ceil", description="ranks of the best list: a straight line between, or the next"
+    )
+
+    def calculate(self, topic: Topic) -> float:
+        weight = self.sought(topic).weight
+        gain = self.best_gains(topic, weight)
+        wanted = expected_recall(self, topic) * gain[-1]
+        if self.rounding == "ceil":
+            ranks = float(_after(gain, np.array([wanted]))[0]) if wanted > 0 else 0.0
+        else:
+            full = int(_after(gain, gain[-1:])[0])  # later ranks add nothing
+            ranks = float(np.interp(wanted, np.append(0.0, gain[:full]), np.arange(full + 1)))
+        return min(1.0, ranks / (self.rank or 1))

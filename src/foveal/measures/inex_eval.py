@@ -1,0 +1,184 @@
+"""inex_eval: precision as a reader of a weakly ordered list meets it (INEX 2002 to 2004)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.errors import UsageError
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
+from foveal.measures.gains import Settings, ideal_gains, run_gains
+from foveal.measures.view import Judged, Topic
+from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation
+
+__all__ = ["InexEval", "encyclopedia", "precall"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+_POINTS = 100
+_TOLERANCE = 1e-9
+"""Relevance is summed; what a level falls short by less than this is rounding."""
+
+
+def precall(
+    relevant: Floats, rest: Floats, total: float, levels: Floats, *, ceiling: bool = False
+) -> Floats:
+    """P(rel|retr) at levels of recall, from the relevant and other mass of each group of ties.
+
+    >>> relevant, rest = np.array([1.0, 1, 1]), np.array([0.0, 2, 0])
+    >>> precall(relevant, rest, 4, np.array([0.25, 0.5, 0.75, 1])).round(4).tolist()
+    [1.0, 0.6667, 0.6, 0.0]
+    """
+    if not len(relevant):
+        return np.zeros(len(levels))
+    target = _targets(total, levels, ceiling=ceiling)
+    found, wasted = np.cumsum(relevant), np.cumsum(rest)
+    final = np.searchsorted(found, target - _TOLERANCE * total)
+    # At recall 0 nothing is wanted yet: the value is that of the first bit of relevance.
+    begin = target == 0
+    final = np.where(begin, np.searchsorted(found, 0, side="right"), final)
+    reached = final < len(found)
+    final = np.minimum(final, len(found) - 1)
+    before, waste = (found - relevant)[final], (wasted - rest)[final]
+    per_unit = rest[final] / (relevant[final] + 1)
+    effort = waste + np.maximum(target - before, 0.0) * per_unit
+    precision = target / np.where(begin, 1.0, target + effort)
+    precision = np.where(begin, np.where(waste > 0, 0.0, 1 / (1 + per_unit)), precision)
+    return np.where(reached, precision, 0.0)
+
+
+def _targets(total: float, levels: Floats, *, ceiling: bool) -> Floats:
+    """The relevance to find for each level."""
+    target = levels * total
+    return np.ceil(target - _TOLERANCE) if ceiling else target
+
+
+def encyclopedia(worth: Floats, total: float, levels: Floats, *, ceiling: bool = False) -> Floats:
+    """Precision at levels of recall as the relevance found over the rank that reaches it."""
+    found = np.cumsum(worth)
+    target = _targets(total, levels, ceiling=ceiling)
+    rank = np.searchsorted(found, target - _TOLERANCE * total)
+    return np.where(rank < len(found), target / (rank + 1), 0.0)
+
+
+class InexEval(Measure):
+    """Precision at 100 levels of recall over weakly ordered elements, and its mean.
+
+    The reader goes through groups of tied results in random order until a share of all relevance
+    is found. Without a cut-off, the mean over the levels .01 to 1.
+    """
+
+    name = "inex_eval"
+    aliases = ("precall",)
+    section = "4"
+    structural = True
+    ideal = None
+    cutoff = Cutoff.RECALL_OPTIONAL
+    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    formula = "P(x) = t / (t + esl), t = x n, esl = j + s i / (r + 1)"
+    source = "Raghavan, Bollmann and Jung 1989; Goevert and Kazai 2002; METRICS 4"
+    example = Example("D2:/a D1:/a/s[1]/p[2] D3:/a D1:/a/s[2]", 0.4099)
+
+    quant = Choice(
+        "gen",
+        *(name for name in QUANTISATIONS if name != "gen"),
+        "mean7",
+        description="what an assessed element is worth, scaled to [0, 1]; mean7: the mean of the "
+        "scores by the seven functions of 2004",
+    )
+    form = Choice(
+        "precall",
+        "encyclopedia",
+        description="expected search length over ties, or relevance over the rank that reaches it",
+    )
+    points = Choice(
+        "intuitive",
+        "ceiling",
+        description="levels between natural recall points as they are, or at the next whole one",
+    )
+    unretrieved = Choice(
+        "none",
+        "random_tail",
+        description="what was not returned is never found, or found in random order at the end",
+    )
+    collection_size = OptionalNumber(
+        "auto", "unretrieved=random_tail: elements in the collection", whole=True
+    )
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        tail = self.unretrieved == "random_tail" and self.collection_size is None
+        return (
+            Need.STRUCTURE,
+            Need.ELEMENT_RESULTS,
+            *((Need.COLLECTION_SIZE,) if tail else ()),
+        )
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return MEAN7 if self.quant == "mean7" else (self.quant,)
+
+    def check(self) -> None:
+        super().check()
+        if self.form == "encyclopedia" and self.unretrieved == "random_tail":
+            raise UsageError(
+                f"{self}: form=encyclopedia has no groups of ties, and so no random tail"
+            )
+
+    def check_judged(self, judged: Judged) -> None:
+        if judged.forest is not None:
+            for name in self.functions:
+                find_quantisation(name, judged.forest.assessed.scale)
+
+    def defined(self, topic: Topic) -> bool:
+        judged = topic.alignment.judged
+        return any(len(ideal_gains(judged, _settings(f), topic.at)) for f in self.functions)
+
+    def calculate(self, topic: Topic) -> float:
+        levels = np.arange(1, _POINTS + 1) / _POINTS if self.at is None else [float(self.at)]
+        judged = topic.alignment.judged
+        scores = []
+        for function in self.functions:
+            total = float(ideal_gains(judged, _settings(function), topic.at).sum())
+            if total > 0:  # a function under which nothing is relevant has no score to average
+                worth = run_gains(topic.alignment, _settings(function), again=topic.again)
+                precision = self._precision(topic, worth[topic.slice], total, np.asarray(levels))
+                scores.append(float(precision.mean()))
+        return float(np.mean(scores))
+
+    def _precision(self, topic: Topic, worth: Floats, total: float, levels: Floats) -> Floats:
+        ceiling = self.points == "ceiling"
+        if self.form == "encyclopedia":
+            return encyclopedia(worth, total, levels, ceiling=ceiling)
+        groups = int(topic.ties[-1]) + 1 if topic.n else 0
+        relevant = np.bincount(topic.ties, worth, groups).astype(np.float64)
+        rest = np.bincount(topic.ties, 1 - worth, groups).astype(np.float64)
+        if self.unretrieved == "random_tail":
+            size = self.collection_size or topic.alignment.judged.collection_elements
+            assert size is not None
+            left = max(total - float(worth.sum()), 0.0)
+            relevant = np.append(relevant, left)
+            rest = np.append(rest, max(size - _distinct(topic) - left, 0.0))
+        return precall(relevant, rest, total, levels, ceiling=ceiling)
+
+
+def _distinct(topic: Topic) -> int:
+    """How many different elements that hold text were returned."""
+    alignment = topic.alignment
+
+    def calculate() -> Bools:
+        run = alignment.run
+        path = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
+        element = pl.DataFrame({"doc": run.first, "path": path})
+        fresh: Bools = (
+            element.select(pl.struct("doc", "path").is_first_distinct()).to_series().to_numpy()
+        )
+        empty: Bools = alignment.placed & (alignment.size == 0)
+        return np.asarray(fresh & ~empty, dtype=bool)
+
+    return int(alignment.memo("distinct elements", calculate)[topic.slice].sum())
+
+
+def _settings(function: str) -> Settings:
+    return Settings(quant=function, normalise=True)

@@ -1,0 +1,141 @@
+"""A run's results as elements of the judged trees, and how much of each was seen before.
+
+Only documents with assessed elements are looked at: everywhere else nothing can be gained.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal import spans
+from foveal.measures.view import Alignment
+from foveal.model import UNKNOWN
+from foveal.recall import Forest
+from foveal.spans import Ints
+
+__all__ = ["Seen", "forest_of", "nodes", "seen"]
+
+Bools = npt.NDArray[np.bool_]
+
+
+class Seen(NamedTuple):
+    """The extent of each result, and what no earlier result of the topic had shown of it."""
+
+    host: Ints
+    """The result's element, or for one that is not listed the nearest listed one around it."""
+    size: Ints
+    new_size: Ints
+    rsize: Ints
+    new_rsize: Ints
+
+
+def forest_of(alignment: Alignment) -> Forest:
+    """The trees of the judgements; preparation has made sure that there are any."""
+    forest = alignment.judged.forest
+    assert forest is not None
+    return forest
+
+
+def nodes(alignment: Alignment) -> Ints:
+    """The element of each result, `UNKNOWN` where it is not among the judged trees."""
+    return alignment.memo("nodes", lambda: _nodes(alignment))
+
+
+def _nodes(alignment: Alignment) -> Ints:
+    forest, run = forest_of(alignment), alignment.run
+    node = np.full(len(run), UNKNOWN, dtype=np.int64)
+    inside = np.flatnonzero(alignment.row >= 0)
+    inside = inside[np.diff(forest.bounds)[alignment.row[inside]] > 0]
+    row = alignment.row[inside]
+    if run.xpath is None:
+        node[inside] = forest.root(row)
+        return node
+    xpath = run.xpath.gather(inside)
+    node[inside] = forest.find(row, xpath)
+    whole = xpath.is_null().to_numpy()
+    node[inside[whole]] = forest.root(row[whole])
+    return node
+
+
+def first_returned(alignment: Alignment) -> Bools:
+    """Whether a result is the first to return its element."""
+
+    def calculate() -> Bools:
+        node = nodes(alignment)
+        fresh = np.ones(len(node), dtype=bool)
+        real = np.flatnonzero(node >= 0)
+        order = real[np.argsort(node[real], kind="stable")]
+        fresh[order[1:]] = node[order[1:]] != node[order[:-1]]
+        return fresh
+
+    return alignment.memo("first returned", calculate)
+
+
+def seen(alignment: Alignment) -> Seen:
+    """How much of each result the earlier results of its topic covered."""
+    return alignment.memo("seen", lambda: _seen(alignment))
+
+
+def _seen(alignment: Alignment) -> Seen:
+    forest, row, node = forest_of(alignment), alignment.row, nodes(alignment)
+    n = len(node)
+    host, start, end = node.copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    known = np.flatnonzero(node >= 0)
+    start[known], end[known] = forest.start[node[known]], forest.end[node[known]]
+    if not forest.complete:
+        lost = np.flatnonzero((node < 0) & (row >= 0))
+        lost = lost[np.diff(forest.bounds)[row[lost]] > 0]
+        if len(lost):
+            around = _nearest(forest, row[lost], alignment.run.xpath, lost)
+            host[lost] = around
+            start[lost], end[lost] = _slots(forest, around)
+    real = np.flatnonzero(host >= 0)
+    base = forest.base[forest.row[host[real]]]
+    axis_start, axis_end = start[real] + base, end[real] + base
+    pieces = spans.newly_covered(axis_start, axis_end)
+    size, new_size, rsize, new_rsize = (np.zeros(n, dtype=np.int64) for _ in range(4))
+    size[real] = axis_end - axis_start
+    new_size[real] = _total(pieces.owner, pieces.end - pieces.start, len(real))
+    if forest.highlighted is not None:
+        rsize[real] = forest.highlighted.within(axis_start, axis_end)
+        marked = forest.highlighted.within(pieces.start, pieces.end)
+        new_rsize[real] = _total(pieces.owner, marked, len(real))
+    return Seen(host, size, new_size, rsize, new_rsize)
+
+
+def _total(owner: Ints, values: Ints, n: int) -> Ints:
+    return np.bincount(owner, values, n).astype(np.int64)
+
+
+def _nearest(forest: Forest, row: Ints, xpath: pl.Series | None, which: Ints) -> Ints:
+    """The nearest listed element around results that are not listed themselves."""
+    assert xpath is not None  # a whole document is a root, and roots are listed
+    found = np.full(len(which), UNKNOWN, dtype=np.int64)
+    paths = xpath.gather(which)
+    left = np.arange(len(which))
+    while len(left):
+        paths = paths.str.replace(r"/[^/]*$", "")
+        found[left] = forest.find(row[left], paths)
+        on = (found[left] < 0) & (paths != "").to_numpy()
+        left, paths = left[on], paths.filter(pl.Series(on))
+    return found
+
+
+def _slots(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
+    """A place in the text of `host` itself for an element that is not listed.
+
+    Its size is not known, only that it is not relevant: it takes a character of the text that is
+    neither in a listed child nor highlighted, where there is any.
+    """
+    inner = forest.over_children(forest.end - forest.start).astype(np.int64)
+    some = np.maximum(host, 0)
+    start = forest.start[some] + inner[some]
+    assert forest.highlighted is not None
+    base = forest.base[forest.row[some]]
+    marked = forest.highlighted.within(base + start, base + forest.end[some])
+    room = forest.end[some] - start - marked
+    return start, start + np.where((host >= 0) & (room > 0), 1, 0)

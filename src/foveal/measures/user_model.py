@@ -1,0 +1,621 @@
+"""A reader who goes down the list and from each result may get to what is sought nearby.
+
+The model behind GR, PRUM and EPRUM. Each result leads to each target with some probability,
+independently of all others. How many targets have been seen after k ranks is then a sum of
+independent indicators, a Poisson-binomial variable; its distribution is the product of one small
+polynomial per target. Arrays here hold only the pairs of result and target that can meet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.errors import InputError, UsageError
+from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, Overlap, Whole
+from foveal.measures.gains import Settings, recall_base, worth
+from foveal.measures.structure import forest_of, nodes
+from foveal.measures.view import Judged, Topic
+from foveal.model import UNKNOWN
+from foveal.recall import QUANTISATIONS, Forest
+from foveal.recall.quantisation import find_quantisation
+from foveal.spans import Ints
+
+__all__ = [
+    "Hits",
+    "Ideality",
+    "Places",
+    "Targets",
+    "UserModel",
+    "WeightedUserModel",
+    "arrivals",
+    "distributions",
+    "unseen",
+]
+
+Floats = npt.NDArray[np.float64]
+_RANKS = 32
+"""Ranks that are calculated at once."""
+_DUST = 1e-100
+_SHORT = 16
+"""Polynomials up to this length are not worth dusting."""
+
+
+# -- who leads where ---------------------------------------------------------------------------
+
+
+class Places(NamedTuple):
+    """Spans of documents, each given by the row that judges it."""
+
+    row: Ints
+    start: Ints
+    end: Ints
+
+
+class Targets(NamedTuple):
+    """What is sought, sorted by document and place; an entry point is a span without length."""
+
+    places: Places
+    weight: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.weight)
+
+
+class Ideality(NamedTuple):
+    """What the elements of the ideal recall base are worth as targets."""
+
+    weight: str = "none"
+    quant: str = "spec"
+    probable: bool = False
+    """Weights are probabilities."""
+
+
+class Hits(NamedTuple):
+    """The pairs of result and target that can meet, in rank order.
+
+    Parameters
+    ----------
+    rank : int64 array
+        From 1, ascending.
+    target : int64 array
+    p : float64 array
+        How probably the result leads to the target; never 0.
+    """
+
+    rank: Ints
+    target: Ints
+    p: Floats
+
+    @classmethod
+    def from_matrix(cls, p: npt.ArrayLike) -> Hits:
+        """The hits of a matrix of probabilities, a row for each rank, a column for each target.
+
+        >>> Hits.from_matrix([[0.5, 0], [0, 1]]).target.tolist()
+        [0, 1]
+        """
+        matrix = np.asarray(p, dtype=np.float64)
+        wrong = matrix[~((matrix >= 0) & (matrix <= 1))]
+        if len(wrong):
+            raise UsageError(f"{wrong[0]} is not a probability; expected a number from 0 to 1")
+        at, target = np.nonzero(matrix)
+        return cls(at + 1, target, matrix[at, target])
+
+    def until(self, rank: int) -> Hits:
+        """Those of the first `rank` results."""
+        top = slice(int(np.searchsorted(self.rank, rank, side="right")))
+        return Hits(self.rank[top], self.target[top], self.p[top])
+
+
+def _pairs(row: Ints, other: Ints) -> tuple[Ints, Ints]:
+    """All pairs (i, j) with ``row[i] == other[j]``, by i then j; `other` is sorted."""
+    low = np.searchsorted(other, row)
+    counts = np.searchsorted(other, row, side="right") - low
+    i = np.repeat(np.arange(len(row)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
+
+
+def by_distance(at: Places, target: Places, scale: float) -> Floats:
+    """``behaviour=bep``: the nearer the starts, the likelier."""
+    distance = np.abs(at.start - target.start)
+    near = np.ones(len(distance))
+    np.divide(scale, scale + distance, out=near, where=distance > 0)
+    return near
+
+
+def by_identity(at: Places, target: Places) -> Floats:
+    """``behaviour=classic``: only the target itself, an entry point by starting there."""
+    point = target.end == target.start
+    same = (at.start == target.start) & (point | (at.end == target.end))
+    return np.asarray(same, dtype=np.float64)
+
+
+def by_shared_text(at: Places, target: Places) -> Floats:
+    """``behaviour=hierarchical``: the text of both over the text of either."""
+    size = np.maximum(at.end - at.start, 0)
+    shared = np.minimum(at.end, target.end) - np.maximum(at.start, target.start)
+    shared = np.maximum(np.minimum(shared, size), 0)
+    either = size + target.end - target.start - shared
+    return np.asarray(shared / np.maximum(either, 1), dtype=np.float64)
+
+
+def by_reading(at: Places, target: Places, text: Places, patience: int) -> Floats:
+    """``behaviour=t2i``: reading on from the result, the target comes before patience ends.
+
+    `text` is what is relevant, sorted and disjoint; `patience` the number of other characters in a
+    row at which the reader gives up.
+    """
+    if not len(text.row):
+        limit = at.start + patience
+    else:
+        far = 1 + max(int(text.end.max()), int(at.start.max(initial=0)))
+        following = np.searchsorted(text.row * far + text.end, at.row * far + at.start, "right")
+        known = np.minimum(following, len(text.row) - 1)
+        near = (following < len(text.row)) & (text.row[known] == at.row)
+        near &= text.start[known] - at.start < patience
+        # Passages that are less than the patience apart are read in one go.
+        ends = (text.row[1:] != text.row[:-1]) | (text.start[1:] - text.end[:-1] >= patience)
+        stretch = np.concatenate([[0], np.cumsum(ends)])
+        last = np.flatnonzero(np.concatenate([ends, [True]]))[stretch]
+        limit = np.where(near, text.end[last[known]], at.start) + patience
+    reached = (at.start <= target.start) & (target.start < limit)
+    return np.asarray(reached, dtype=np.float64)
+
+
+# -- how much has been seen --------------------------------------------------------------------
+
+
+def unseen(hits: Hits, n: int) -> Floats:
+    """The probability of each of `n` targets that no hit has led to it."""
+    remaining = np.ones(n)
+    np.multiply.at(remaining, hits.target, 1 - hits.p)
+    return remaining
+
+
+def _effective(hits: Hits) -> Hits:
+    """Without the hits on targets that an earlier one led to for certain."""
+    order = np.lexsort((hits.rank, hits.target))
+    certain = (hits.p[order] == 1).astype(np.int64)
+    before = np.cumsum(certain) - certain
+    target = hits.target[order]
+    opens = np.concatenate([[True], target[1:] != target[:-1]])[: len(target)]
+    first = np.maximum.accumulate(np.where(opens, np.arange(len(target)), 0))
+    kept = np.sort(order[before == before[first]])
+    return Hits(hits.rank[kept], hits.target[kept], hits.p[kept])
+
+
+class Block(NamedTuple):
+    """Some consecutive ranks that may show something new."""
+
+    rank: Ints
+    seen: Floats
+    """A row for each rank: the probability of having seen 0, 1, 2, ... units after it."""
+    still: Floats
+    """The same before it, and that it shows nothing new."""
+
+
+def distributions(
+    hits: Hits, units: Ints, ideality: Floats | None = None, *, still: bool = False
+) -> Iterator[Block]:
+    """The distribution of what has been seen, at each rank where it may change.
+
+    Targets are multiplied in one by one as long as each is new. In a block of ranks that lead to
+    targets again, those that nothing there leads to are multiplied once for all its ranks, the
+    others for all its ranks at once. Nothing is ever divided out: sums of products of probabilities
+    lose no precision, however often a target is hit.
+
+    Parameters
+    ----------
+    hits : Hits
+    units : int64 array
+        What each target counts.
+    ideality : float64 array, optional
+        The probability of each target that it counts at all.
+    still : bool
+        Calculate also the probabilities that a rank shows nothing new.
+
+    Examples
+    --------
+    >>> hits = Hits.from_matrix([[0.5, 0.5], [0.5, 0]])
+    >>> (block,) = distributions(hits, np.array([1, 1]))
+    >>> block.rank.tolist(), block.seen.tolist()
+    ([1, 2], [[0.25, 0.5, 0.25], [0.125, 0.5, 0.375]])
+    """
+    hits = _effective(hits)
+    chance = np.ones(len(units)) if ideality is None else ideality
+    found, missed = np.zeros(len(units)), np.ones(len(units))
+    now = np.ones(1)
+    ranks, bounds = np.unique(hits.rank, return_index=True)
+    bounds = np.append(bounds, len(hits.rank))
+    for low in range(0, len(ranks), _RANKS):
+        high = min(low + _RANKS, len(ranks))
+        own = slice(bounds[low], bounds[high])
+        active, column = np.unique(hits.target[own], return_inverse=True)
+        row = np.searchsorted(ranks, hits.rank[own]) - low
+        if len(active) == len(column) and not found[active].any():
+            target, p = hits.target[own], hits.p[own]
+            seen, stays = _one_by_one(now, row, chance[target] * p, units[target])
+            yield Block(ranks[low:high], seen, stays)
+            found[target], missed[target], now = p, 1 - p, seen[-1]
+            continue
+        p = np.zeros((high - low, len(active)))
+        p[row, column] = hits.p[own]
+        # Rows: before the block, then after each rank. Both are kept, for 1 - x is not precise.
+        left = np.cumprod(np.vstack([missed[active], 1 - p]), axis=0)
+        got = np.cumsum(np.vstack([found[active], left[:-1] * p]), axis=0)
+        absent = 1 - chance[active] + chance[active] * left[1:]
+        present, count = chance[active] * got, units[active].tolist()
+        static = _static(found, missed, chance, units, but=active)
+        seen = _convolved(_products(absent, present[1:], count), static)
+        stays = _convolved(_products(absent, present[:-1], count), static) if still else seen
+        yield Block(ranks[low:high], seen, stays)
+        found[active], missed[active], now = got[-1], left[-1], seen[-1]
+
+
+def _one_by_one(now: Floats, row: Ints, present: Floats, units: Ints) -> tuple[Floats, Floats]:
+    """What is seen after each rank, and before it if it shows nothing new.
+
+    `now` is the distribution so far, `row` the rank's number of each target, all of them new.
+    """
+    seen, stays = np.zeros((2, int(row[-1]) + 1, len(now) + int(units.sum())))
+    last = -1
+    for i, p, count in zip(row.tolist(), present.tolist(), units.tolist(), strict=True):
+        if i > last:
+            stays[i, : len(now)] = now
+        factor = np.zeros(count + 1)
+        factor[0], factor[count] = 1 - p, p
+        now = _without_dust(np.convolve(now, factor))
+        seen[i, : len(now)] = now
+        stays[i] *= 1 - p
+        last = i
+    return seen, stays
+
+
+def _static(found: Floats, missed: Floats, chance: Floats, units: Ints, *, but: Ints) -> Floats:
+    """The distribution of what is seen of all targets but these."""
+    others = found > 0
+    others[but] = False
+    at = np.flatnonzero(others)
+    absent, present = 1 - chance[at] + chance[at] * missed[at], chance[at] * found[at]
+    return _product(absent, present, units[at])
+
+
+def _product(absent: Floats, present: Floats, units: Ints) -> Floats:
+    """The distribution of the sum of targets that are each seen with one probability.
+
+    Targets that count the same are multiplied as a square: down its columns in one go.
+    """
+    factors: list[Floats] = [np.ones(1)]
+    for count in np.unique(units).tolist():
+        own = np.flatnonzero(units == count)
+        width = math.isqrt(len(own) - 1) + 1
+        rows = -(-len(own) // width)
+        without, within = np.ones(rows * width), np.zeros(rows * width)
+        without[: len(own)], within[: len(own)] = absent[own], present[own]
+        shape = rows, width
+        for row in _products(without.reshape(shape), within.reshape(shape), [1] * width):
+            factor = np.zeros(width * count + 1)
+            factor[::count] = row
+            factors.append(factor)
+        factors[-1] = factors[-1][: len(factors[-1]) - (rows * width - len(own)) * count]
+    while len(factors) > 1:
+        odd = factors[-1:] if len(factors) % 2 else []
+        pairs = zip(factors[::2], factors[1::2], strict=False)
+        factors = [_without_dust(np.convolve(a, b)) for a, b in pairs] + odd
+    return factors[0]
+
+
+def _products(absent: Floats, present: Floats, units: list[int]) -> Floats:
+    """The same for many ranks at once: a row for each rank, a column for each target."""
+    polynomial = np.zeros((len(absent), sum(units) + 1))
+    polynomial[:, 0] = 1.0
+    known = 1
+    for x, count in enumerate(units):
+        head = polynomial[:, :known]
+        moved = head * present[:, x : x + 1]
+        head *= absent[:, x : x + 1]
+        polynomial[:, count : count + known] += moved
+        known += count
+    return _without_dust(polynomial)
+
+
+def _convolved(rows: Floats, other: Floats) -> Floats:
+    """Each row convolved with the same polynomial.
+
+    As a product of matrices it would be slower where runs are scored in parallel: the threads of
+    the linear algebra then wait for each other.
+    """
+    if len(other) == 1:
+        return rows * other
+    return np.stack([np.convolve(row, other) for row in rows])
+
+
+def _without_dust(probabilities: Floats) -> Floats:
+    """Without what is too little to matter; products of dust are slow on many processors."""
+    if probabilities.shape[-1] > _SHORT:
+        probabilities[probabilities < _DUST] = 0.0
+    return probabilities
+
+
+def arrivals(
+    hits: Hits, units: Ints, ideality: Floats | None = None
+) -> Iterator[tuple[Ints, Floats]]:
+    """The probability that a rank is the first with 1, 2, ... units seen, in blocks of ranks.
+
+    Each block is its ranks and a matrix with a row for each; what cannot have been seen by then has
+    no column.
+
+    >>> hits = Hits.from_matrix([[0.5, 0.5], [0.5, 0]])
+    >>> [(ranks.tolist(), first.tolist()) for ranks, first in arrivals(hits, np.array([1, 1]))]
+    [([1, 2], [[0.75, 0.25], [0.125, 0.125]])]
+    """
+    reached = np.zeros(0)
+    for block in distributions(hits, units, ideality):
+        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
+        at_least[0, : len(reached)] = reached
+        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
+        yield block.rank, np.diff(at_least, axis=0)
+        reached = at_least[-1]
+
+
+# -- the measures' common part -----------------------------------------------------------------
+
+
+class UserModel(Measure):
+    """What the measures of this model share: targets, and the ways to them."""
+
+    ideal = None
+
+    behaviour = Choice(
+        "auto",
+        "bep",
+        "classic",
+        "hierarchical",
+        "t2i",
+        description="how results lead to targets: nearness of starts, identity, shared text, or "
+        "reading on; auto is bep for targets=bep, else hierarchical",
+    )
+    A = Number(1.0, "behaviour=bep: tolerance of distance, in mean document lengths", low=1e-9)
+    L = OptionalNumber("auto", "mean document length; auto: of the collection, else as judged")
+    T = Whole(300, "behaviour=t2i: irrelevant characters in a row that end the reading")
+    targets = Choice(
+        "bep",
+        "ideal",
+        "passages",
+        description="what is sought: best entry points, elements of the ideal recall base, or "
+        "highlighted passages",
+    )
+
+    def __call__(self, **settings: Any) -> Self:
+        """The measure with these parameters changed; a behaviour that goes without saying is not
+        kept, so that equal measures have equal labels.
+        """
+        measure = super().__call__(**settings)
+        if measure.settings.get("behaviour") == _usual_behaviour(measure.targets):
+            kept = {n: v for n, v in measure.settings.items() if n != "behaviour"}
+            return type(self)(kept, measure.at)
+        return measure
+
+    @property
+    def navigation(self) -> str:
+        """The behaviour, spelled out."""
+        return _usual_behaviour(self.targets) if self.behaviour == "auto" else self.behaviour
+
+    @property
+    def overlap(self) -> Overlap:
+        entry_points = self.navigation == self.targets == "bep"
+        return Overlap.ONE_PER_DOCUMENT if entry_points else Overlap.ALLOW
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        navigation = self.navigation
+        needs = [_SOUGHT[self.targets]]
+        if navigation in ("bep", "t2i") or self.targets == "bep":
+            needs.append(Need.RELEVANT_STARTS)
+        elif self.targets == "passages":
+            needs.append(Need.RELEVANT_SPANS)
+        elif navigation == "hierarchical":
+            needs.append(Need.ELEMENT_SIZES)
+        if navigation == "bep" and self.L is None:
+            needs.append(Need.MEAN_LENGTH)
+        if navigation == "t2i" and Need.TEXT not in needs:
+            needs.append(Need.TEXT)
+        return tuple(needs)
+
+    def check(self) -> None:
+        super().check()
+        if self.targets == "bep" and self.navigation == "hierarchical":
+            raise UsageError(
+                f"{self}: an entry point shares no text with a result; behaviour=hierarchical "
+                "takes targets=ideal or targets=passages"
+            )
+
+    @property
+    def ideality(self) -> Ideality:
+        """What the ideal elements are worth."""
+        return Ideality()
+
+    def check_judged(self, judged: Judged) -> None:
+        if self.targets != "ideal" or judged.forest is None:
+            return
+        find_quantisation(self.ideality.quant, judged.forest.assessed.scale)
+        if self.navigation in ("bep", "t2i") and not judged.forest.complete:
+            raise UsageError(
+                f"{self}: how far elements are apart only a collection tells (-C); "
+                "behaviour=hierarchical and classic do without"
+            )
+
+    def defined(self, topic: Topic) -> bool:
+        return self.sought(topic).n > 0
+
+    def sought(self, topic: Topic) -> Targets:
+        """The targets of a topic."""
+        key = ("targets", self.targets, *self.ideality)
+        return topic.memo(key, lambda: self._sought(topic))
+
+    def _sought(self, topic: Topic) -> Targets:
+        if self.targets == "bep":
+            judgements = topic.alignment.judged.judgements
+            row = np.flatnonzero((judgements.bep >= 0) & _judged_for(topic))
+            places = Places(row, judgements.bep[row], judgements.bep[row])
+        elif self.targets == "ideal":
+            return _ideal(topic, self.ideality)
+        else:
+            places = _passages(topic)
+        return Targets(places, np.ones(len(places.row)))
+
+    def hits(self, topic: Topic) -> Hits:
+        """Which results of a topic lead to which targets."""
+        key = ("hits", self.targets, *self.ideality, self.navigation, self.A, self.L, self.T)
+        return topic.memo(key, lambda: self._hits(topic))
+
+    def _hits(self, topic: Topic) -> Hits:
+        results = Places(topic.row, topic.start, topic.end)
+        if self.targets == "ideal":
+            results = _among_elements(topic)
+        known = np.flatnonzero((results.row >= 0) & (results.start >= 0))
+        at, target, p = self.ways(topic, Places(*(column[known] for column in results)))
+        return Hits(known[at] + 1, target, p)
+
+    def ways(self, topic: Topic, places: Places) -> tuple[Ints, Ints, Floats]:
+        """Which of some places lead to which targets, and how probably."""
+        targets = self.sought(topic).places
+        i, j = _pairs(places.row, targets.row)
+        at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
+        match self.navigation:
+            case "bep":
+                length = topic.alignment.judged.mean_length if self.L is None else self.L
+                p = by_distance(at, target, self.A * length)
+            case "classic":
+                p = by_identity(at, target)
+            case "hierarchical":
+                p = by_shared_text(at, target)
+            case _:
+                p = by_reading(at, target, _passages(topic), self.T)
+        leads = np.flatnonzero(p > 0)
+        return i[leads], j[leads], p[leads]
+
+    def units_at(self, total: int) -> int:
+        """How many of `total` units the recall level asks for; the least that can be is 1."""
+        assert self.at is not None
+        return max(math.ceil(Fraction(self.at) * total), 1)
+
+
+class WeightedUserModel(UserModel):
+    """With targets that may be worth more or less."""
+
+    weight = Choice(
+        "none",
+        "exh",
+        "quant",
+        description="what the elements of targets=ideal are worth: all the same, their "
+        "exhaustivity, or their quantisation",
+    )
+    quant = Choice(*QUANTISATIONS, description="targets=ideal: the quantisation function")
+
+    @property
+    def ideality(self) -> Ideality:
+        return Ideality(self.weight, self.quant)
+
+    def check(self) -> None:
+        super().check()
+        if self.weight != "none" and self.targets != "ideal":
+            raise UsageError(
+                f"{self}: only elements carry weights; weight={self.weight} takes targets=ideal"
+            )
+
+
+_SOUGHT = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
+_HIGHEST = {"2002": 3, "2003": 3, "2005": 2, "2006": 1}
+"""Scale to its highest grade of exhaustivity."""
+
+
+def _usual_behaviour(targets: str) -> str:
+    return "bep" if targets == "bep" else "hierarchical"
+
+
+def _judged_for(topic: Topic) -> npt.NDArray[np.bool_]:
+    judged = topic.alignment.judged
+    mask: npt.NDArray[np.bool_] = judged.judgements.topic == judged.topic_at[topic.name]
+    return mask
+
+
+def _passages(topic: Topic) -> Places:
+    """The highlighted passages of a topic, sorted."""
+
+    def find() -> Places:
+        judgements = topic.alignment.judged.judgements
+        own = np.flatnonzero(_judged_for(topic)[judgements.row])
+        return Places(judgements.row[own], judgements.start[own], judgements.end[own])
+
+    return topic.memo("highlighted passages", find)
+
+
+def _ideal(topic: Topic, ideality: Ideality) -> Targets:
+    """The elements of a topic's ideal recall base that weigh anything."""
+    judged, forest = topic.alignment.judged, forest_of(topic.alignment)
+    settings = Settings(quant=ideality.quant)
+
+    def by_topic() -> list[Ints]:
+        chosen = np.flatnonzero(recall_base(judged, settings).ideal)
+        owner = judged.judgements.topic[forest.row[chosen]]
+        order = np.argsort(owner, kind="stable")
+        ends = np.searchsorted(owner[order], np.arange(1, len(judged.judgements.topics)))
+        return np.split(chosen[order], ends)
+
+    element = judged.memo(("ideal elements", ideality.quant), by_topic)[topic.at]
+    weight = np.ones(len(element))
+    if ideality.weight == "exh":
+        top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
+        weight = forest.assessed.exhaustivity[element] / top
+    elif ideality.weight == "quant":
+        weight = worth(judged, settings._replace(normalise=ideality.probable))[element]
+    return Targets(_places(forest, element[weight > 0]), weight[weight > 0])
+
+
+def _places(forest: Forest, element: Ints) -> Places:
+    """The extents of elements; where sizes are not known, their numbers tell them apart."""
+    if forest.placed:
+        return Places(forest.row[element], forest.start[element], forest.end[element])
+    return Places(forest.row[element], element, element + 1)
+
+
+def _among_elements(topic: Topic) -> Places:
+    """The results on the axis on which the elements of the judged trees are placed.
+
+    That is the document's text where a collection gives the trees. Where only assessments do, it is
+    the order of the listed elements, and a result that is none of them has no place.
+    """
+    forest = forest_of(topic.alignment)
+    if forest.complete:
+        return Places(topic.row, topic.start, topic.end)
+    _refuse_passages(topic)
+    element = nodes(topic.alignment)[topic.slice]
+    row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
+    known = np.flatnonzero(element >= 0)
+    row[known], start[known], end[known] = _places(forest, element[known])
+    return Places(row, start, end)
+
+
+def _refuse_passages(topic: Topic) -> None:
+    """Offsets in a text cannot be compared with elements of which only the sizes are known."""
+    run, forest = topic.alignment.run, forest_of(topic.alignment)
+    unnamed = (topic.row >= 0) & ~((topic.start == 0) & (run.end[topic.slice] < 0))
+    if run.xpath is not None:
+        unnamed &= run.xpath[topic.slice].is_null().to_numpy()
+    at = np.flatnonzero(unnamed)
+    at = at[np.diff(forest.bounds)[topic.row[at]] > 0]
+    if len(at):
+        need = Need.ELEMENT_RESULTS
+        raise InputError.at(
+            run.source.path,
+            int(run.line[topic.slice][at[0]]),
+            f"targets=ideal needs {need.what}; it takes {need.supplied_by}",
+        )

@@ -1,0 +1,379 @@
+"""The elements of judged documents as trees, with what the assessors said of them.
+
+A collection knows every element and its place. Assessments alone list only elements that hold
+something relevant, with their sizes: their trees are then laid out on an axis of their own, so that
+inclusion and coverage are the same interval arithmetic in both cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal import spans
+from foveal.collection import Collection
+from foveal.errors import InputError
+from foveal.model import UNKNOWN, Judgements
+from foveal.recall.quantisation import COVERAGES, Assessed, quantise
+from foveal.spans import Ints
+
+__all__ = ["Forest", "scale_of"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+_COLUMNS = {
+    "xpath": pl.String,
+    "relevance": pl.String,
+    "coverage": pl.String,
+    "exhaustivity": pl.String,
+    "specificity": pl.String,
+    "size": pl.Int64,
+    "rsize": pl.Int64,
+}
+
+
+def scale_of(judgements: Judgements) -> str:
+    """The scale of the assessed elements: as declared, else by the grades they carry."""
+    declared = (judgements.header or {}).get("scale")
+    if declared is not None:
+        return str(declared)
+    elements = judgements.elements
+    given = set() if elements is None else {c.name for c in elements if c.null_count() < len(c)}
+    if "relevance" in given:
+        return "2002"
+    if "exhaustivity" in given:
+        return "2003" if "specificity" in given else "2005"
+    return "2006"
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """A tree of elements for each judged document that has any, parents before their children.
+
+    Parameters
+    ----------
+    row : int64 array
+        The judgement (topic and document) that each element belongs to, ascending.
+    xpath : polars.Series of str
+        With every ordinal.
+    parent : int64 array
+        The parent's number, `UNKNOWN` for a root.
+    start, end : int64 arrays
+        The element's place in its document; where only assessments are known, on an axis on which
+        the listed elements are laid out by their sizes.
+    size, rsize : int64 arrays
+        Characters and highlighted characters as the assessments count them, else as the collection
+        does; `UNKNOWN` where neither tells.
+    assessed : Assessed
+    counts : bool array
+        Elements that may be worth something; the others were left out of the judgements.
+    bounds : int64 array
+        The elements of judgement ``i`` are ``bounds[i]:bounds[i + 1]``.
+    complete : bool
+        Whether all elements of the documents are known, not only the assessed ones.
+    base : int64 array
+        Where each judgement's document begins on the common axis.
+    highlighted : spans.Coverage, optional
+        The highlighted text on the common axis.
+    """
+
+    row: Ints
+    xpath: pl.Series
+    parent: Ints
+    start: Ints
+    end: Ints
+    size: Ints
+    rsize: Ints
+    assessed: Assessed
+    counts: Bools
+    bounds: Ints
+    complete: bool
+    base: Ints
+    highlighted: spans.Coverage | None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def __repr__(self) -> str:
+        known = "all elements" if self.complete else "assessed elements"
+        return f"<Forest: {len(self)} {known} of {int((np.diff(self.bounds) > 0).sum())} trees>"
+
+    # -- building -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_assessments(cls, judgements: Judgements) -> Forest:
+        """The trees of the elements that combined judgements list, laid out by their sizes."""
+        listed = _listed(judgements)
+        nodes = _closed_upwards(listed.select("row", "xpath"))
+        nodes = nodes.join(listed, on=["row", "xpath"], how="left", maintain_order="left")
+        row, parent = nodes["row"].to_numpy(), _parents(nodes)
+        size = nodes["size"].fill_null(UNKNOWN).to_numpy()
+        rsize = nodes["rsize"].fill_null(UNKNOWN).to_numpy()
+        known = np.where(nodes["assessed"].is_null().to_numpy(), 0, size) >= 0
+        levels = _levels(parent)
+        start = end = np.full(len(nodes), UNKNOWN)
+        base = np.zeros(len(judgements), dtype=np.int64)
+        highlighted = None
+        if known.all():
+            start, end, own = _lay_out(parent, levels, size, rsize)
+            extent = np.zeros(len(judgements), dtype=np.int64)
+            np.maximum.at(extent, row, end)
+            base = spans.lay_out(extent)
+            highlighted = spans.Coverage(end - own + base[row], end + base[row])
+        return cls(
+            row=row,
+            xpath=nodes["xpath"],
+            parent=parent,
+            start=start,
+            end=end,
+            size=np.where((size < 0) & known.all(), end - start, size),
+            rsize=rsize,
+            assessed=_assessed(scale_of(judgements), nodes, size, rsize),
+            counts=np.ones(len(nodes), dtype=bool),
+            bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
+            complete=False,
+            base=base,
+            highlighted=highlighted,
+        )
+
+    @classmethod
+    def from_collection(
+        cls, judgements: Judgements, collection: Collection, *, recompute: bool = False
+    ) -> Forest:
+        """The trees of all elements of the relevant documents, at their places in the text.
+
+        Sizes that the judgements themselves give are kept unless `recompute` is set: assessors'
+        tools counted white space in their own way.
+        """
+        rows = np.flatnonzero(judgements.relevant)
+        trees = collection.trees(judgements.doc.gather(rows))
+        absent = rows[np.diff(trees.bounds) == 0]
+        if len(absent):
+            raise InputError(
+                judgements.problem(
+                    i, f"document {judgements.doc[i]!r} is relevant, but not in the collection"
+                )
+                for i in absent.tolist()
+            )
+        row = np.repeat(rows, np.diff(trees.bounds))
+        nodes = pl.DataFrame(
+            {"row": row, "xpath": collection.paths["xpath"].gather(trees.path)}
+        ).join(_listed(judgements), on=["row", "xpath"], how="left", maintain_order="left")
+        _all_found(judgements, nodes)
+        base = spans.lay_out(_extents(judgements, trees.end, row))
+        size, rsize = trees.end - trees.start, np.full(len(row), UNKNOWN)
+        highlighted = None
+        if judgements.has_text:
+            shift = base[judgements.row]
+            highlighted = spans.Coverage(judgements.start + shift, judgements.end + shift)
+            rsize = highlighted.within(trees.start + base[row], trees.end + base[row])
+        if not recompute:
+            own_size = nodes["size"].fill_null(UNKNOWN).to_numpy()
+            own_rsize = nodes["rsize"].fill_null(UNKNOWN).to_numpy()
+            stated = (own_size >= 0) & (own_rsize >= 0)
+            size, rsize = np.where(stated, own_size, size), np.where(stated, own_rsize, rsize)
+        return cls(
+            row=row,
+            xpath=nodes["xpath"],
+            parent=trees.parent,
+            start=trees.start,
+            end=trees.end,
+            size=size,
+            rsize=rsize,
+            assessed=_assessed(scale_of(judgements), nodes, size, rsize),
+            counts=np.ones(len(row), dtype=bool),
+            bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
+            complete=True,
+            base=base,
+            highlighted=highlighted,
+        )
+
+    def only(self, counts: Bools) -> Forest:
+        """The same trees, but only these elements may be worth something."""
+        return replace(self, counts=self.counts & counts)
+
+    def without_tags(self, tags: Names[str]) -> Forest:
+        """The same trees with the elements of these tags worth nothing."""
+        tag = self.xpath.str.extract(r"/([^/\[\]]+)\[[0-9]+\]$")
+        return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy())
+
+    # -- what is known --------------------------------------------------------------------------
+
+    @property
+    def placed(self) -> bool:
+        """Whether every element has its place, so that coverage can be told."""
+        return not len(self) or bool((self.end >= 0).all())
+
+    @cached_property
+    def levels(self) -> tuple[Ints, ...]:
+        """The numbers of the elements at each depth, from the roots down."""
+        return _levels(self.parent)
+
+    def worth(self, quant: str, *, normalise: bool = False) -> Floats:
+        """What each element is worth; nothing if it is empty or does not count."""
+        worth = quantise(quant, self.assessed, normalise=normalise)
+        return np.where(self.counts & (self.size != 0), worth, 0.0)
+
+    def over_children(self, values: Floats | Ints) -> Floats:
+        """The sum of the values of each element's children."""
+        below = np.flatnonzero(self.parent >= 0)
+        total: Floats = np.bincount(
+            self.parent[below], values[below].astype(np.float64), len(self)
+        ).astype(np.float64)
+        return total
+
+    # -- from results to elements ---------------------------------------------------------------
+
+    def find(self, row: Ints, xpath: pl.Series) -> Ints:
+        """The element of each judgement and XPath, `UNKNOWN` where there is none."""
+        wanted = pl.DataFrame({"row": row, "xpath": xpath})
+        found = wanted.join(self._by_path, on=["row", "xpath"], how="left", maintain_order="left")
+        return found["node"].fill_null(UNKNOWN).to_numpy()
+
+    def find_extent(self, row: Ints, start: Ints, end: Ints) -> Ints:
+        """The deepest element of each judgement with this extent, `UNKNOWN` where there is none."""
+        wanted = pl.DataFrame({"row": row, "start": start, "end": end})
+        on = ["row", "start", "end"]
+        found = wanted.join(self._by_extent, on=on, how="left", maintain_order="left")
+        return found["node"].fill_null(UNKNOWN).to_numpy()
+
+    def root(self, row: Ints) -> Ints:
+        """The root of each judgement's tree, `UNKNOWN` where there is none."""
+        low, high = self.bounds[row], self.bounds[row + 1]
+        return np.where(low < high, low, UNKNOWN)
+
+    @cached_property
+    def _by_path(self) -> pl.DataFrame:
+        return pl.DataFrame({"row": self.row, "xpath": self.xpath, "node": np.arange(len(self))})
+
+    @cached_property
+    def _by_extent(self) -> pl.DataFrame:
+        frame = pl.DataFrame(
+            {"row": self.row, "start": self.start, "end": self.end, "node": np.arange(len(self))}
+        )
+        return frame.unique(["row", "start", "end"], keep="last", maintain_order=True)
+
+
+def _listed(judgements: Judgements) -> pl.DataFrame:
+    """The assessed elements with all columns that any scale has."""
+    schema = {"row": pl.Int64, **_COLUMNS}
+    if judgements.elements is None:
+        return pl.DataFrame(schema={**schema, "assessed": pl.Boolean})
+    elements = judgements.elements
+    return elements.select(
+        pl.col(name).cast(kind) if name in elements.columns else pl.lit(None, kind).alias(name)
+        for name, kind in schema.items()
+    ).with_columns(assessed=pl.lit(value=True))
+
+
+def _above(column: str) -> pl.Expr:
+    """The XPath of the parent; empty for a root."""
+    return pl.col(column).str.replace(r"/[^/]*$", "")
+
+
+def _closed_upwards(listed: pl.DataFrame) -> pl.DataFrame:
+    """These elements and all above them, judgement by judgement, parents first."""
+    found = [listed]
+    while len(found[-1]):
+        above = found[-1].with_columns(_above("xpath")).filter(pl.col("xpath") != "").unique()
+        found.append(above.join(pl.concat(found), on=["row", "xpath"], how="anti"))
+    return pl.concat(found).sort("row", pl.col("xpath").str.count_matches("/"), "xpath")
+
+
+def _parents(nodes: pl.DataFrame) -> Ints:
+    """The number of each element's parent."""
+    number = nodes.select("row", "xpath", node=pl.int_range(pl.len(), dtype=pl.Int64))
+    above = nodes.select("row", xpath=_above("xpath"))
+    found = above.join(number, on=["row", "xpath"], how="left", maintain_order="left")
+    return found["node"].fill_null(UNKNOWN).to_numpy()
+
+
+def _levels(parent: Ints) -> tuple[Ints, ...]:
+    """Numbers by depth, from the roots down."""
+    order = np.argsort(parent, kind="stable")
+    above = parent[order]
+    levels = [order[: np.searchsorted(above, 0)]]
+    while len(levels[-1]):
+        low = np.searchsorted(above, levels[-1])
+        counts = np.searchsorted(above, levels[-1], side="right") - low
+        shift = np.repeat(low - (np.cumsum(counts) - counts), counts)
+        levels.append(np.sort(order[np.arange(len(shift)) + shift]))
+    return tuple(levels[:-1])
+
+
+def _lay_out(
+    parent: Ints, levels: tuple[Ints, ...], size: Ints, rsize: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Places for elements of which only sizes are known, and how much of their end is highlighted.
+
+    An element holds its children one after the other, then text of its own that is not highlighted,
+    then what is. Sizes that contradict each other stretch the parent.
+    """
+    n = len(parent)
+    extent, inside, marked = np.maximum(size, 0), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    own = np.zeros(n, dtype=np.int64)
+    for level in reversed(levels):
+        own[level] = np.maximum(np.maximum(rsize[level], 0) - marked[level], 0)
+        extent[level] = np.maximum(extent[level], inside[level] + own[level])
+        below = level[parent[level] >= 0]
+        np.add.at(inside, parent[below], extent[below])
+        np.add.at(marked, parent[below], np.maximum(rsize[below], 0))
+    start = np.zeros(n, dtype=np.int64)
+    for level in levels[1:]:
+        order = level[np.argsort(parent[level], kind="stable")]
+        above, room = parent[order], extent[order]
+        before = np.cumsum(room) - room
+        opens = np.concatenate([[True], above[1:] != above[:-1]])
+        first = np.maximum.accumulate(np.where(opens, np.arange(len(order)), 0))
+        start[order] = start[above] + before - before[first]
+    return start, start + extent, own
+
+
+def _extents(judgements: Judgements, end: Ints, row: Ints) -> Ints:
+    extent = np.maximum(judgements.length, 0)
+    np.maximum.at(extent, row, end)
+    np.maximum.at(extent, judgements.row, judgements.end)
+    return extent
+
+
+def _all_found(judgements: Judgements, nodes: pl.DataFrame) -> None:
+    """Refuse assessed elements that the collection does not hold."""
+    listed = _listed(judgements)
+    lost = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()])).join(
+        nodes, on=["row", "xpath"], how="anti"
+    )
+    if len(lost):
+        raise InputError(
+            judgements.problem(
+                i, f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection"
+            )
+            for i, xpath in lost.select("row", "xpath").iter_rows()
+        )
+
+
+def _assessed(scale: str, nodes: pl.DataFrame, size: Ints, rsize: Ints) -> Assessed:
+    """Grades as numbers; what is not assessed gets the lowest."""
+    n = len(nodes)
+    too_small = np.zeros(n, dtype=bool)
+    if scale in ("2002", "2003"):
+        first = nodes["relevance" if scale == "2002" else "exhaustivity"]
+        exhaustivity = first.fill_null("0").cast(pl.Int64).to_numpy()
+        if scale == "2002":
+            codes = {letter: code for code, letter in enumerate(COVERAGES)}
+            second = nodes["coverage"].fill_null("N").replace_strict(codes, return_dtype=pl.Int64)
+        else:
+            second = nodes["specificity"].fill_null("0").cast(pl.Int64)
+        specificity = second.cast(pl.Float64).to_numpy()
+        return Assessed(scale, exhaustivity, specificity, too_small)
+    specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
+    if scale == "2005":
+        too_small = (nodes["exhaustivity"] == "?").fill_null(value=False).to_numpy()
+        grades = nodes["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
+        return Assessed(scale, grades.to_numpy(), specificity, too_small)
+    return Assessed(scale, (rsize > 0).astype(np.int64), specificity, too_small)

@@ -1,0 +1,102 @@
+"""PRUM: worked examples, every course of events, what must hold."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import campaigns
+import naive_user_model
+from foveal.measures import parse_measure
+from foveal.measures.prum import precision_of_readers
+from foveal.measures.user_model import Hits
+from measures.test_eprum import RUN, THREE
+from measures.test_user_model import matrices, value
+
+quick = settings(max_examples=40, deadline=None)
+
+
+def prum(p: list[list[float]], *, read_on: bool = True) -> list[float]:
+    return precision_of_readers(Hits.from_matrix(p), len(p[0]), len(p), read_on=read_on).tolist()
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("PRUM", (0.7554 + 0.5269) / 2),
+        ("PRUM@0.5", 0.7554),
+        ("PRUM@0", 0.7554),
+        ("PRUM@1", 0.5269),
+        ("PRUM(unreached=zero)@0.5", 0.7554 * 0.9614),
+        ("PRUM(unreached=zero)@1", 0.5269 * 0.6192),
+    ],
+)
+def test_best_entry_points_of_the_toy_campaign(measure: str, expected: float) -> None:
+    assert value(RUN, measure) == pytest.approx(expected, abs=6e-5)
+
+
+def test_three_targets() -> None:
+    assert prum(THREE) == pytest.approx([0.6494, 0.6558, 0.6487], abs=5e-5)
+
+
+def test_who_never_finds_enough_reads_to_the_end() -> None:
+    """The second target is never found: one of two results shows something new."""
+    p = [[1.0, 0.0], [0.0, 0.0]]
+    assert prum(p) == [1.0, 0.5]
+    assert prum(p, read_on=False) == [1.0, 0.0]
+
+
+def test_results_that_lead_nowhere_are_consulted_too() -> None:
+    p = [[0.0]] * 3 + [[1.0]] + [[0.0]] * 2
+    assert prum(p) == [0.25]
+    assert value("D3:0-40 D3:0-20", "PRUM") == 0
+
+
+def test_elements_of_the_ideal_recall_base() -> None:
+    """D1 s1 for certain, D2 with odds of one half, then p4 for certain."""
+    run = "D1:/a/s[1] D2:/a/p[1] D1:/a/s[2]/p[1]"
+    assert value(run, "PRUM(targets=ideal)@0.33") == 1
+    assert value(run, "PRUM(targets=ideal)@0.66") == pytest.approx((1 + 0.5 + 0.5) / 2.5)
+    assert value(run, "PRUM(targets=ideal)@1") == pytest.approx(2.5 / 3)
+
+
+@given(matrices())
+@quick
+def test_all_events_enumerated(p: list[list[float]]) -> None:
+    n = len(p[0])
+    every = naive_user_model.Enumeration(p, [Fraction(1)] * n)
+    expected = [every.prum(r) for r in range(1, n + 1)]
+    assert prum(p) == pytest.approx(expected, abs=1e-12)
+    reached = [v * every.tail(len(p), r) for r, v in enumerate(expected, start=1)]
+    assert prum(p, read_on=False) == pytest.approx(reached, abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=70), st.integers(1, 10))
+@quick
+def test_one_certain_target_per_result_gives_the_share_of_new_ones(
+    ranking: list[int], n: int
+) -> None:
+    p = [[float(item == x) for x in range(n)] for item in ranking]
+    new_at = [k for k, x in enumerate(ranking, start=1) if x < n and x not in ranking[: k - 1]]
+    for r, score in enumerate(prum(p), start=1):
+        read = new_at[r - 1] if r <= len(new_at) else len(ranking)
+        assert score == pytest.approx(sum(k <= read for k in new_at) / read, abs=1e-12)
+
+
+@given(campaigns.campaigns())
+@quick
+def test_between_none_and_all_and_never_more_without_those_who_fail(
+    campaign: campaigns.Campaign,
+) -> None:
+    for setting in ("A=1", "targets=passages", "behaviour=t2i,T=4"):
+        read_on, zero = (
+            campaigns.score(parse_measure(f"PRUM({setting},unreached={u})"), *campaign)
+            for u in ("read_on", "zero")
+        )
+        if not math.isnan(read_on):
+            assert -1e-12 <= zero <= read_on + 1e-12
+            assert read_on <= 1 + 1e-12

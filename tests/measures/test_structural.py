@@ -1,0 +1,112 @@
+"""What every measure of elements must be, on random trees with a collection behind them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_structure
+import structures
+import trees
+from foveal.measures import Cutoff, Measure, all_measures
+from naive_structure import Document, Result
+
+EVERY = [
+    measure if not measure.cutoff.required else measure @ ("0.3" if measure.name == "ep" else "3")
+    for measure in all_measures()
+    if measure.structural
+]
+every_measure = pytest.mark.parametrize("measure", EVERY, ids=str)
+SCALED = {"2002": "gen", "2003": "gen", "2005": "spec", "2006": "spec"}
+
+
+def fitted(measure: Measure, documents: dict[str, Document]) -> Measure:
+    """The measure with a quantisation of the judgements' scale."""
+    known = {parameter.name for parameter in measure.parameters}
+    scale = documents["D1"].scale
+    if measure.name == "inex_eval_ng":
+        return measure
+    return measure(quant=SCALED[scale]) if "quant" in known else measure
+
+
+def scales_of(measure: Measure) -> tuple[naive_structure.Scale, ...]:
+    return ("2003", "2005") if measure.name == "inex_eval_ng" else trees.SCALES
+
+
+@every_measure
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_values_stay_in_range_and_come_twice(measure: Measure, data: st.DataObject) -> None:
+    campaign = data.draw(trees.campaigns(scales=scales_of(measure)))
+    with structures.view(campaign) as topic:
+        chosen = fitted(measure, campaign.documents)
+        value = chosen.value(topic)
+        low, high = measure.range
+        assert math.isnan(value) or low <= value <= (math.inf if high is None else high + 1e-12)
+        again = chosen.value(topic)
+        assert again == value or math.isnan(value)
+
+
+@every_measure
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_a_topic_without_results_scores_zero(measure: Measure, data: st.DataObject) -> None:
+    _, documents = data.draw(trees.campaigns(scales=scales_of(measure)))
+    with structures.view(trees.Campaign([], documents)) as topic:
+        value = fitted(measure, documents).value(topic)
+    assert math.isnan(value) or value == 0
+
+
+@every_measure
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_nothing_relevant_is_undefined(measure: Measure, data: st.DataObject) -> None:
+    campaign = data.draw(trees.campaigns(scales=scales_of(measure)))
+    barren = {
+        name: Document(document.tree, scale=document.scale, judged=document.judged)
+        for name, document in campaign.documents.items()
+    }
+    with structures.view(trees.Campaign(campaign.results, barren)) as topic:
+        assert math.isnan(fitted(measure, barren).value(topic))
+
+
+def ideal_run(documents: dict[str, Document], *, focused: bool) -> list[Result]:
+    """The elements of the recall base, best first; documents by what their roots are worth."""
+    worth = naive_structure.quantised(documents, SCALED[documents["D1"].scale])
+    base = naive_structure.ideal_base(documents, worth) if focused else worth
+    wanted = sorted((key for key in base if worth[key] > 0), key=lambda key: -worth[key])
+    return [Result(doc, xpath) for doc, xpath in wanted]
+
+
+@pytest.mark.parametrize("overlap", ["off", "on"])
+@pytest.mark.parametrize("name", ["nxCG", "MAnxCG", "MAep", "iMAep", "Q", "Rmeasure", "FBelement"])
+@given(documents=st.sampled_from(trees.SCALES).flatmap(trees.collections))
+@settings(max_examples=15, deadline=None)
+def test_an_ideal_run_scores_one(name: str, overlap: str, documents: dict[str, Document]) -> None:
+    measure = next(measure for measure in EVERY if measure.name == name)
+    results = ideal_run(documents, focused=overlap == "on")
+    with structures.view(trees.Campaign(results, documents)) as topic:
+        value = fitted(measure, documents)(overlap=overlap).value(topic)
+    assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
+
+
+@given(documents=st.sampled_from(trees.SCALES).flatmap(trees.collections))
+@settings(max_examples=15, deadline=None)
+def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) -> None:
+    measure = next(measure for measure in EVERY if measure.name == "FBarticle")
+    worth = naive_structure.quantised(documents, SCALED[documents["D1"].scale])
+    roots = {name: worth.get((name, f"/{doc.tree.tag}[1]"), 0) for name, doc in documents.items()}
+    best = {name: max((w for (d, _), w in worth.items() if d == name), default=0) for name in roots}
+    order = sorted(roots, key=lambda name: -(roots[name] or best[name]))
+    results = [Result(name, f"/{documents[name].tree.tag}[1]") for name in order if best[name]]
+    with structures.view(trees.Campaign(results, documents)) as topic:
+        value = fitted(measure, documents).value(topic)
+    assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
+
+
+def test_every_structural_measure_is_on_trial_here() -> None:
+    assert {measure.name for measure in EVERY} >= {"inex_eval", "inex_eval_ng", "nxCG", "FBelement"}
+    assert all(measure.cutoff is not Cutoff.RANK or measure.at is not None for measure in EVERY)

@@ -1,0 +1,58 @@
+"""Drawn campaigns of structure, fed to the package through its own readers and index."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import trees
+from foveal.campaign.elements import place_elements
+from foveal.campaign.placing import place_judgements
+from foveal.collection import Collection, build_index
+from foveal.formats import read_judgements, read_run
+from foveal.measures.view import Alignment, Judged, Topic
+from foveal.recall import Forest
+
+
+@contextmanager
+def view(
+    campaign: trees.Campaign, *, with_collection: bool = True, again: bool = False
+) -> Iterator[Topic]:
+    """The topic of a campaign, judged with the trees of an index or by assessments alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield _view(campaign, Path(folder), with_collection=with_collection, again=again)
+
+
+def _view(campaign: trees.Campaign, folder: Path, *, with_collection: bool, again: bool) -> Topic:
+    listed = not with_collection
+    judged_in, run_in = folder / "judgements.jsonl", folder / "run.jsonl"
+    judged_in.write_text(
+        trees.json_lines(trees.judgement_objects(campaign.documents, list_elements=listed))
+    )
+    # A file without results is refused; one of a topic that nobody judged is left out.
+    other: dict[str, object] = {"topic": "zz", "doc": "D1", "rank": 1}
+    if any(result.rsv is not None for result in campaign.results):
+        other["score"] = 0
+    lines = [*trees.run_objects(campaign.results), other]
+    run_in.write_text(trees.json_lines(lines))
+    truth, run = read_judgements(judged_in), read_run(run_in)
+    if not with_collection:
+        combined = truth.combined()
+        judged = Judged(combined, forest=Forest.from_assessments(combined))
+        return Alignment(run, judged).topic("t", again=again)
+    source = folder / "documents"
+    source.mkdir()
+    for name, text in trees.xml_files(campaign.documents).items():
+        (source / name).write_text(text)
+    build_index(source, folder / "index")
+    collection = Collection.open(folder / "index")
+    combined = place_judgements(truth, collection).combined()
+    judged = Judged(
+        combined,
+        mean_length=collection.mean_length,
+        forest=Forest.from_collection(combined, collection),
+        collection_elements=collection.count_nonempty(),
+    )
+    return Alignment(place_elements(run, collection), judged).topic("t", again=again)
