@@ -28,6 +28,14 @@ FAMILIES = {
     "17": ("Documents", "The classic measures, each document at the rank of its first result."),
     "11": ("HiXEval", "Precision and recall of text, with a price on text that comes again."),
     "16": ("Patience", "A reader enters at each result and reads on while it pays."),
+    "6": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
+    "7": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
+    "8": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
+    "9": ("Cumulated gain", "XCG: what a run of elements gains, beside an ideal list."),
+    "10": ("Fetch & Browse", "Documents are fetched first, then elements found in each."),
+    "4": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
+    "5": ("Early INEX", "Precision and recall over graded elements, 2002 to 2004."),
+    "15": ("User models", "A user moves on from results to targets, with some probability."),
     "18": ("Overlap", "How much a run repeats itself. Low is good."),
     "29": ("Counts", "What there is and what came back; no scores."),
 }
@@ -54,15 +62,20 @@ relevant. `Trel` counts the relevant characters of the topic, `Trel(d)` those of
 `Nrel` the relevant documents. `S(d)` is the score of a document between 0 and 1; `rel(d)` is 1 for
 a relevant document and else 0.
 
+`q(e)` is what an assessed element is worth by the quantisation `quant`; `xG[i]` is the gain of the
+result at rank i, `xI[j]` that of the j-th element of the ideal list; `xCG` and `xCI` are their sums.
+
 All examples run on one topic with three small documents. A result `D1:20-40` is the text of D1
-from offset 20 up to, and without, 40.
+from offset 20 up to, and without, 40; `D1:/a/s[1]` is an element. D1 is an element `a` with two
+sections `s` of 60 and 40 characters, which hold three and two paragraphs `p` of 20; D2 and D3 hold
+two paragraphs each.
 """
 
 OFFICIAL = """\
 ## Official settings {#presets}
 
 `-t NAME` scores what the organisers of a task reported, with their parameters. `Focussed` and
-`AllInContext` are accepted for `Focused` and `RelevantInContext`.
+`Focused`, `AllInContext` and `RelevantInContext` are both accepted. `@curve` stands for all points.
 """
 
 COMMANDS = """\
@@ -208,13 +221,10 @@ def _curve(measure: Measure) -> str:
 
 
 def _presets(presets: Iterable[Preset]) -> list[str]:
-    rows = []
-    for preset in presets:
-        rules = [f"`--overlap {preset.overlap}`"] if preset.overlap else []
-        for limit, what in ((preset.topic_limit, "topic"), (preset.document_limit, "document")):
-            rules += [f"at most {limit} characters per {what}"] if limit else []
-        labels = ", ".join(code(measure.label) for measure in preset.measures)
-        rows.append((code(preset.name), labels, "; ".join(rules)))
+    rows = (
+        (code(preset.name), ", ".join(map(code, preset.summary)), "; ".join(preset.rules))
+        for preset in presets
+    )
     return table(("Preset", "Measures", "Rules"), rows)
 
 

@@ -17,7 +17,7 @@ from foveal.model import UNKNOWN
 from foveal.recall import Forest
 from foveal.spans import Ints
 
-__all__ = ["Seen", "forest_of", "nodes", "seen"]
+__all__ = ["Seen", "first_returned", "forest_of", "nodes", "seen"]
 
 Bools = npt.NDArray[np.bool_]
 
