@@ -208,8 +208,8 @@ BROKEN = {
     "5.jsonl": '{"doc":"x","text":"good"}\n{"doc":7,"text":""}\nno\n{"doc":"","text":""}\n',
 }
 FAILURES = (
-    ("1.xml", "line 2, column 6: mismatched tag"),
-    ("4.xml", "line 1, column 1: no element found"),
+    ("1.xml:2", "column 6: mismatched tag"),
+    ("4.xml:1", "column 1: no element found"),
     ("5.jsonl:2", "doc and text are not both strings"),
     ("5.jsonl:3", 'not a document; expected {"doc": NAME, "text": TEXT}'),
     ("5.jsonl:4", "the document's name is empty"),

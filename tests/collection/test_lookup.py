@@ -182,6 +182,26 @@ def test_text_nodes_of_random_documents(
         assert resolve(collection, *last) == [(end, end) for _, end in nodes.values()]
 
 
+@settings(deadline=None, max_examples=40)
+@given(trees)
+def test_points_of_random_documents_lead_back(
+    tmp_path_factory: pytest.TempPathFactory, tree: Tree
+) -> None:
+    nodes = {span: path for path, span in text_nodes(tree, f"/{tree.tag}[1]").items()}
+    collection = index_of(tmp_path_factory.mktemp("points"), {"d.xml": document(tree)})
+    length = int(collection.documents["length"][0])
+    offsets = np.arange(length + 1)
+    for closing in (False, True):
+        points = collection.points("d", offsets, np.full(length + 1, closing))
+        assert resolve(collection, *(("d", point) for point in points)) == [
+            (at, at) if length else (0, 0) for at in range(length + 1)
+        ]
+        for at, point in enumerate(points):
+            inside = at - 1 if (closing and at) or at == length else at
+            own = [path for (start, end), path in nodes.items() if start <= inside < end]
+            assert point.rpartition(".")[0] in own if length else point == f"/{tree.tag}[1]"
+
+
 # -- random collections ---------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import foveal
+from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection, build_index
 from inputs import read_judgements, refusal
 from shared_data import DATA
@@ -70,10 +71,58 @@ def test_what_the_collection_lacks_is_named_with_its_line(index: Path, tmp_path:
         {"doc": "d", "rank": 4, "xpath": "/article/p/text()[1].9"},
     )
     assert refusal(scores, run, JUDGED, index).splitlines() == [
-        f"{run}:2: document 'd' has no element '/article/q'",
+        f"{run}:2: document 'd' has no element '/article[1]/q[1]'",
         f"{run}:3: document 'x' is not in the collection",
         f"{run}:4: '/article/p/text()[1].9' is no place in document 'd'",
     ]
+
+
+def test_the_root_must_have_the_name_that_a_path_of_one_step_gives(
+    index: Path, tmp_path: Path
+) -> None:
+    for path in ("/book[1]", "/article[2]"):
+        run = write(tmp_path / "run.jsonl", {"doc": "d", "rank": 1, "xpath": path})
+        assert (
+            refusal(scores, run, JUDGED, index) == f"{run}:1: document 'd' has no element {path!r}"
+        )
+
+
+def test_a_wrong_place_of_an_assessment_has_its_own_line(index: Path, tmp_path: Path) -> None:
+    run = write(tmp_path / "run.jsonl", {"doc": "d", "rank": 1, "xpath": "/article"})
+    pool = (
+        '<assessments topic="1">\n<file name="d">\n'
+        '<passage start="/article/p[1]" end="/article/p[3]"/>\n'
+        '<passage start="/article/p[1]" end="/article/p[4]"/>\n'
+        '<best-entry-point path="/article/q"/>\n</file></assessments>'
+    )
+    assert refusal(scores, run, pool, index).splitlines() == [
+        "x:4: document 'd' has no element '/article/p[1] /article/p[4]'",
+        "x:5: document 'd' has no element '/article/q'",
+    ]
+
+
+def test_relevant_elements_without_a_passage_are_said(index: Path, tmp_path: Path) -> None:
+    pool = (
+        '<assessments topic="1">\n<file name="d"><passage start="/article" end="/article"/></file>'
+        '<file name="e"><element path="/article" size="9" rsize="3"/></file></assessments>'
+    )
+    placed = place_judgements(read_judgements(pool), Collection.open(index))
+    assert placed.relevant.tolist() == [True, False]
+    assert placed.notes == (
+        (
+            "relevant elements in documents without a relevant passage: 1; taken as not relevant "
+            "(x:2: document 'e')"
+        ),
+    )
+
+
+def test_an_index_of_another_collection_is_refused(index: Path, tmp_path: Path) -> None:
+    run = write(tmp_path / "run.jsonl", {"doc": "d", "rank": 1, "xpath": "/article"})
+    message = refusal(scores, run, JUDGED.replace('"d"', '"other"'), index)
+    assert message == (
+        f"x: none of the judged documents (other, ...) is in the index {index}; "
+        "it is of another collection"
+    )
 
 
 def test_lenient_counts_what_the_collection_lacks(index: Path, tmp_path: Path) -> None:

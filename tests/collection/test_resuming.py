@@ -188,7 +188,7 @@ def test_failures_of_an_earlier_attempt_count(source: Path, tmp_path: Path) -> N
     interrupt(source, tmp_path / "x", 5)
     with pytest.raises(InputError) as error:
         build_index(source, tmp_path / "x", OPTIONS)
-    assert [problem.file for problem in error.value.problems] == ["017\x85.xml", "059\x85.xml"]
+    assert [problem.file for problem in error.value.problems] == ["017\x85.xml:1", "059\x85.xml:1"]
     assert not (tmp_path / ".x.partial").exists()
 
 

@@ -118,7 +118,10 @@ def test_an_encoding_that_is_none() -> None:
         (b"<a>\n<b></a>", "line 2, column 6: mismatched tag"),
         (b"<a>\n\n  x & y</a>", "line 3, column 6: not well-formed (invalid token)"),
         (b"<a/><b/>", "line 1, column 5: junk after document element"),
-        (b"<a><b>", "line 1, column 7: no element found"),
+        (
+            b"<a><b>",
+            "line 1, column 7: the document breaks off here, before its root element is closed",
+        ),
         (b"<a x='1' x='2'/>", "line 1, column 10: duplicate attribute"),
         (b"", "line 1, column 1: no element found"),
         (b" \n ", "line 2, column 2: no element found"),

@@ -132,6 +132,21 @@ def test_verifying_finds_any_changed_byte_of_a_section(index: Path) -> None:
             index.write_bytes(whole)
 
 
+def test_damaged_names_and_paths_are_noticed_when_they_are_used(index: Path) -> None:
+    whole = index.read_bytes()
+    length = header_length(index)
+    begin = -(-(32 + length) // 64) * 64
+    used = {"doc": "documents", "path": "paths"}
+    for name, section in json.loads(whole[32 : 32 + length])["sections"].items():
+        what = used.get(name.split("_")[0]) if name not in ("path", "doc_digest") else None
+        if what is None or not section["bytes"]:
+            continue
+        changed(index, begin + section["offset"], 1)
+        message = f"{index}: the index is damaged: section {name} differs"
+        assert refusal(lambda what=what: getattr(Collection.open(index), what)) == message
+        index.write_bytes(whole)
+
+
 def test_nothing_is_left_behind_when_writing_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

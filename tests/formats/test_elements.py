@@ -66,7 +66,9 @@ def test_a_run_of_paths_survives_a_round_trip(tmp_path: Path) -> None:
 def test_a_passage_cannot_be_written_as_a_path(tmp_path: Path) -> None:
     passages = read_run("1 Q0 D1 1 0.5 mine 0 20\n")
     message = refusal(foveal.write_run, passages, tmp_path / "out", "elements")
-    assert message == "x:1: result has no XPath; this format needs one"
+    assert (
+        message == "x:1: result has no XPath; this format needs one, a collection can tell it (-C)"
+    )
 
 
 def test_a_mixed_run_names_the_first_result_without_a_path(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_result_is_offsets_a_path_an_entry_point_or_a_whole_document() -> None
         ("t", "F", 1, 5),
     ]
     assert run.xpath is not None
-    assert run.xpath.to_list() == [None, "/a[1]/b[2]", "/a[1]", None, None, "/a/c"]
+    assert run.xpath.to_list() == [None, "/a[1]/b[2]", "/a[1]", None, None, "/a[1]/c[1]"]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,7 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","score":NaN}', "score NaN is not a finite number"),
         ('{"topic":"1","doc":"D","score":1e999}', "score Infinity is not a finite number"),
         ('{"topic":"1","doc":"D","rank":"1"}', 'rank "1" is not a whole number'),
+        ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is negative; expected a whole number"),
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
         ('{"topic":"1","doc":"D","text":"words"}', "a result given by its text alone cannot be"),
         ('{"topic":NaN,"doc":"D"}', "not valid JSON"),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import foveal
-from foveal.formats import jsonl
+from foveal.formats import jsonl_judgements
 from inputs import highlights, read_judgements, refusal
 from shared_data import DATA
 
@@ -98,22 +98,175 @@ def test_elements_are_kept_with_the_judgement_they_belong_to() -> None:
 
 
 def test_elements_alone_are_judgements() -> None:
-    judgements = judged({"topic": "1", "doc": "A", "elements": [{"xpath": "/a", "rsize": 3}]})
+    element = {"xpath": "/a", "size": 9, "rsize": 3}
+    judgements = judged(
+        {"topic": "1", "doc": "A", "elements": [element]},
+        {"topic": "1", "doc": "B", "elements": [element | {"rsize": 0}]},
+        {"topic": "1", "doc": "C", "elements": []},
+    )
+    assert judgements.relevant.tolist() == [True, False, False]
+    assert not judgements.has_text
+
+
+SIZES: dict[str, object] = {"size": 9, "rsize": 3}
+
+
+@pytest.mark.parametrize(
+    ("grades", "scale"),
+    [
+        ({"relevance": 2, "coverage": "L"}, "2002"),
+        ({"exhaustivity": 3, "specificity": "1"}, "2003"),
+        ({"exhaustivity": "?", **SIZES}, "2005"),
+        (SIZES, "2006"),
+    ],
+)
+def test_the_scale_is_the_declared_one_else_the_grades_tell(
+    grades: dict[str, object], scale: str
+) -> None:
+    line = {"topic": "1", "doc": "A", "elements": [{"xpath": "/a", **grades}]}
+    for declared in ({}, {"scale": scale}, {"scale": int(scale)}):
+        judgements = judged({"type": "header", "format": "foveal-judgements", **declared}, line)
+        assert judgements.header == {"scale": scale}
+
+
+def test_paths_of_elements_get_every_ordinal() -> None:
+    paths = ("/a/b[2]/m:math", "/a[1]")
+    judgements = judged(
+        {"topic": "1", "doc": "A", "elements": [{"xpath": p, **SIZES} for p in paths]}
+    )
     assert judgements.elements is not None
-    assert len(judgements) == 1
+    assert judgements.elements["xpath"].to_list() == ["/a[1]/b[2]/m:math[1]", "/a[1]"]
+
+
+def test_unknown_grades_are_not_judged() -> None:
+    unknown = {"xpath": "/a", "exhaustivity": "U", "specificity": "U"}
+    known = {"xpath": "/b", "exhaustivity": 1, "specificity": 1}
+    judgements = judged(
+        {"topic": "1", "doc": "A", "elements": [unknown]},
+        {"topic": "1", "doc": "B", "elements": [unknown, known]},
+    )
+    assert judgements.doc.to_list() == ["B"]
+    assert judgements.elements is not None
+    assert judgements.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
+
+
+def test_elements_are_of_the_assessor_of_their_line_else_of_all_who_highlight() -> None:
+    line: dict[str, object] = {
+        "topic": "1",
+        "doc": "A",
+        "spans": [span(0, 3, assessor="ann"), span(0, 3, assessor="zoe")],
+        "elements": [{"xpath": "/a", **SIZES}],
+    }
+    for assessor, rows in (("zoe", [1]), ("bob", [0, 1]), (None, [0, 1])):
+        elements = judged(line | {"assessor": assessor}).elements
+        assert elements is not None
+        assert elements["row"].to_list() == rows
+
+
+@pytest.mark.parametrize(
+    ("word", "rule"),
+    [("keep", "keep"), ("merge-whitespace", "merge"), ("strip-whitespace-nodes", "strip")],
+)
+def test_the_rule_for_white_space_has_two_names(word: str, rule: str) -> None:
+    header = {"type": "header", "format": "foveal-judgements", "whitespace": word}
+    judgements = judged(header, {"topic": "1", "doc": "A", "spans": []})
+    assert judgements.header == {"whitespace": rule}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("scale", "2004", "'2004'; expected 2002 or 2003 or 2005 or 2006"),
+        ("scale", ["2005"], "['2005']; expected 2002"),
+        ("whitespace", "squeeze", "'squeeze'; expected keep or merge or strip"),
+    ],
+)
+def test_a_header_that_says_something_else_is_refused(
+    name: str, value: object, expected: str
+) -> None:
+    header = {"type": "header", "format": "foveal-judgements", name: value}
+    message = refusal(judged, header, {"topic": "1", "doc": "A", "spans": []})
+    assert message.startswith(f"x:1: header says {name} {expected}")
+
+
+@pytest.mark.parametrize(
+    ("declared", "elements", "message"),
+    [
+        (None, [{}], "element without a path"),
+        (None, [{"xpath": "a/b", **SIZES}], "'a/b' is not the path of an element"),
+        (None, [{"xpath": "/a/text()", **SIZES}], "'/a/text()' is not the path of an element"),
+        (
+            None,
+            [{"xpath": "/a/b", **SIZES}, {"xpath": "/a[1]/b[1]", **SIZES}],
+            "element '/a[1]/b[1]' comes twice for one document",
+        ),
+        (None, [{"xpath": "/a", "size": 9, "rsize": 10}], "rsize 10 is more than size 9"),
+        (None, [{"xpath": "/a", "size": 9, "rsize": -1}], "rsize -1 is negative"),
+        (None, [{"xpath": "/a", "size": 1 << 50, "rsize": 1}], "size 1125899906842624 is past"),
+        (None, [{"xpath": "/a", "rsize": 1}], "size is missing; expected a number"),
+        (None, [{"xpath": "/a"}], "size is missing; expected a number of characters"),
+        (
+            None,
+            [{"xpath": "/a", "exhaustivity": 4, **SIZES}],
+            "exhaustivity '4' is not a grade of 2005; expected one of 0 1 2 ?",
+        ),
+        (
+            None,
+            [{"xpath": "/a", **SIZES}, {"xpath": "/b", "exhaustivity": 1, **SIZES}],
+            "grades of the scale of 2005, but the first element has those of 2006",
+        ),
+        (
+            "2005",
+            [{"xpath": "/a", **SIZES}],
+            "exhaustivity is missing, the scale of 2005 has it",
+        ),
+        (
+            "2006",
+            [{"xpath": "/a", "exhaustivity": 2, **SIZES}],
+            "exhaustivity '2' is no grade of the scale of 2006, which the header declares",
+        ),
+        (
+            "2003",
+            [{"xpath": "/a", "exhaustivity": 0, "specificity": 3}],
+            "specificity 3 with exhaustivity 0",
+        ),
+        ("2002", [{"xpath": "/a", "relevance": 3, "coverage": "S"}], "relevance 3 with coverage S"),
+    ],
+)
+def test_elements_that_contradict_themselves_or_their_scale(
+    declared: str | None, elements: list[dict[str, object]], message: str
+) -> None:
+    header = {"type": "header", "format": "foveal-judgements", "version": 1}
+    if declared:
+        header["scale"] = declared
+    empty: dict[str, object] = {"topic": "1", "doc": "A", "elements": []}
+    found = refusal(judged, header, empty, {"topic": "1", "doc": "B", "elements": elements})
+    assert found.startswith(f"x:3: {message}"), found
+
+
+def test_relevant_elements_need_relevant_spans_where_spans_are_given() -> None:
+    elements = [{"xpath": "/a", **SIZES}]
+    first: dict[str, object] = {"topic": "1", "doc": "A", "spans": []}
+    line: dict[str, object] = {"topic": "1", "doc": "B", "elements": elements}
+    message = refusal(judged, first, line)
+    assert message == "x:2: spans is missing here, but other lines have them"
+    for spans in ([], [span(4, 4)], [span(0, 4, grade=0)]):
+        message = refusal(judged, first, line | {"spans": spans})
+        assert message == "x:2: relevant elements, but no span is relevant"
+    assert len(judged(first, line | {"spans": [span(0, 3)]})) == 2
 
 
 def test_nothing_is_lost_in_a_round_trip() -> None:
     text = (
         '{"type": "header", "format": "foveal-judgements", "version": 1, "unit": "codepoint", '
-        '"end": "exclusive", "collection": "c", "scale": "2006"}\n'
+        '"end": "exclusive", "collection": "c", "scale": "2005"}\n'
         '{"topic": "t", "doc": "é 𝄞", "length": 99, "bep": 4, "assessor": "a", "spans": '
         '[{"start": 4, "end": 9, "grade": 2, "quote": "fünf!", "prefix": "x"}, '
         '{"start": 5, "end": 6, "grade": 0.5}], "elements": [{"xpath": "/a[1]", '
         '"exhaustivity": "?", "size": 99, "rsize": 5}]}\n'
         '{"topic": "t", "doc": "é 𝄞", "assessor": "b", "spans": []}\n'
     )
-    assert jsonl.write_judgements(read_judgements(text)) == text
+    assert jsonl_judgements.write_judgements(read_judgements(text)) == text
 
 
 @pytest.mark.parametrize(

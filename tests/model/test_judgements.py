@@ -53,7 +53,7 @@ def test_only_some_rows_keep_spans_elements_and_topics() -> None:
     judgements = read_judgements(
         '{"topic":"a","doc":"A","spans":[{"start":0,"end":5,"quote":"x"}]}\n'
         '{"topic":"b","doc":"B","spans":[{"start":1,"end":2},{"start":3,"end":4,"quote":"y"}],'
-        '"elements":[{"xpath":"/b","rsize":2}]}\n'
+        '"elements":[{"xpath":"/b","size":9,"rsize":2}]}\n'
     )
     left = judgements.only(np.array([False, True]))
     assert left.topics == ("b",)
@@ -61,7 +61,7 @@ def test_only_some_rows_keep_spans_elements_and_topics() -> None:
     assert left.quotes is not None
     assert left.quotes["quote"].to_list() == [None, "y"]
     assert left.elements is not None
-    assert left.elements.select("row", "xpath").rows() == [(0, "/b")]
+    assert left.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
     assert left.line.tolist() == [2]
     assert len(judgements) == 2
 
@@ -97,17 +97,6 @@ def test_the_first_best_entry_point_and_the_known_length_are_taken() -> None:
         assert united.bep.tolist() == [3]
         assert united.length.tolist() == [20]
     assert judgements.combined("intersection").bep.tolist() == [-1]
-
-
-def test_elements_follow_their_document_when_assessors_are_combined() -> None:
-    judgements = read_judgements(
-        '{"topic":"1","doc":"A","assessor":"a","spans":[]}\n'
-        '{"topic":"1","doc":"A","assessor":"b","spans":[],"elements":[{"xpath":"/a"}]}\n'
-        '{"topic":"1","doc":"B","spans":[],"elements":[{"xpath":"/b"}]}\n'
-    )
-    elements = judgements.combined().elements
-    assert elements is not None
-    assert elements.select("row", "xpath").rows() == [(0, "/a"), (1, "/b")]
 
 
 assessments = st.dictionaries(
@@ -183,7 +172,8 @@ def merged(*parts: tuple[str, str]) -> Judgements:
 
 def test_files_are_merged_with_their_lines_sources_quotes_and_elements() -> None:
     one = '{"topic":"2","doc":"A","spans":[{"start":0,"end":5,"quote":"five!"}]}'
-    two = '\n{"topic":"1","doc":"B","spans":[{"start":1,"end":3}],"elements":[{"xpath":"/b"}]}'
+    element = '{"xpath":"/b","size":2,"rsize":2}'
+    two = f'\n{{"topic":"1","doc":"B","spans":[{{"start":1,"end":3}}],"elements":[{element}]}}'
     both = merged(("one.jsonl", one), ("two.jsonl", two))
     assert both.topics == ("1", "2")
     assert highlights(both) == [("2", "A", 0, 5), ("1", "B", 1, 3)]
@@ -194,7 +184,7 @@ def test_files_are_merged_with_their_lines_sources_quotes_and_elements() -> None
     assert both.quotes is not None
     assert both.quotes["quote"].to_list() == ["five!", None]
     assert both.elements is not None
-    assert both.elements.select("row", "xpath").rows() == [(1, "/b")]
+    assert both.elements.select("row", "xpath").rows() == [(1, "/b[1]")]
 
 
 def test_merged_files_keep_what_their_headers_share() -> None:

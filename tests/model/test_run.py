@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import Run
+from foveal.model import UNKNOWN
 
 RESULTS = {"2": [("A", 0, 5), ("B", 1, 4), ("A", 7, 9)], "1": [("C", 0, 0)]}
 FRAME = pl.DataFrame(
@@ -81,6 +82,20 @@ def test_taking_rows_drops_topics_left_empty_and_keeps_every_column() -> None:
     ]
     assert left.line.tolist() == [1, 3]
     assert len(run) == 3
+
+
+def test_given_ranks_stay_with_their_results() -> None:
+    run = Run.from_frame(FRAME.with_columns(rank=pl.Series([4, 1, None])), name="r")
+    assert run.rank is not None
+    assert run.rank.tolist() == [4, UNKNOWN, 1]
+    assert run.to_frame()["rank"].to_list() == [4, 2, 1]  # the position where none is given
+    assert run.position.tolist() == [1, 2, 1]
+    left = run.take(np.array([True, False, True]))
+    assert left.rank is not None
+    assert left.rank.tolist() == [4, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        run.rank[0] = 9
+    assert Run.from_frame(FRAME, name="r").rank is None
 
 
 def test_taking_nothing_leaves_an_empty_run() -> None:

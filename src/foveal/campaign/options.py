@@ -7,10 +7,11 @@ from typing import Any
 
 from foveal.errors import UsageError
 
-__all__ = ["OVERLAP_POLICIES", "TOPIC_POLICIES", "Options"]
+__all__ = ["CAS_READINGS", "OVERLAP_POLICIES", "TOPIC_POLICIES", "Options"]
 
 TOPIC_POLICIES = ("judged", "run", "both")
 OVERLAP_POLICIES = ("error", "drop", "union", "allow")
+CAS_READINGS = ("VV", "SV", "VS", "SS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,31 @@ class Options:
         Results per topic that are looked at.
     topic_limit, document_limit : int, optional
         Most characters per topic and per document of a topic (restricted tasks).
+    topics_file : str, optional
+        The topic statements.
+    castitles_only : bool
+        Only topics whose statement has a castitle.
+    pools : tuple of str, optional
+        Only judgements of these pools, that is assessors.
+    cas : {"VV", "SV", "VS", "SS"}, optional
+        How strictly target and support elements of the topics' queries are taken; what does not
+        match is left out of the assessed elements.
+    support_judgements : tuple of str
+        Judgements of the sub-topics, for strict support.
+    documents : str, optional
+        The directory or archive of the documents, for numbers in the topics' queries.
+    name_from : str, optional
+        Documents are named by the text of their first such element, not by their path.
+    tag_classes : tuple of str
+        Tags that queries take for each other: ``ieee``, or as in ``sec=ss1=ss2``.
+    exclude_tags : tuple of str
+        Elements left out of the recall bases.
+    snap : bool
+        Take the smallest element around a result that is none, where a measure is about elements.
+    recompute : bool
+        Count sizes of elements on the collection, whatever the assessments say.
+    warn_overlap : bool
+        Say how many results overlap although the task forbade it.
     """
 
     topics: str = "judged"
@@ -51,11 +77,24 @@ class Options:
     max_results: int | None = None
     topic_limit: int | None = None
     document_limit: int | None = None
+    topics_file: str | None = None
+    castitles_only: bool = False
+    pools: tuple[str, ...] | None = None
+    cas: str | None = None
+    support_judgements: tuple[str, ...] = ()
+    documents: str | None = None
+    name_from: str | None = None
+    tag_classes: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+    snap: bool = False
+    recompute: bool = False
+    warn_overlap: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (
             ("topics", TOPIC_POLICIES),
             ("overlap", (None, *OVERLAP_POLICIES)),
+            ("cas", (None, *CAS_READINGS)),
         ):
             if getattr(self, name) not in allowed:
                 words = ", ".join(word for word in allowed if word)

@@ -40,13 +40,15 @@ def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     """The run on the collection's text, and the results that have no place there (left empty)."""
     length = collection.lengths(run.doc)
     start, end = run.start.copy(), run.end.copy()
-    whole = (end < 0) & (start == 0)
+    # A path of one step is the whole document only if the root has that name.
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
+    by_path = np.flatnonzero((end < 0) & named & (length >= 0))
+    whole = (end < 0) & ~named
     end[whole] = length[whole]
     problem: dict[int, str] = {
         i: f"document {run.doc[i]!r} is not in the collection"
         for i in np.flatnonzero(length < 0).tolist()
     }
-    by_path = np.flatnonzero((start < 0) & (length >= 0))
     if len(by_path) and run.xpath is not None:
         found = collection.resolve(run.doc.gather(by_path), run.xpath.gather(by_path))
         start[by_path], end[by_path] = found.start, found.end
@@ -92,6 +94,13 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     if problems:
         raise InputError(problems)
     notes = judgements.notes
+    if unknown.all() and len(unknown):
+        raise InputError.at(
+            judgements.sources[0].path,
+            None,
+            f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
+            f"{collection.path}; it is of another collection",
+        )
     if unknown.any():
         missing = pl.Series(judgements.doc).filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
@@ -110,14 +119,26 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
     if found.problem:
         raise InputError(
-            judgements.problem(int(row[i]), message) for i, message in found.problem.items()
+            judgements.problem(int(row[i]), found.problem[i], line=int(places["line"][i]))
+            for i in sorted(found.problem)
         )
     entry = places["bep"].to_numpy()
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
+    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
+    if len(lost):
+        first = judgements.problem(int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}")
+        notes = (
+            *notes,
+            (
+                f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
+                f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
+            ),
+        )
     return replace(
         judgements,
+        notes=notes,
         bep=bep,
         bounds=np.concatenate([[0], np.cumsum(counts)]),
         start=found.start[~entry],

@@ -10,16 +10,18 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal.campaign.conversion import elements_with_text
 from foveal.collection import Collection
-from foveal.measures.view import Judged
+from foveal.formats.grades import GRADES, positive
+from foveal.formats.xpaths import ELEMENT
 from foveal.model import Judgements, Run, Topics
-from foveal.nexi import CAS, NexiError, parse, tags_of
+from foveal.nexi import CAS, NexiError, parse
 from foveal.spans import Ints
 
 __all__ = ["collection_statistics", "judgement_statistics", "run_statistics", "topic_statistics"]
 
 Statistics = dict[str, Any]
-_MOST_TAGS = 20
+_TOPIC_FIELDS = ("title", "castitle", "phrasetitle", "description", "narrative", "keywords")
 
 
 def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
@@ -34,8 +36,9 @@ def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def _most_common(counts: Counter[str]) -> dict[str, int]:
-    return dict(counts.most_common(_MOST_TAGS))
+def _by_count(counts: Counter[str]) -> dict[str, int]:
+    """The most frequent first."""
+    return dict(counts.most_common())
 
 
 def collection_statistics(collection: Collection) -> Statistics:
@@ -51,39 +54,52 @@ def collection_statistics(collection: Collection) -> Statistics:
         "documents": len(collection),
         "elements": collection.elements,
         "elements per document": round(collection.elements / max(len(collection), 1), 3),
-        "mean depth of elements": round(float((depth * used).sum()) / elements, 3),
+        "mean depth of elements (root 1)": round(float((depth * used).sum()) / elements, 3),
         "distinct paths": len(used),
         "distinct tags": len(counts),
         "characters": int(collection.header["characters"]),
         "document length": _spread(collection.documents["length"].to_numpy()),
         "white space": collection.whitespace,
         "documents that failed": len(collection.header["failures"]),
-        "elements by tag": _most_common(counts),
+        "elements by tag": _by_count(counts),
     }
 
 
 def topic_statistics(topics: Topics) -> Statistics:
     """Types of topics and what their structural constraints ask for."""
     targets: Counter[str] = Counter()
-    support = refused = 0
+    support: Counter[str] = Counter()
+    forms: Counter[str] = Counter()
     for castitle in topics.castitles.values():
-        try:
-            query = parse(castitle, lenient=True)
-        except NexiError:
-            refused += 1
-            continue
-        if isinstance(query, CAS):
+        query, form = _parsed(castitle)
+        forms[form] += 1
+        if query is not None:
             targets.update(query.target.steps[-1].names)
-            support += bool(query.support)
+            support.update({name for path in query.support for name in path.steps[-1].names})
+            forms["with support elements"] += bool(query.support)
+            forms["with a comparison"] += query.compares
+    fields = {name: topics.to_frame()[name].count() for name in _TOPIC_FIELDS}
     return {
         "kind": "topics",
         "topics": len(topics),
         "topics by type": dict(Counter(topics.kinds.values())),
+        "topics with a field": {name: count for name, count in fields.items() if count},
         "castitles": len(topics.castitles),
-        "castitles with support elements": support,
-        "castitles that are not NEXI": refused,
-        "castitles by target": _most_common(targets),
+        "castitles by form": {form: count for form, count in forms.items() if count},
+        "castitles by target": _by_count(targets),
+        "castitles by support element": _by_count(support),
     }
+
+
+def _parsed(castitle: str) -> tuple[CAS | None, str]:
+    """The query if it is structured, and in which dialect it is written."""
+    for form, lenient in (("NEXI", False), ("NEXI in lenient mode only", True)):
+        try:
+            query = parse(castitle, lenient=lenient)
+        except NexiError:
+            continue
+        return (query, form) if isinstance(query, CAS) else (None, "without structure")
+    return None, "no NEXI"
 
 
 def run_statistics(run: Run) -> Statistics:
@@ -101,18 +117,51 @@ def run_statistics(run: Run) -> Statistics:
         ),
         "result length": _spread(size),
     }
-    if len(size) == len(run):
-        start, end = spans.side_by_side(run.start, run.end, run.first)
-        pieces = spans.newly_covered(start, end)
-        new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
-        found["share of results that overlap an earlier one"] = round(
-            float((new < size).mean()) if len(run) else 0.0, 4
-        )
+    if len(size) == len(run) and len(run):
+        found |= _overlap(run)
     if run.xpath is not None:
-        tags = [tags_of(path) for path in run.xpath.drop_nulls().to_list()]
-        found["result depth"] = _spread(np.array([len(path) for path in tags]))
-        found["results by tag"] = _most_common(Counter(path[-1] for path in tags))
+        found |= _paths(run.xpath)
     return found
+
+
+def _overlap(run: Run) -> Statistics:
+    """How many results share text with another one, and with an earlier one."""
+    start, end = spans.side_by_side(run.start, run.end, run.first)
+    pieces = spans.newly_covered(start, end)
+    new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
+    order = np.lexsort((-end, start))
+    first, last = start[order], end[order]
+    reach = np.maximum.accumulate(last)
+    meets = np.zeros(len(run), dtype=bool)
+    meets[1:] = (first[1:] < reach[:-1]) & (last[1:] > first[1:])
+    meets[:-1] |= (first[1:] < last[:-1]) & (last[1:] > first[1:])
+    return {
+        "share of results that overlap another one": _share(meets),
+        "share of results that overlap an earlier one": _share(new < end - start),
+    }
+
+
+def _share(of: npt.NDArray[np.bool_]) -> float:
+    return round(float(of.mean()), 4)
+
+
+def _paths(xpath: pl.Series) -> Statistics:
+    """Depths and tags of results that are elements; how many are something else."""
+    is_element = xpath.str.contains(ELEMENT)
+    elements = xpath.filter(is_element.fill_null(value=False))
+    found: Statistics = {
+        "results that are elements": len(elements),
+        "results between two points": int((~is_element).sum()),
+    }
+    if len(elements):
+        found["depth of elements"] = _spread(elements.str.count_matches("/").to_numpy())
+        found["results by tag"] = _by_count(Counter(_tags(elements)))
+    return found
+
+
+def _tags(xpath: pl.Series) -> list[str]:
+    """The tag of each element."""
+    return xpath.str.extract(r"/([^/\[]+)(?:\[\d+\])?$").to_list()
 
 
 def judgement_statistics(
@@ -126,7 +175,9 @@ def judgement_statistics(
     found: Statistics = {
         "kind": "judgements",
         "topics": n,
+        "topics with nothing relevant": int((relevant == 0).sum()),
         "assessors": len(judgements.assessors),
+        "documents with several assessors": int((np.bincount(judgements.pair) > 1).sum()),
         "documents judged": len(combined),
         "documents judged per topic": _spread(np.bincount(combined.topic, minlength=n)),
         "relevant documents": int(combined.relevant.sum()),
@@ -140,50 +191,40 @@ def judgement_statistics(
             "relevant characters": int(combined.rel_size.sum()),
             "documents with a best entry point": int((combined.bep >= 0).sum()),
         }
-    elements = combined.elements
-    if elements is not None and {"size", "rsize"} <= set(elements.columns):
-        sized = elements.drop_nulls(["size", "rsize"])
-        tags = [tags_of(path)[-1] for path in sized["xpath"].to_list()]
-        found |= _element_shares(tags, sized["size"].to_numpy(), sized["rsize"].to_numpy())
+    scale = (combined.header or {}).get("scale")
+    if combined.elements is not None:
+        found |= {"scale of elements": scale, "assessed elements": len(combined.elements)}
+        found |= _element_statistics(combined, combined.elements, scale)
     elif collection is not None and combined.has_text:
-        found |= _element_shares(*_assessed_elements(combined, collection))
+        derived = elements_with_text(combined, collection)
+        found |= _element_statistics(combined, derived, "2006")
     return found
 
 
-def _assessed_elements(
-    judgements: Judgements, collection: Collection
-) -> tuple[list[str], Ints, Ints]:
-    """Tag, size and highlighted size of every element with highlighted text."""
-    tags: list[str] = []
-    sizes, rsizes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    judged = Judged(judgements, strict=False)
-    known = pl.Series(judgements.doc).is_in(collection.documents["doc"].implode()).to_numpy()
-    for row in np.flatnonzero(judgements.relevant & known).tolist():
-        everything = collection.all_elements(str(judgements.doc[row]))
-        start = np.array([element.start for element in everything], dtype=np.int64)
-        end = np.array([element.end for element in everything], dtype=np.int64)
-        base, extent = judged.base[row], judged.extent[row]
-        inside = judged.highlighted.within(
-            np.minimum(start, extent) + base, np.minimum(end, extent) + base
-        )
-        hit = np.flatnonzero(inside > 0)
-        tags += [tags_of(everything[i].xpath)[-1] for i in hit.tolist()]
-        sizes.append((end - start)[hit])
-        rsizes.append(inside[hit])
-    return tags, np.concatenate(sizes), np.concatenate(rsizes)
-
-
-def _element_shares(tags: list[str], size: Ints, rsize: Ints) -> Statistics:
-    relevant = rsize > 0
-    full = relevant & (rsize == size)
-    counts = Counter(tag for tag, yes in zip(tags, relevant.tolist(), strict=True) if yes)
-    whole = Counter(tag for tag, yes in zip(tags, full.tolist(), strict=True) if yes)
-    total = max(sum(whole.values()), 1)
-    return {
-        "relevant elements": int(relevant.sum()),
-        "fully highlighted elements": int(full.sum()),
-        "relevant elements by tag": _most_common(counts),
-        "share of fully highlighted elements by tag": {
-            tag: round(number / total, 4) for tag, number in whole.most_common(_MOST_TAGS)
-        },
+def _element_statistics(
+    judgements: Judgements, elements: pl.DataFrame, scale: str | None
+) -> Statistics:
+    """Relevant elements per topic and by tag, by grade where they have one, and whole ones."""
+    grades = [name for name in GRADES.get(scale or "", ()) if name in elements.columns]
+    relevant = elements.filter(positive(elements, scale))
+    topic = judgements.topic[relevant["row"].to_numpy()]
+    found: Statistics = {
+        "relevant elements": len(relevant),
+        "relevant elements per topic": _spread(
+            np.bincount(topic, minlength=len(judgements.topics))
+        ),
+        "relevant elements by tag": _by_count(Counter(_tags(relevant["xpath"]))),
     }
+    if grades:
+        by_grade = Counter(elements.select(pl.concat_str(grades, separator=",")).to_series())
+        found[f"elements by {', '.join(grades)}"] = dict(sorted(by_grade.items(), reverse=True))
+    if {"size", "rsize"} <= set(relevant.columns):
+        whole = relevant.filter((pl.col("rsize") == pl.col("size")) & (pl.col("size") > 0))
+        counts = Counter(_tags(whole["xpath"]))
+        found |= {
+            "fully highlighted elements": len(whole),
+            "share of fully highlighted elements by tag": {
+                tag: round(number / len(whole), 4) for tag, number in counts.most_common()
+            },
+        }
+    return found

@@ -12,6 +12,10 @@ from foveal.cli.output import emit
 
 __all__ = ["command"]
 
+_NAMES = 46
+"""Columns for the name of a figure."""
+_MOST_ROWS = 20
+
 
 def _statistics(path: str, collection: str | None) -> dict[str, Any]:
     """Tell by the content what a path is, and describe it."""
@@ -24,7 +28,9 @@ def _statistics(path: str, collection: str | None) -> dict[str, Any]:
     if Path(path).is_file():
         with Path(path).open("rb") as stream:
             if stream.read(len(MAGIC)) == MAGIC:
-                return statistics.collection_statistics(Collection.open(path))
+                described = Collection.open(path)
+                described.verify()
+                return statistics.collection_statistics(described)
     index = Collection.open(collection) if collection else None
     kind = kind_of(path)
     if kind == "topics":
@@ -41,14 +47,25 @@ def _statistics(path: str, collection: str | None) -> dict[str, Any]:
 def _text(path: str, found: dict[str, Any]) -> str:
     lines = [f"{path}: {found['kind']}"]
     for name, value in found.items():
-        if name == "kind" or value is None:
+        if name == "kind" or value is None or value == {}:
             continue
-        if isinstance(value, dict):
-            lines.append(f"  {name}")
-            lines += [f"    {key:24} {number:>12}" for key, number in value.items()]
+        if not isinstance(value, dict):
+            lines.append(f"  {name:{_NAMES}}{_number(value)}")
+        elif "median" in value:
+            spread = "  ".join(f"{key} {_number(number)}" for key, number in value.items())
+            lines.append(f"  {name:{_NAMES}}{spread}")
         else:
-            lines.append(f"  {name:42} {value:>12}")
+            lines.append(f"  {name}")
+            shown = list(value.items())[:_MOST_ROWS]
+            lines += [f"    {key:{_NAMES - 2}}{_number(number)}" for key, number in shown]
+            if len(value) > len(shown):
+                lines.append(f"    ... and {len(value) - len(shown)} more (all with -f json)")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _number(value: Any) -> str:
+    """Whole numbers without a point; names as they are."""
+    return f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 else str(value)
 
 
 @click.command("stats", epilog="Example: foveal stats wiki.fvx topics.xml qrels.txt my.run")
@@ -63,7 +80,10 @@ def _text(path: str, found: dict[str, Any]) -> str:
     show_default=True,
 )
 def command(paths: tuple[str, ...], collection: str | None, form: str) -> None:
-    """Describe collections, topics, judgements and runs; the kind is told from the content."""
+    """Describe collections, topics, judgements and runs; the kind is told from the content.
+
+    A collection index is checked to its last byte.
+    """
     found = {path: _statistics(path, collection) for path in paths}
     if form == "json":
         emit(json.dumps(found, indent=1, ensure_ascii=False) + "\n", None)

@@ -4,6 +4,7 @@ from foveal.collection.building import BuildOptions, Summary, build_index
 from foveal.collection.elements import WHITESPACE, DocumentError, Limits
 from foveal.collection.lookup import Collection, Element, Resolved
 from foveal.collection.sources import Source
+from foveal.collection.texts import SourceTexts
 
 __all__ = [
     "WHITESPACE",
@@ -14,6 +15,7 @@ __all__ = [
     "Limits",
     "Resolved",
     "Source",
+    "SourceTexts",
     "Summary",
     "build_index",
 ]

@@ -92,7 +92,8 @@ class _Parsed:
     done: float
 
 
-def _add(item: Item, recorder: Recorder, name_tag: str | None) -> None:
+def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
+    """Have a document of a source recorded, whatever its kind."""
     if item.kind == XML:
         recorder.add(item.name, item.data, name_tag=name_tag)
     elif item.kind == LINE:
@@ -115,9 +116,9 @@ def _parse(task: Task, options: BuildOptions) -> _Parsed:
         # A file name that is not UTF-8 must not spoil the message that mentions it.
         place = os.fsencode(item.place).decode(errors="replace")
         try:
-            _add(item, recorder, options.name_tag)
+            add_item(item, recorder, options.name_tag)
         except DocumentError as error:
-            failures.append((place, str(error)))
+            failures.append(error.placed(place))
         else:
             places.append(place)
     batch = recorder.batch()

@@ -4,8 +4,8 @@ The text is XPath ``string(/*)``: the character data of the root element in docu
 entities resolved, comments and processing instructions left out. Nothing a document names is ever
 fetched, and limits end hostile documents early.
 
-Expat's calls only take notes (which tag, after how many pieces of text); the tree is worked out
-from the notes of a whole batch of documents at once, with arrays.
+Expat's calls only take notes (which tag, after how many pieces of text); `foveal.collection.trees`
+works the tree out from the notes of a whole batch of documents at once.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from html.entities import html5
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
-import numpy.typing as npt
 
+from foveal.collection.safety import (
+    DocumentError,
+    Fail,
+    Limits,
+    external_entity,
+    standard_entity,
+    transcoded,
+)
+from foveal.collection.trees import distinct, levels, number_paths, parents, tree
 from foveal.spans import Ints
 
 __all__ = ["WHITESPACE", "Batch", "DocumentError", "Limits", "Recorder", "text_digest"]
@@ -34,43 +41,6 @@ WHITESPACE = ("keep", "merge", "strip")
 _BLANK = " \t\n\r"
 """White space as XML defines it; a no-break space is none."""
 _BLANKS = re.compile(f"[{_BLANK}]+")
-_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
-
-
-Fail = Callable[[str], NoReturn]
-"""Ends a document with a message, at the place where its parser is."""
-
-
-class DocumentError(Exception):
-    """A document that cannot be indexed: what is wrong, line and column where known."""
-
-    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        super().__init__(message, line, column)
-        self.message, self.line, self.column = message, line, column
-
-    def __str__(self) -> str:
-        if self.line is None:
-            return self.message
-        return f"line {self.line}, column {self.column}: {self.message}"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Where a document stops being one.
-
-    Parameters
-    ----------
-    depth : int
-        Elements within elements, and entities that refer to entities.
-    attribute : int
-        Characters of one attribute value.
-    expansion : int
-        Characters that entities may add to a document.
-    """
-
-    depth: int = 1000
-    attribute: int = 1_000_000
-    expansion: int = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -102,6 +72,8 @@ def text_digest(text: str) -> bytes:
 class Recorder:
     """Takes notes of documents, one after the other, and turns them into a batch.
 
+    Texts themselves are not kept; `on_text` is called with the text of each document.
+
     >>> recorder = Recorder()
     >>> recorder.add("d", b"<a>x<b>yz</b><b/></a>")
     >>> batch = recorder.batch()
@@ -109,9 +81,16 @@ class Recorder:
     ([0, 1, 3], [3, 3, 3], [1, 1, 2])
     """
 
-    def __init__(self, *, whitespace: str = "keep", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        whitespace: str = "keep",
+        limits: Limits | None = None,
+        on_text: Callable[[str], object] | None = None,
+    ) -> None:
         self.whitespace = whitespace
         self.limits = limits or Limits()
+        self.on_text = on_text
         self._names: list[str] = []
         self._digests: list[bytes] = []
         self._codes: defaultdict[str, int] = defaultdict(count().__next__)
@@ -153,7 +132,10 @@ class Recorder:
         pieces = self._counted(pieces)
         self._names.append(name)
         self._sizes.extend(map(len, pieces))
-        self._digests.append(text_digest("".join(pieces)))
+        text = "".join(pieces)
+        self._digests.append(text_digest(text))
+        if self.on_text is not None:
+            self.on_text(text)
         self._first_tag.append(len(self._tags))
         self._first_piece.append(len(self._sizes))
 
@@ -163,10 +145,11 @@ class Recorder:
         except LookupError as error:
             raise DocumentError(f"encoding not known: {error}", 1, 1) from None
         except ValueError:  # of several bytes per character, which expat leaves to others
-            return self._run_expat(_transcoded(data), "utf-8")
+            return self._run_expat(transcoded(data), "utf-8")
 
     def _run_expat(self, data: bytes, encoding: str | None = None) -> list[str]:
         pieces: list[str] = []
+        first = self._first_tag[-1]
         parser = expat.ParserCreate(encoding)
 
         def fail(message: str) -> NoReturn:
@@ -184,8 +167,8 @@ class Recorder:
             "StartElementHandler": self._opening(pieces, fail if check else None),
             "EndElementHandler": self._closing(pieces),
             "CharacterDataHandler": pieces.append,
-            "SkippedEntityHandler": _standard_entity(pieces, fail),
-            "ExternalEntityRefHandler": _external_entity(fail),
+            "SkippedEntityHandler": standard_entity(pieces, fail),
+            "ExternalEntityRefHandler": external_entity(fail),
             "EntityDeclHandler": self._entity_declared(parser, pieces, len(data), fail),
         }
         for name, handler in handlers.items():
@@ -194,6 +177,8 @@ class Recorder:
             parser.Parse(data, True)  # noqa: FBT003
         except expat.ExpatError as error:
             message = expat.errors.messages[error.code]
+            if message == expat.errors.XML_ERROR_NO_ELEMENTS and len(self._tags) > first:
+                message = "the document breaks off here, before its root element is closed"
             raise DocumentError(message, error.lineno, error.offset + 1) from None
         finally:
             for name in handlers:  # which hold the parser that holds them
@@ -269,7 +254,7 @@ class Recorder:
         most = self.limits.depth
         if len(self._tags) - self._first_tag[-1] <= most:
             return
-        if _levels(self._marks_of_last() < 0).max() > most:
+        if levels(self._marks_of_last() < 0).max() > most:
             raise DocumentError(f"elements are nested more than {most} deep")
 
     def _named(self, tag: str, pieces: list[str]) -> str:
@@ -310,13 +295,13 @@ class Recorder:
         of_element = np.repeat(np.arange(len(self._names)), np.diff(first_tag))
         marks = np.array(self._marks, dtype=np.int64)
         closes = marks < 0
-        opening, closing, level = _tree(closes)
+        opening, closing, level = tree(closes)
         # The number of an element in document order is that of openings before it.
         number = (np.cumsum(~closes) - 1)[opening]
         document = of_element[number]
-        codes, tag = _distinct(np.array(self._tags, dtype=np.int64))
+        codes, tag = distinct(np.array(self._tags, dtype=np.int64))
         tags = list(self._codes)
-        path, table = _paths(_parents(opening, level), tag[number], level, len(codes))
+        path, table = number_paths(parents(opening, level), tag[number], level, len(codes))
         piece, origin = first_piece[document], base[document]
         batch = Batch(
             documents=tuple(self._names),
@@ -331,7 +316,9 @@ class Recorder:
             ordinal=table[2],
             tags=tuple(tags[code] for code in codes.tolist()),
         )
-        self.__init__(whitespace=self.whitespace, limits=self.limits)  # type: ignore[misc]
+        self.__init__(  # type: ignore[misc]
+            whitespace=self.whitespace, limits=self.limits, on_text=self.on_text
+        )
         return batch
 
 
@@ -346,34 +333,6 @@ def _check_name(name: str) -> None:
         raise DocumentError("the document's name is not UTF-8") from None
 
 
-def _transcoded(data: bytes) -> bytes:
-    """The document in UTF-8, from the encoding that it declares."""
-    declared = _ENCODING.match(data)
-    encoding = declared[1].decode() if declared else "utf-8"
-    try:
-        return data.decode(encoding).encode()
-    except UnicodeDecodeError as error:
-        raise DocumentError(f"not {encoding} at byte {error.start}") from None
-
-
-def _standard_entity(pieces: list[str], fail: Fail) -> Callable[[str, bool], None]:
-    def entity(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
-        if is_parameter:
-            return
-        if f"{name};" not in html5:
-            fail(f"entity &{name}; is not declared and not a standard one")
-        pieces.append(html5[f"{name};"])
-
-    return entity
-
-
-def _external_entity(fail: Fail) -> Callable[..., int]:
-    def entity(_context: str, _base: str | None, system: str | None, public: str | None) -> int:
-        fail(f"the text refers to the external entity {(system or public)!r}; nothing is fetched")
-
-    return entity
-
-
 def _merged(pieces: list[str]) -> list[str]:
     """White space as single blanks, also across the tags between text nodes."""
     merged, after_blank = [], False
@@ -382,72 +341,3 @@ def _merged(pieces: list[str]) -> list[str]:
         merged.append(text.removeprefix(" ") if after_blank else text)
         after_blank = text.endswith(" ") if text else after_blank
     return merged
-
-
-def _levels(closes: npt.NDArray[np.bool_]) -> Ints:
-    """How deep each tag stands, from 1; a closing tag as deep as the opening one."""
-    return np.cumsum(np.where(closes, -1, 1)) + closes
-
-
-def _tree(closes: npt.NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
-    """Opening tag, closing tag and level of every element, level by level.
-
-    At any level opening and closing tags alternate.
-    """
-    level = _levels(closes)
-    # Small numbers are sorted much faster.
-    order = np.argsort(level.astype(np.min_scalar_type(level.max(initial=0))), kind="stable")
-    return order[::2], order[1::2], level[order[::2]]
-
-
-def _parents(opening: Ints, level: Ints) -> Ints:
-    """The parent of each element, -1 for roots: the last element one level up before it."""
-    place = level * (opening.max(initial=0) + 1) + opening
-    above = np.searchsorted(place, place - opening.max(initial=0) - 1) - 1
-    return np.where(level > 1, above, -1)
-
-
-def _distinct(values: Ints) -> tuple[Ints, Ints]:
-    """The distinct values in order, and the number of each value among them."""
-    order = np.argsort(values)
-    ordered = values[order]
-    opens = np.ones(len(values), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
-    number = np.empty(len(values), dtype=np.int64)
-    number[order] = np.cumsum(opens) - 1
-    return ordered[opens], number
-
-
-def _paths(parent: Ints, tag: Ints, level: Ints, tags: int) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
-    """Number the distinct paths level by level: the path of each element, and the table."""
-    ordinal = _ordinals(parent, tag, tags)
-    most = int(ordinal.max(initial=0)) + 1
-    steps, step = _distinct(tag * most + ordinal)
-    path = np.empty(len(parent), dtype=np.int64)
-    bounds = np.flatnonzero(np.diff(level, prepend=0, append=0))
-    keys, known = [], 0
-    for first, last in pairwise(bounds.tolist()):
-        here = slice(first, last)
-        above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
-        distinct, number = _distinct((above + 1) * len(steps) + step[here])
-        path[here] = known + number
-        keys.append(distinct)
-        known += len(distinct)
-    key = np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)
-    above, of_path = np.divmod(key, max(len(steps), 1))
-    return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
-
-
-def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
-    """How many siblings of the same tag stand before each element, itself included."""
-    # Roots of different documents are not siblings.
-    number = np.arange(len(parent))
-    key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    opens = np.ones(len(key), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
-    first = np.maximum.accumulate(np.where(opens, number, 0))
-    ordinal = np.empty(len(key), dtype=np.int64)
-    ordinal[order] = number - first + 1
-    return ordinal

@@ -2,7 +2,7 @@
 
 A file is written completely or not at all. Opening checks the magic, the version, the header's
 hash and the file's size, so that a damaged or foreign file is refused at once; `verify` also
-hashes the arrays.
+hashes the arrays, all or some of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ import numpy.typing as npt
 
 from foveal.errors import InputError
 
-__all__ = ["MAGIC", "VERSION", "Sections", "open_sections", "verify", "write_sections"]
+__all__ = [
+    "MAGIC",
+    "VERSION",
+    "Sections",
+    "check_sections",
+    "open_sections",
+    "verify",
+    "write_sections",
+]
 
 MAGIC = b"FOVEALIX"
 VERSION = 1
@@ -137,6 +145,11 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
 def verify(path: Path) -> None:
     """Hash every section; raises if one differs."""
     header, sections = open_sections(path)
-    for name, expected in header["hashes"].items():
-        if _hash(sections[name].tobytes()).hex() != expected:
+    check_sections(path, header, sections, *sections)
+
+
+def check_sections(path: Path, header: Mapping[str, Any], sections: Sections, *names: str) -> None:
+    """Hash these sections; raises if one differs."""
+    for name in names:
+        if _hash(sections[name].tobytes()).hex() != header["hashes"][name]:
             raise InputError.at(str(path), None, f"the index is damaged: section {name} differs")

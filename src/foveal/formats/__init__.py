@@ -13,6 +13,7 @@ from foveal.formats import (
     inex_assessments,
     inex_runs,
     jsonl,
+    jsonl_judgements,
     parquet,
     topics,
     trec,
@@ -33,6 +34,7 @@ __all__ = [
     "STDIN",
     "TOPIC_FORMATS",
     "Source",
+    "found_kind",
     "kind_of",
     "read_judgements",
     "read_results",
@@ -57,7 +59,7 @@ RUN_FORMATS: dict[str, Callable[[Run], str | bytes]] = {
 JUDGEMENT_FORMATS: dict[str, Callable[[Judgements], str]] = {
     "fol": fol.write_judgements,
     "trec": trec.write_judgements,
-    "jsonl": jsonl.write_judgements,
+    "jsonl": jsonl_judgements.write_judgements,
 }
 """Name of a judgement format and what writes it."""
 
@@ -138,7 +140,7 @@ def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> J
         return inex_assessments.read_judgements(source)
     if first.startswith(b"{"):
         expect(source, "judgements")
-        judgements = jsonl.read_judgements(source, texts=texts)
+        judgements = jsonl_judgements.read_judgements(source, texts=texts)
         if not len(judgements):
             raise source.error(None, "the judgements are empty: no document is judged")
         return judgements
@@ -209,16 +211,19 @@ def read_results(path: str | Path) -> Results:
 
 
 def write_run(run: Run, path: str | Path, form: str) -> None:
-    """Write a run in one of `RUN_FORMATS`, completely or not at all."""
+    """Write a run in one of `RUN_FORMATS`, completely or not at all; ``-`` is the output."""
     write_file(path, _choose(RUN_FORMATS, form)(run))
 
 
 def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
     """Write judgements in one of `JUDGEMENT_FORMATS`, completely or not at all.
 
-    The formats of `FOLDER_FORMATS` make a folder of complete files.
+    The formats of `FOLDER_FORMATS` make a folder of complete files; ``-`` is standard output for
+    the others.
     """
     if form in FOLDER_FORMATS:
+        if str(path) == STDIN:
+            raise UsageError(f"{form} is a folder of files; expected the name of one")
         write_folder(path, FOLDER_FORMATS[form](judgements))
     else:
         known = {**JUDGEMENT_FORMATS, **FOLDER_FORMATS}
@@ -226,7 +231,7 @@ def write_judgements(judgements: Judgements, path: str | Path, form: str) -> Non
 
 
 def write_topics(topics: Topics, path: str | Path, form: str) -> None:
-    """Write topics in one of `TOPIC_FORMATS`, completely or not at all."""
+    """Write topics in one of `TOPIC_FORMATS`, completely or not at all; ``-`` is the output."""
     write_file(path, _choose(TOPIC_FORMATS, form)(topics))
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "check_given",
     "check_lengths",
     "check_names",
+    "check_ranks",
     "check_required",
     "check_scores",
     "check_spans",
@@ -79,6 +80,12 @@ def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Probl
     ]
 
 
+def check_ranks(defects: Defects, rank: pl.Series) -> list[Problem]:
+    """Ranks below 0; some count from 0, most from 1."""
+    negative = (rank < 0).fill_null(value=False).to_numpy()
+    return [*defects.at(negative, "rank {} is negative; expected a whole number", rank)]
+
+
 def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
     """Rows without a topic or a document."""
     problems: list[Problem] = []
@@ -109,8 +116,10 @@ def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
 
 
 def is_root(xpath: pl.Series) -> Bools:
-    """Paths of one step: the root element, the whole document whatever its length."""
-    root: Bools = xpath.str.contains(r"^/[^/]+$").fill_null(value=False).to_numpy()
+    """Paths of the root element: the whole document whatever its length."""
+    root: Bools = (
+        xpath.str.contains(r"^/[^/\[\]@()\s]+(?:\[1\])?$").fill_null(value=False).to_numpy()
+    )
     return root
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from foveal.formats import inex_assessments, inex_runs, jsonl, parquet, topics
+from foveal.formats import inex_assessments, inex_runs, jsonl, jsonl_judgements, parquet, topics
 from foveal.formats.fields import first_lines
 from foveal.formats.markup import is_xml, root_tag
 from foveal.formats.objects import header_of, loads
@@ -18,8 +18,8 @@ _PASSAGE = re.compile(rb"\d+:\d+$")
 _ASKS = {"title", "query", "castitle", "description"}
 _ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements"}
 _JSON_FORMATS = {
-    "run": jsonl.RUN_FORMATS,
-    "judgements": jsonl.JUDGEMENT_FORMATS,
+    "run": jsonl.FORMATS,
+    "judgements": jsonl_judgements.FORMATS,
     "topics": (topics.JSON_FORMAT,),
 }
 _SENTENCES = {

@@ -11,6 +11,7 @@ from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.fol import GROUPED
 from foveal.formats.lines import as_lines, one_word
 from foveal.formats.source import Source
+from foveal.formats.xpaths import canonical_paths
 from foveal.model import UNKNOWN, Run
 
 __all__ = ["read_run", "write_run"]
@@ -37,6 +38,7 @@ def read_run(source: Source) -> Run:
     problems += check_xpaths(defects, frame["xpath"])
     defects.raise_if(problems)
     frame = frame.with_columns(
+        canonical_paths(frame["xpath"]),
         pl.Series("start", np.where(is_root(frame["xpath"]), 0, UNKNOWN)),
         pl.Series("end", np.full(len(frame), UNKNOWN, dtype=np.int64)),
         pl.Series("line", table.line),
@@ -50,7 +52,11 @@ def write_run(run: Run) -> str:
     absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
     if absent.any():
         line = int(run.line[absent][0])
-        raise InputError.at(run.source.path, line, "result has no XPath; this format needs one")
+        raise InputError.at(
+            run.source.path,
+            line,
+            "result has no XPath; this format needs one, a collection can tell it (-C)",
+        )
     score = pl.col("score") if run.score is not None else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "xpath")
     return as_lines(run.to_frame(), fields, run.source.path)

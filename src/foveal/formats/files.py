@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +15,16 @@ __all__ = ["write_file", "write_folder"]
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
-    """Write `content`, leaving an existing file untouched if anything goes wrong."""
-    target = Path(path).resolve()  # a link stays, the file it points to is replaced
+    """Write `content`, leaving an existing file untouched if anything goes wrong.
+
+    ``-`` is standard output.
+    """
     data = content.encode() if isinstance(content, str) else content
+    if str(path) == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    target = Path(path).resolve()  # a link stays, the file it points to is replaced
     if target.is_dir():
         raise InputError.at(str(path), None, "is a directory; expected a file name")
     try:
@@ -28,12 +37,17 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 def write_folder(path: str | Path, files: Mapping[str, str]) -> None:
-    """Write files into a folder that is new, empty or holds earlier ones of the same names."""
+    """Write files into a folder that is new, empty or holds earlier ones of the same names.
+
+    A new folder appears with all its files or not at all.
+    """
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError.at(str(path), None, "is a file; expected a folder for several files")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            _new_folder(folder, files)
+            return
         other = sorted(found.name for found in folder.iterdir() if found.name not in files)
     except OSError as error:
         raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
@@ -43,6 +57,19 @@ def write_folder(path: str | Path, files: Mapping[str, str]) -> None:
         )
     for name, content in files.items():
         write_file(folder / name, content)
+
+
+def _new_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Make a folder beside its place and move it there when it is whole."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".foveal-"))
+    try:
+        for name, content in files.items():
+            (temporary / name).write_text(content, encoding="utf-8", newline="")
+        temporary.chmod(0o777 & ~_umask())
+        temporary.replace(folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _replace(target: Path, data: bytes) -> None:

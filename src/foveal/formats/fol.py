@@ -89,7 +89,9 @@ def write_run(run: Run) -> str:
     frame = run.to_frame()
     if frame["end"].null_count():
         raise InputError.at(
-            run.source.path, int(run.line[run.end < 0][0]), "result has no end; FOL needs offsets"
+            run.source.path,
+            int(run.line[run.end < 0][0]),
+            "result has no end; FOL needs offsets, which a collection can tell (-C)",
         )
     score = pl.col("score") if run.score is not None else -pl.col("rank")
     length = pl.col("end") - pl.col("start")

@@ -27,10 +27,9 @@ def positive(elements: pl.DataFrame, scale: str | None) -> pl.Series:
     [True, False]
     """
     grade = "relevance" if scale == "2002" else "exhaustivity"
-    by_grade, by_size = pl.col(grade).str.contains("^[1-9]"), pl.col("rsize") > 0
-    return elements.select(
-        pl.any_horizontal(by_grade.fill_null(value=False), by_size.fill_null(value=False))
-    ).to_series()
+    tells = {grade: pl.col(grade).str.contains("^[1-9]"), "rsize": pl.col("rsize") > 0}
+    known = [told.fill_null(value=False) for name, told in tells.items() if name in elements]
+    return elements.select(pl.any_horizontal(pl.lit(value=False), *known)).to_series()
 
 
 def relevant_rows(

@@ -6,31 +6,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import Problem
+from foveal.formats.assessed import Assessed, assessed_elements
 from foveal.formats.checks import TOO_FAR, Defects, check_names
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.grades import check_grades, marked, relevant_rows
+from foveal.formats.grades import marked, relevant_rows
 from foveal.formats.markup import BLANKS, Markup, read_markup
 from foveal.formats.source import Source
 from foveal.model import Judgements
+from foveal.model.judgements import PLACE_COLUMNS
 from foveal.spans import Ints
 
 __all__ = ["ROOT", "read_judgements"]
 
 ROOT = "assessments"
 
-_SIZED = ("2005", "2006")
 _NAMES = {
     "exhaustivity": ("exhaustivity", "exhaustiveness"),
     "specificity": ("specificity",),
     "relevance": ("relevance",),
     "coverage": ("coverage",),
 }
-_STEP = r"/[^/\[\]@()\s]+(\[[1-9][0-9]*\])?"
-_WHOLE = r"^[0-9]{1,3}(,[0-9]{3})+$|^[0-9]+$"
+_WHOLE = r"^-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)$"
 
 
 @dataclass(frozen=True)
@@ -97,10 +96,8 @@ def _children(markup: Markup, files: Ints, *tags: str) -> _Children:
     return _Children(number, row, Defects(markup.source, markup.line[number]))
 
 
-def _elements(
-    markup: Markup, files: Ints
-) -> tuple[pl.DataFrame, str | None, npt.NDArray[np.bool_]]:
-    """The assessed elements, their scale, and which files have any judgement at all."""
+def _elements(markup: Markup, files: Ints) -> Assessed:
+    """The assessed elements, and which files have a judgement of any of theirs."""
     found = _children(markup, files, "element", "path")
     texts = {name: markup.values(found.number, *names) for name, names in _NAMES.items()}
     frame = pl.DataFrame(
@@ -108,85 +105,25 @@ def _elements(
         | {name: markup.values(found.number, name) for name in ("size", "rsize")},
         schema=dict.fromkeys(("xpath", *_NAMES, "size", "rsize"), pl.String),
     ).with_columns(pl.all().str.strip_chars(BLANKS), row=pl.Series(found.row, dtype=pl.Int64))
-    scale = _scale(frame, found.defects)
-    problems = _check_paths(found.defects, frame)
-    known = ~(frame["exhaustivity"].eq("U") | frame["specificity"].eq("U")).fill_null(value=False)
-    if scale is not None:
-        problems += check_grades(found.defects, frame, scale, known.to_numpy())
-    frame, sizes = _sizes(found.defects, frame, required=scale in _SIZED)
-    found.defects.raise_if(problems + sizes)
+    problems = [p for name in ("size", "rsize") for p in _check_size(found.defects, name, frame)]
+    found.defects.raise_if(problems)
+    sizes = pl.col("size", "rsize").str.replace_all(",", "").cast(pl.Int64)
+    elements, scale, known = assessed_elements(frame.with_columns(sizes), found.defects, [])
     # A document of which everything is unknown was not judged.
     judged = np.ones(len(files), dtype=bool)
     judged[found.row] = False
-    judged[found.row[known.to_numpy()]] = True
-    return frame.filter(known).with_columns(xpath=_canonical("xpath")), scale, judged
+    judged[found.row[known]] = True
+    return Assessed(elements, scale, judged)
 
 
-def _canonical(column: str) -> pl.Expr:
-    """Paths with every ordinal."""
-    return pl.col(column).str.replace_all(r"([^/\]])(/|$)", "${1}[1]${2}")
-
-
-def _scale(frame: pl.DataFrame, defects: Defects) -> str | None:
-    """The scale of the elements by the attributes they have; one file has one."""
-    if not len(frame):
-        return None
-    scales = frame.select(
-        pl.when(pl.col("relevance").is_not_null() | pl.col("coverage").is_not_null())
-        .then(pl.lit("2002"))
-        .when(pl.col("specificity").is_not_null())
-        .then(pl.lit("2003"))
-        .when(pl.col("exhaustivity").is_not_null())
-        .then(pl.lit("2005"))
-        .otherwise(pl.lit("2006"))
-    ).to_series()
-    first = str(scales[0])
-    other = (scales != first).to_numpy()
-    message = f"grades of the scale of {{}}, but the first element has those of {first}"
-    defects.raise_if([*defects.at(np.flatnonzero(other)[:1], message, scales)])
-    return first
-
-
-def _check_paths(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
-    path = frame["xpath"]
-    problems = [*defects.at(path.is_null().to_numpy(), "element without a path")]
-    bad = ~path.str.contains(f"^(?:{_STEP})+$").fill_null(value=True).to_numpy()
-    problems += defects.at(
-        bad, "{!r} is not the path of an element; expected /path[1]/of[1]/element[2]", path
-    )
-    first = frame.select(pl.struct("row", _canonical("xpath")).is_first_distinct()).to_series()
-    again = (~first & path.is_not_null()).to_numpy()
-    return [*problems, *defects.at(again, "element {!r} comes twice in one file", path)]
-
-
-def _sizes(
-    defects: Defects, frame: pl.DataFrame, *, required: bool
-) -> tuple[pl.DataFrame, list[Problem]]:
-    """Sizes as numbers; they may have thousands separators."""
-    problems: list[Problem] = []
-    for name in ("size", "rsize"):
-        problems += _check_size(defects, name, frame[name])
-        if required:
-            absent = frame[name].is_null().to_numpy()
-            problems += defects.at(absent, f"{name} is missing; expected a number of characters")
-    frame = frame.with_columns(
-        pl.col("size", "rsize").str.replace_all(",", "").cast(pl.Int64, strict=False)
-    )
-    more = marked(frame["rsize"] > frame["size"])
-    message = "rsize {} is more than size {}"
-    return frame, [*problems, *defects.at(more, message, frame["rsize"], frame["size"])]
-
-
-def _check_size(defects: Defects, name: str, size: pl.Series) -> list[Problem]:
-    negative = marked(size.str.contains(r"^-[0-9,]+$"))
-    problems = [*defects.at(negative, f"{name} {{}} is negative", size)]
+def _check_size(defects: Defects, name: str, frame: pl.DataFrame) -> list[Problem]:
+    """Sizes that are no numbers; they may have thousands separators."""
+    size = frame[name]
     whole = size.str.contains(_WHOLE).fill_null(value=True).to_numpy()
-    problems += defects.at(~whole & ~negative, f"{name} {{!r}} is not a whole number", size)
+    problems = [*defects.at(~whole, f"{name} {{!r}} is not a whole number", size)]
     number = size.str.replace_all(",", "").cast(pl.Float64, strict=False)
-    return [
-        *problems,
-        *defects.at(marked(number > MAX_OFFSET) & whole, f"{name} {{}} {TOO_FAR}", size),
-    ]
+    far = marked(number.abs() > MAX_OFFSET) & whole
+    return [*problems, *defects.at(far, f"{name} {{}} {TOO_FAR}", size)]
 
 
 def _places(markup: Markup, files: Ints) -> pl.DataFrame:
@@ -197,8 +134,10 @@ def _places(markup: Markup, files: Ints) -> pl.DataFrame:
     entry = markup.values(points.number, "path", "start")
     problems = _check_points(passages.defects, start, "a start")
     problems += _check_points(passages.defects, end, "an end")
-    column = pl.Series(size, dtype=pl.String).str.strip_chars(BLANKS)
-    problems += _check_size(passages.defects, "size", column)
+    sizes = pl.DataFrame({"size": size}, schema={"size": pl.String})
+    problems += _check_size(
+        passages.defects, "size", sizes.select(pl.all().str.strip_chars(BLANKS))
+    )
     passages.defects.raise_if(problems)
     problems = _check_points(points.defects, entry, "a path")
     again = np.flatnonzero(points.row[1:] == points.row[:-1]) + 1
@@ -210,8 +149,9 @@ def _places(markup: Markup, files: Ints) -> pl.DataFrame:
             "start": [*start, *entry],
             "end": [*end, *[None] * len(entry)],
             "bep": np.arange(len(start) + len(entry)) >= len(start),
+            "line": np.concatenate([passages.defects.line, points.defects.line]),
         },
-        schema={"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean},
+        schema=PLACE_COLUMNS,
     )
     texts = pl.col("start", "end").str.strip_chars(BLANKS)
     return places.with_columns(texts).sort("row", maintain_order=True)

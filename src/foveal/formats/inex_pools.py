@@ -18,11 +18,14 @@ __all__ = ["FOLDER_FORMATS"]
 
 _COLUMNS = ("exhaustivity", "specificity", "relevance", "coverage", "size", "rsize")
 _WRITTEN = {
+    "2002": {"relevance": "relevance", "coverage": "coverage"},
     "2003": {"exhaustiveness": "exhaustivity", "specificity": "specificity"},
     "2005": {"exhaustivity": "exhaustivity", "size": "size", "rsize": "rsize"},
     "2006": {"size": "size", "rsize": "rsize"},
 }
 """Scale to the attributes of an element, and the columns they hold."""
+_BY_GRADES = ("2002", "2003")
+"""Scales of the files that knew no passages and no sizes."""
 
 _UNSAFE = re.compile(r'[/\\:*?"<>|%\x00-\x1f\x7f]|^\.')
 _UNHELD = "this format cannot hold it, JSON Lines can"
@@ -32,7 +35,7 @@ def _pools(judgements: Judgements, scale: str) -> dict[str, str]:
     """File names and contents; refuses what the format lacks or cannot hold."""
     elements = _checked(judgements, scale)
     children = elements.select(
-        "row", text=_element(scale, "path" if scale == "2003" else "element")
+        "row", text=_element(scale, "path" if scale in _BY_GRADES else "element")
     )
     if judgements.places is not None:
         children = pl.concat([judgements.places.select("row", text=_place()), children])
@@ -49,7 +52,7 @@ def _files(
 ) -> dict[str, tuple[str, list[str]]]:
     """File name to the opening tag and what stands between it and the end."""
     files: dict[str, tuple[str, list[str]]] = {}
-    attribute = "file" if scale == "2003" else "name"
+    attribute = "file" if scale in _BY_GRADES else "name"
     assessors = [None] * len(judgements) if judgements.assessor is None else judgements.assessor
     for row, assessor in enumerate(assessors):
         topic = judgements.topics[judgements.topic[row]]
@@ -66,7 +69,9 @@ def _files(
 def _opening(judgements: Judgements, scale: str, topic: str, assessor: str | None) -> str:
     pool = "" if assessor is None else f' pool="{escaped(assessor)}"'
     rule = (judgements.header or {}).get("whitespace")
-    blanks = "" if scale == "2003" or rule is None else f' whitespace-text-node="{escaped(rule)}"'
+    blanks = (
+        "" if scale in _BY_GRADES or rule is None else f' whitespace-text-node="{escaped(rule)}"'
+    )
     return f'<assessments{pool} topic="{escaped(topic)}"{blanks}>\n'
 
 
@@ -111,8 +116,11 @@ def _checked(judgements: Judgements, scale: str) -> pl.DataFrame:
         )
     found = elements.filter(positive(elements, scale))["row"].to_list()
     if judgements.places is not None:
-        if scale == "2003":
-            _refuse(judgements, judgements.places["row"], "a passage or entry point: " + _UNHELD)
+        if scale in _BY_GRADES and len(judgements.places):
+            raise InputError(
+                judgements.problem(row, f"a passage or entry point: {_UNHELD}", line=line)
+                for row, line in judgements.places.select("row", "line").rows()
+            )
         found += judgements.places.filter(~pl.col("bep"))["row"].to_list()
     lacking = pl.Series(np.setdiff1d(np.flatnonzero(judgements.relevant), found))
     _refuse(

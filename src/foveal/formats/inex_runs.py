@@ -10,11 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.checks import Defects, check_names, check_scores, is_root
+from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
 from foveal.formats.inex_regular import Results, regular_results
 from foveal.formats.markup import BLANKS, Markup, escaped, read_markup, unfit
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
+from foveal.formats.xpaths import canonical_paths
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
@@ -24,6 +25,8 @@ ROOT = "inex-submission"
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PATH = rf"^/[^{BLANKS}]+$"
+_LARGEST = 2**53
+"""Up to here every whole number is one as a float, too."""
 _PLACE = rf"^/[^{BLANKS}]+( /[^{BLANKS}]+)?$"
 
 
@@ -37,7 +40,7 @@ def read_run(source: Source) -> Run:
     problems += _check_places(defects, frame)
     frame, unreadable = _numbers(defects, frame)
     defects.raise_if(problems + unreadable)
-    xpath = frame.select(pl.coalesce("path", "passage")).to_series()
+    xpath = canonical_paths(frame.select(pl.coalesce("path", "passage")).to_series())
     frame = frame.select("topic", "doc", "rank", "score").with_columns(
         xpath=xpath,
         start=pl.Series(np.where(is_root(xpath), 0, UNKNOWN)),
@@ -152,11 +155,15 @@ def _numbers(defects: Defects, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
     problems: list[Problem] = []
     for name, tag in (("rank", "rank"), ("score", "rsv")):
         number = frame[name].cast(pl.Float64, strict=False)
-        bad = (number.is_null() & frame[name].is_not_null()).to_numpy()
+        what = "a number"
         if name == "rank":
-            bad |= ~number.is_finite().fill_null(value=True).to_numpy()
-        problems += defects.at(bad, f"{tag} {{!r}} is not a number", frame[name])
+            whole = (number == number.round()) & (number.abs() < _LARGEST)
+            number = number.set(~whole, None).cast(pl.Int64)
+            what = "a whole number"
+        bad = (number.is_null() & frame[name].is_not_null()).to_numpy()
+        problems += defects.at(bad, f"{tag} {{!r}} is not {what}", frame[name])
         frame = frame.with_columns(number.alias(name))
+    problems += check_ranks(defects, frame["rank"])
     return frame, problems + check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
 
 
@@ -196,7 +203,7 @@ def _check_writable(run: Run, xpath: pl.Series) -> None:
         raise InputError.at(
             run.source.path,
             int(run.line[absent[0]]),
-            "result without an XPath; INEX XML names elements, which only a collection can tell",
+            "result without an XPath; INEX XML names elements, which a collection can tell (-C)",
         )
     names = [run.name, *run.topics, *([] if run.task is None else [run.task])]
     for column in (pl.Series(names), run.doc, xpath):

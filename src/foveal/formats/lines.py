@@ -12,7 +12,7 @@ import polars as pl
 from foveal.errors import InputError
 from foveal.model import Judgements
 
-__all__ = ["as_lines", "check_rows", "one_word"]
+__all__ = ["as_lines", "check_rows", "one_word", "one_word_of"]
 
 _UNFIT = {
     "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
@@ -21,9 +21,18 @@ _UNFIT = {
 }
 
 
+def one_word_of(name: str) -> str:
+    """A run's name without blanks.
+
+    >>> one_word_of("my run")
+    'my_run'
+    """
+    return re.sub(r"\s+", "_", name) or "run"
+
+
 def one_word(name: str) -> pl.Expr:
     """A run's name as one field."""
-    return pl.lit(re.sub(r"\s+", "_", name) or "run")
+    return pl.lit(one_word_of(name))
 
 
 def as_lines(

@@ -12,6 +12,7 @@ from foveal.formats.checks import Defects, check_spans
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
+from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
 __all__ = ["MAGIC", "frame_to_run", "read_run", "write_run"]
@@ -67,7 +68,9 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
         )
     return ranked(
-        table.with_columns(pl.Series("start", start), pl.Series("end", end)),
+        table.with_columns(
+            canonical_paths(table["xpath"]), pl.Series("start", start), pl.Series("end", end)
+        ),
         defects.line,
         defects,
         name=names[0] if names else source.stem,

@@ -8,6 +8,7 @@ from foveal.formats.checks import (
     Defects,
     check_given,
     check_names,
+    check_ranks,
     check_required,
     check_scores,
     check_xpaths,
@@ -23,6 +24,7 @@ def check_results(defects: Defects, frame: pl.DataFrame) -> None:
     """Refuse names, scores, paths and offsets that are not possible."""
     defects.raise_if(check_required(defects, frame))
     problems = check_names(defects, frame["topic"])
+    problems += check_ranks(defects, frame["rank"])
     problems += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
     problems += check_xpaths(defects, frame["xpath"])
     problems += check_given(defects, frame["start"], frame["end"])

@@ -1,4 +1,8 @@
-"""The order of results where the file names it: rank, else descending score, else file order."""
+"""The order of results where the file names it: rank, else descending score, else file order.
+
+In formats of lines the order of the lines or the scores decide; the ranks they give are only looked
+at to find out whether they agree.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,15 @@ import numpy as np
 import polars as pl
 
 from foveal.formats.checks import Defects
-from foveal.model import Run
+from foveal.formats.fields import first_lines, normalised
+from foveal.formats.source import Source
+from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["ranked"]
+__all__ = ["line_ranks", "ranked"]
+
+_FIELDS = (6, 7, 8)
+_RANK = 3
 
 
 def ranked(
@@ -32,7 +41,7 @@ def ranked(
         break
     optional = [
         name
-        for name in ("score", "xpath")
+        for name in ("rank", "score", "xpath")
         if name in frame.columns and frame[name].null_count() < len(frame)
     ]
     if "score" in optional and frame["score"].null_count():
@@ -43,3 +52,18 @@ def ranked(
         source=defects.source.provenance,
         task=task,
     )
+
+
+def line_ranks(source: Source, run: Run) -> Ints | None:
+    """The fourth fields of a run of lines, in the order of `run`; None if they are no ranks."""
+    first = first_lines(source.data)
+    if not first or len(first[0][1].split()) not in _FIELDS or first[0][1][:1] in (b"<", b"{"):
+        return None
+    rows, numbers = normalised(source.data)
+    field = pl.Series(rows, dtype=pl.String).str.splitn(" ", _RANK + 2).struct[_RANK]
+    rank = field.cast(pl.Int64, strict=False)
+    if rank.null_count():
+        return None
+    of_line = np.full(int(run.line.max(initial=0)) + 1, UNKNOWN, dtype=np.int64)
+    of_line[np.array(numbers, dtype=np.int64)] = rank.to_numpy()
+    return of_line[run.line]

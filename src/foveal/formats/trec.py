@@ -50,7 +50,8 @@ def read_run(source: Source) -> Run:
 def write_run(run: Run) -> str:
     """Documents at their first result, with scores that keep their order."""
     keep = run.first == np.arange(len(run))
-    frame = run.take(keep).to_frame()
+    kept = run.take(keep)
+    frame = kept.to_frame().with_columns(rank=kept.position)
     score = pl.col("score") if _descends(run, keep) else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name))
     return as_lines(frame, fields, run.source.path)

@@ -11,18 +11,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal import spans
 from foveal.errors import InputError, Problem, UsageError
+from foveal.model.assessors import ASSESSOR_POLICIES, combined_columns, united_columns
 from foveal.model.merging import merged_columns
 from foveal.model.ordering import first_of_group, topic_order
 from foveal.model.provenance import Provenance
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
-__all__ = ["ASSESSOR_POLICIES", "Judgements"]
+__all__ = ["ASSESSOR_POLICIES", "PLACE_COLUMNS", "Judgements"]
 
-ASSESSOR_POLICIES = ("union", "majority", "intersection")
-"""How the highlights of several assessors of one document become one."""
+PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
+    "row": pl.Int64,
+    "start": pl.String,
+    "end": pl.String,
+    "bep": pl.Boolean,
+    "line": pl.Int64,
+}
+"""The columns of `Judgements.places`."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -64,7 +70,7 @@ class Judgements:
         Assessed elements, with ``row`` pointing to the judgement.
     places : polars.DataFrame, optional
         Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
-        entry point) and ``bep``, whether it is one.
+        entry point), ``bep``, whether it is one, and ``line``, where it was read.
     header : mapping
         What the file declared about itself (collection, scale, white space).
     """
@@ -220,9 +226,10 @@ class Judgements:
         """Whether any document of any topic has more than one row."""
         return bool((self.pair != np.arange(len(self))).any())
 
-    def problem(self, row: int, message: str) -> Problem:
-        """A problem with one row, at the place it was read."""
-        return Problem(self.sources[self.file[row]].path, int(self.line[row]), message)
+    def problem(self, row: int, message: str, *, line: int | None = None) -> Problem:
+        """A problem with one row, at the place it was read, or at a line within it."""
+        at = int(self.line[row]) if line is None else line
+        return Problem(self.sources[self.file[row]].path, at, message)
 
     def _place(self, row: int, *, seen_from: int) -> str:
         """Where a row was read, without the file if another row is of the same one."""
@@ -317,71 +324,17 @@ class Judgements:
         ----------
         policy : {"union", "majority", "intersection"} or the name of an assessor
             ``majority`` keeps the characters that more than half of a document's assessors
-            highlighted, ``intersection`` those that all of them did. The best entry point is the
-            first one in reading order.
+            highlighted, ``intersection`` those that all of them did. An element gets the
+            strongest assessment that as many of them give it or a stronger one. The best entry
+            point is the first one in reading order.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
-        rows = np.flatnonzero(self.pair == np.arange(len(self)))
-        new_row = np.cumsum(self.pair == np.arange(len(self))) - 1
-        pair = new_row[self.pair]  # dense number of the topic and document of each old row
-        votes = np.bincount(pair, minlength=len(rows))
-        needed = {
-            "union": np.ones_like(votes),
-            "majority": votes // 2 + 1,
-            "intersection": votes,
-        }[policy]
-        start, end, counts = self._highlighted_by(needed, pair, len(rows))
-        if self.has_text:
-            relevant = counts > 0
-        else:
-            relevant = np.bincount(pair, self.relevant, len(rows)) >= needed
-        bep = np.full(len(rows), np.iinfo(np.int64).max)
-        np.minimum.at(bep, pair, np.where(self.bep < 0, np.iinfo(np.int64).max, self.bep))
-        length = np.full(len(rows), UNKNOWN, dtype=np.int64)
-        np.maximum.at(length, pair, self.length)
-        return replace(
-            self,
-            topic=self.topic[rows],
-            doc=self.doc.gather(rows),
-            length=length,
-            bep=np.where(relevant & (bep < np.iinfo(np.int64).max), bep, UNKNOWN),
-            relevant=relevant,
-            bounds=np.concatenate([[0], np.cumsum(counts)]),
-            start=start,
-            end=end,
-            line=self.line[rows],
-            file=self.file[rows],
-            grade=None,
-            declared=None,
-            assessor=None,
-            quotes=None,
-            elements=_united(self.elements, pair),
-            places=_pointed(self.places, pair),
-        )
+        return replace(self, **combined_columns(self, policy))
 
-    def _highlighted_by(self, needed: Ints, pair: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-        """Spans highlighted by at least `needed` rows of each pair, and how many per pair."""
-        positive = np.ones(len(self.start), dtype=bool) if self.grade is None else self.grade > 0
-        start, end, row = self.start[positive], self.end[positive], self.row[positive]
-        # An assessor who highlights a character twice has one vote: unite within rows first.
-        base = spans.lay_out(_extents(row, end, len(self)))
-        start, end = spans.union(start + base[row], end + base[row])
-        row = np.searchsorted(base, start, side="right") - 1
-        start, end, owner = start - base[row], end - base[row], pair[row]
-        base = spans.lay_out(_extents(owner, end, n))
-        start, end = start + base[owner], end + base[owner]
-        found = [
-            spans.at_least(start[chosen], end[chosen], depth)
-            for depth in np.unique(needed).tolist()
-            for chosen in [needed[owner] == depth]
-        ]
-        start = np.concatenate([s for s, _ in found] or [start])
-        end = np.concatenate([e for _, e in found] or [end])
-        order = np.argsort(start)
-        owner = np.searchsorted(base, start[order], side="right") - 1
-        counts = np.bincount(owner, minlength=n).astype(np.int64)
-        return start[order] - base[owner], end[order] - base[owner], counts
+    def united(self) -> Judgements:
+        """The same rows, the relevant spans of each disjoint and sorted; assessors stay apart."""
+        return replace(self, **united_columns(self))
 
     @classmethod
     def merged(cls, parts: Sequence[Judgements]) -> Judgements:
@@ -444,32 +397,10 @@ def _column(frame: pl.DataFrame, name: str) -> Ints:
     return frame[name].fill_null(UNKNOWN).cast(pl.Int64).to_numpy().copy()
 
 
-def _extents(group: Ints, end: Ints, n: int) -> Ints:
-    extent = np.zeros(n, dtype=np.int64)
-    np.maximum.at(extent, group, end)
-    return extent
-
-
-def _united(elements: pl.DataFrame | None, pair: Ints) -> pl.DataFrame | None:
-    """The elements of the combined rows; of one that several assessors list, the larger rsize."""
-    if elements is None:
-        return None
-    moved = elements.with_columns(row=pl.Series(pair[elements["row"].to_numpy()]))
-    if "rsize" in moved.columns:
-        moved = moved.sort("row", "rsize", descending=[False, True], maintain_order=True)
-    return moved.unique(["row", "xpath"], keep="first", maintain_order=True)
-
-
 def _renumbered(table: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
     """The elements or places of the kept rows, pointing to the rows' new numbers."""
     if table is None:
         return None
     left = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-    return _pointed(left, np.cumsum(keep) - 1)
-
-
-def _pointed(table: pl.DataFrame | None, row: Ints) -> pl.DataFrame | None:
-    """The table with the new numbers of the rows it points to."""
-    if table is None:
-        return None
-    return table.with_columns(row=pl.Series(row[table["row"].to_numpy()], dtype=pl.Int64))
+    number = np.cumsum(keep) - 1
+    return left.with_columns(row=pl.Series(number[left["row"].to_numpy()], dtype=pl.Int64))

@@ -173,6 +173,13 @@ class CAS:
             found += [Path(above + leaf.path.steps) for leaf in _leaves(part.clause) if leaf.path]
         return tuple(dict.fromkeys(found))
 
+    @property
+    def compares(self) -> bool:
+        """Whether a clause compares something with a constant."""
+        return any(
+            isinstance(leaf, Compare) for part in self.parts for leaf in _leaves(part.clause)
+        )
+
     def _repr_html_(self) -> str:
         return f"<code>{escape(str(self))}</code>"
 

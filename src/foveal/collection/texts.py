@@ -1,0 +1,119 @@
+"""The text of elements, read from the documents that an index was built from; it holds none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+
+from foveal.collection.building import add_item
+from foveal.collection.elements import DocumentError, Limits, Recorder
+from foveal.collection.sources import LINE, Item, Source, read_items
+from foveal.errors import InputError, Problem
+
+__all__ = ["SourceTexts"]
+
+Wanted = Callable[[str], bool]
+"""Whether the element of an XPath is asked for."""
+
+_LINES = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class SourceTexts:
+    """The text of elements, read from the documents that a collection was indexed from.
+
+    Only documents that are asked for are parsed, as safely as for an index; an archive is gone
+    through once.
+
+    Parameters
+    ----------
+    source : str or path
+        A directory, zip, tar or single file, as ``foveal index`` takes it.
+    name_tag : str, optional
+        Documents are named by the text of their first such element (``--name-from``).
+    limits : Limits, optional
+    """
+
+    source: str | Path
+    name_tag: str | None = None
+    limits: Limits = field(default_factory=Limits)
+
+    def __call__(self, asked: Mapping[str, Wanted]) -> Iterator[tuple[str, str, str]]:
+        """Document, XPath and text of the elements that are wanted in each document."""
+        source = Source(Path(self.source))
+        found: dict[str, list[tuple[str, str]]] = {}
+        failures: list[Problem] = []
+        folder: list[str] | None = None
+        named_inside = self.name_tag is not None
+        try:
+            for item in self._items(source, asked):
+                named_inside |= item.kind == LINE
+                above = item.name.split("/")[:-1]
+                folder = above if folder is None else _shared(folder, above)
+                try:
+                    found |= self._elements(item, asked, archive=source.archive)
+                except DocumentError as error:
+                    failures.append(Problem(item.place, None, str(error)))
+        except OSError as error:
+            place, reason = error.filename or self.source, error.strerror or error
+            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+        # An index leaves out the folders that hold everything in an archive.
+        cut = source.archive and not named_inside and folder
+        prefix = "".join(f"{name}/" for name in folder or ()) if cut else ""
+        for doc in asked:
+            if prefix + doc not in found:
+                message = f"holds no document {doc!r}, which is judged"
+                raise InputError(failures or [Problem(str(self.source), None, message)])
+            yield from ((doc, xpath, text) for xpath, text in found[prefix + doc])
+
+    def _items(self, source: Source, asked: Collection[str]) -> Iterator[Item]:
+        """The documents of the source; of a directory, only files that may hold one asked for."""
+        for task in source.tasks():
+            members = tuple(
+                member
+                for member in task.members
+                if self.name_tag is not None
+                or str(PurePosixPath(member).with_suffix("")) in asked
+                or member.lower().endswith(_LINES)
+            )
+            yield from read_items(replace(task, members=members))
+
+    def _elements(
+        self, item: Item, asked: Mapping[str, Wanted], *, archive: bool
+    ) -> dict[str, list[tuple[str, str]]]:
+        """The elements asked for by the document's name, if it may be one that is asked for."""
+        inside = item.kind == LINE or self.name_tag is not None
+        if not inside and not any(name in asked for name in _names(item.name, archive=archive)):
+            return {}
+        texts: list[str] = []
+        recorder = Recorder(limits=self.limits, on_text=texts.append)
+        add_item(item, recorder, self.name_tag)
+        batch = recorder.batch()
+        (doc,) = batch.documents
+        fit = [name for name in _names(doc, archive=archive) if name in asked]
+        if not fit:
+            return {}
+        xpaths: list[str] = []
+        for parent, tag, ordinal in zip(
+            batch.parent.tolist(), batch.tag.tolist(), batch.ordinal.tolist(), strict=True
+        ):
+            above = xpaths[parent] if parent >= 0 else ""
+            xpaths.append(f"{above}/{batch.tags[tag]}[{ordinal}]")
+        spans = zip(batch.path.tolist(), batch.start.tolist(), batch.end.tolist(), strict=True)
+        wanted = [any(asked[name](xpath) for name in fit) for xpath in xpaths]
+        return {doc: [(xpaths[i], texts[0][s:e]) for i, s, e in spans if wanted[i]]}
+
+
+def _names(name: str, *, archive: bool) -> Iterator[str]:
+    """What a document may be called: in an archive, also by its place below any folder."""
+    yield name
+    while archive and "/" in name:
+        name = name.partition("/")[2]
+        yield name
+
+
+def _shared(folder: list[str], other: list[str]) -> list[str]:
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
+    return [name for name, _ in pairs]

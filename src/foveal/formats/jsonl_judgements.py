@@ -1,0 +1,301 @@
+"""JSON Lines judgements: one object per topic, document and assessor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.errors import InputError
+from foveal.formats.assessed import ELEMENT_COLUMNS, Assessed, assessed_elements
+from foveal.formats.checks import (
+    Defects,
+    check_given,
+    check_lengths,
+    check_names,
+    check_required,
+    check_spans,
+)
+from foveal.formats.grades import GRADES, relevant_rows
+from foveal.formats.jsonl import declared_units
+from foveal.formats.lines import check_rows
+from foveal.formats.objects import header_of, read_objects
+from foveal.formats.source import Source
+from foveal.formats.units import to_codepoints
+from foveal.model import UNKNOWN, Judgements
+from foveal.spans import Ints
+
+__all__ = ["FORMATS", "read_judgements", "write_judgements"]
+
+FORMATS = ("foveal-judgements", "focused-qrels")
+
+_SCALES = {scale: scale for scale in GRADES}
+_WHITESPACE = {
+    "keep": "keep",
+    "merge": "merge",
+    "strip": "strip",
+    "merge-whitespace": "merge",
+    "strip-whitespace-nodes": "strip",
+}
+"""Words for the rules by which white space counts, and ours for them."""
+
+_SPAN: dict[str, Any] = {
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "grade": pl.Float64,
+    "assessor": pl.String,
+    "quote": pl.String,
+    "prefix": pl.String,
+    "suffix": pl.String,
+}
+_JUDGEMENT: dict[str, Any] = {
+    "topic": pl.String,
+    "doc": pl.String,
+    "length": pl.Int64,
+    "bep": pl.Int64,
+    "assessor": pl.String,
+    "spans": pl.List(pl.Struct(_SPAN)),
+    "elements": pl.List(pl.Struct(ELEMENT_COLUMNS)),
+}
+
+
+def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
+    """Judgements with spans, best entry points, assessors and elements."""
+    header, header_line = header_of(source)
+    unit, end_kind = declared_units(source, header, header_line, FORMATS)
+    known = _known(source, header, header_line)
+    table = read_objects(source, _JUDGEMENT, header_line)
+    frame, defects = table.frame, Defects(source, table.line)
+    problems = check_required(defects, frame)
+    problems += check_names(defects, frame["topic"].fill_null(""))
+    problems += defects.at(
+        frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
+        'spans is missing; a document without relevant text has "spans":[]',
+    )
+    defects.raise_if(problems)
+    rows, flat = _rows(frame.with_columns(line=pl.Series(table.line)))
+    row = flat["row"].to_numpy()
+    inner = Defects(source, table.line[flat["place"].to_numpy()])
+    start, end = _offsets(inner, flat, inclusive=end_kind == "inclusive")
+    if unit != "codepoint":
+        docs = rows["doc"].gather(flat["row"])
+        start = to_codepoints(start, docs, unit, texts, inner)
+        end = to_codepoints(end, docs, unit, texts, inner)
+        outer = Defects(source, rows["line"].to_numpy())
+        converted = {
+            name: to_codepoints(
+                rows[name].fill_null(UNKNOWN).to_numpy(), rows["doc"], unit, texts, outer
+            )
+            for name in ("length", "bep")
+        }
+        rows = rows.with_columns(**{name: pl.Series(own) for name, own in converted.items()})
+    check_lengths(Defects(source, rows["line"].to_numpy()), rows, row, end)
+    quotes = flat.select("quote", "prefix", "suffix")
+    assessed = _elements(frame, defects, known.get("scale"))
+    told = relevant_rows(assessed.elements, len(frame), assessed.scale)
+    has_text = bool(frame["spans"].is_not_null().any())
+    if has_text:
+        _check_agreement(defects, frame, told)
+    else:
+        rows = rows.with_columns(relevant=pl.Series(told[rows["place"].to_numpy()]))
+    judgements = Judgements.from_rows(
+        rows,
+        np.bincount(row, minlength=len(rows)).astype(np.int64),
+        start,
+        end,
+        source=source.provenance,
+        grade=flat["grade"].fill_null(1.0).to_numpy(),
+        quotes=quotes if any(column.null_count() < len(column) for column in quotes) else None,
+        has_text=has_text,
+        elements=_with_rows(assessed.elements, rows, frame["assessor"]),
+        header=known if assessed.scale is None else {**known, "scale": assessed.scale},
+    )
+    judgements.check_distinct()
+    judged = assessed.known[rows["place"].to_numpy()]
+    return judgements if judged.all() else judgements.only(judged)
+
+
+def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:
+    """What the header declares that judgements keep, checked and in our words."""
+    kept = {name: header[name] for name in ("collection", "scale", "whitespace") if name in header}
+    for name, options in (("scale", _SCALES), ("whitespace", _WHITESPACE)):
+        if name in kept:
+            value = str(kept[name])
+            if value not in options:
+                raise source.error(
+                    line, f"header says {name} {kept[name]!r}; expected {' or '.join(options)}"
+                )
+            kept[name] = options[value]
+    return kept
+
+
+def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows of one topic, document and assessor; and the spans, pointing to them.
+
+    Spans may name another assessor than their line. `place` is the number of the line's object.
+    """
+    placed = frame.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
+    spans = (
+        placed.select("spans", "place", line_assessor="assessor")
+        .explode("spans")
+        .drop_nulls("spans")
+        .unnest("spans")
+        .with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
+        .sort("place", "assessor", maintain_order=True)
+    )
+    rows = placed.select("topic", "doc", "length", "bep", "assessor", "line", "place")
+    # A row for each assessor of a line; a line whose spans name none keeps its own.
+    named = spans.select("place", "assessor").unique(maintain_order=True)
+    with_spans = rows.drop("assessor").join(named, on="place", how="inner", maintain_order="left")
+    without = rows.join(named.select("place"), on="place", how="anti", maintain_order="left")
+    both = pl.concat([with_spans, without.select(with_spans.columns)])
+    rows = both.sort("place", maintain_order=True)
+    number = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
+    spans = spans.join(
+        rows.select(number, "place", "assessor"),
+        on=["place", "assessor"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return rows, spans.sort("row", maintain_order=True)
+
+
+def _offsets(defects: Defects, spans: pl.DataFrame, *, inclusive: bool) -> tuple[Ints, Ints]:
+    """Start and end of each span, in the unit of the file."""
+    missing = spans["start"].is_null() | spans["end"].is_null()
+    defects.raise_if([*defects.at(missing.to_numpy(), "a span lacks its start or end")])
+    defects.raise_if(check_given(defects, spans["start"], spans["end"]))
+    start, end = spans["start"].to_numpy().copy(), spans["end"].to_numpy().copy()
+    end += inclusive
+    defects.raise_if(check_spans(defects, start, end))
+    return start, end
+
+
+def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Assessed:
+    """The elements, whose row is the object they stand in; and which objects are judgements."""
+    place = pl.int_range(pl.len(), dtype=pl.Int64)
+    flat = frame.select("elements", row=place).explode("elements").drop_nulls("elements")
+    flat = flat.unnest("elements").select(*ELEMENT_COLUMNS, "row")
+    row = flat["row"].to_numpy()
+    own = Defects(defects.source, defects.line[row])
+    elements, scale, known = assessed_elements(flat, own, [], scale=scale)
+    # A document of which everything is unknown was not judged.
+    judged = np.ones(len(frame), dtype=bool)
+    judged[row] = frame["spans"].is_not_null().to_numpy()[row]
+    judged[row[known]] = True
+    return Assessed(elements, scale, judged)
+
+
+def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np.bool_]) -> None:
+    """Refuse elements that hold relevant text where the spans of their line hold none."""
+    positive = (pl.element().struct["end"] > pl.element().struct["start"]) & (
+        pl.element().struct["grade"].fill_null(1) > 0
+    )
+    some = frame.select(pl.col("spans").list.eval(positive).list.any().fill_null(value=False))
+    bare = told & ~some.to_series().to_numpy()
+    absent = frame["spans"].is_null().to_numpy()
+    problems = [
+        *defects.at(bare & absent, "spans is missing here, but other lines have them"),
+        *defects.at(bare & ~absent, "relevant elements, but no span is relevant"),
+    ]
+    defects.raise_if(problems)
+
+
+def _with_rows(
+    elements: pl.DataFrame, rows: pl.DataFrame, assessor: pl.Series
+) -> pl.DataFrame | None:
+    """The elements, pointing to the rows of their line: its assessor's, else to all of them."""
+    if not len(elements):
+        return None
+    named = rows.select(
+        "assessor", "place", number=pl.int_range(pl.len(), dtype=pl.Int64)
+    ).with_columns(own=pl.col("assessor").eq_missing(assessor.gather(rows["place"])))
+    whose = named.filter(pl.col("own") | ~pl.col("own").any().over("place"))
+    return (
+        elements.rename({"row": "place"})
+        .join(whose.select("place", row="number"), on="place", maintain_order="left_right")
+        .drop("place")
+        .sort("row", maintain_order=True)
+    )
+
+
+def write_judgements(judgements: Judgements) -> str:
+    """Judgements with a header, one line per topic, document and assessor; nothing is lost."""
+    _check_writable(judgements)
+    lines = [
+        json.dumps(
+            {
+                "type": "header",
+                "format": FORMATS[0],
+                "version": 1,
+                "unit": "codepoint",
+                "end": "exclusive",
+                **(judgements.header or {}),
+            },
+            ensure_ascii=False,
+        )
+    ]
+    elements = (
+        {}
+        if judgements.elements is None
+        else judgements.elements.partition_by("row", as_dict=True, include_key=False)
+    )
+    quotes = None if judgements.quotes is None else judgements.quotes.to_dicts()
+    for i in range(len(judgements)):
+        own = range(int(judgements.bounds[i]), int(judgements.bounds[i + 1]))
+        record: dict[str, Any] = {
+            "topic": judgements.topics[judgements.topic[i]],
+            "doc": judgements.doc[i],
+        }
+        for name in ("length", "bep"):
+            value = int(getattr(judgements, name)[i])
+            if value >= 0:
+                record[name] = value
+        if judgements.assessor is not None and judgements.assessor[i] is not None:
+            record["assessor"] = judgements.assessor[i]
+        if judgements.has_text:
+            record["spans"] = [_span(judgements, k, quotes) for k in own]
+        if (i,) in elements:
+            record["elements"] = [
+                {name: value for name, value in row.items() if value is not None}
+                for row in elements[i,].to_dicts()
+            ]
+        elif not judgements.has_text:
+            record["elements"] = []
+        lines.append(json.dumps(record, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _check_writable(judgements: Judgements) -> None:
+    """Refuse relevance that neither spans nor elements tell."""
+    if judgements.has_text:
+        return
+    if judgements.places is not None and len(judgements.places):
+        what = (
+            "a passage or entry point given as an XPath, which a collection must place first "
+            "(-C): this format cannot hold it, INEX XML can"
+        )
+        raise InputError(
+            judgements.problem(row, what, line=line)
+            for row, line in judgements.places.select("row", "line").rows()
+        )
+    scale = (judgements.header or {}).get("scale")
+    told = relevant_rows(judgements.elements, len(judgements), scale)
+    check_rows(
+        judgements, judgements.relevant & ~told, "relevant as a whole document", instead="TREC"
+    )
+
+
+def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -> dict[str, Any]:
+    span: dict[str, Any] = {"start": int(judgements.start[k]), "end": int(judgements.end[k])}
+    if judgements.grade is not None:
+        grade = float(judgements.grade[k])
+        span["grade"] = int(grade) if grade.is_integer() else grade
+    if quotes is not None:
+        span |= {name: value for name, value in quotes[k].items() if value is not None}
+    return span

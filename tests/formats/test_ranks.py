@@ -1,0 +1,86 @@
+"""Ranks that a file gives are kept: where there is no score, equal ranks are ties."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import foveal
+from foveal.formats import RUN_FORMATS
+from inputs import read_run, rewritten
+
+ROWS = [("A", 3), ("B", 1), ("C", 1), ("D", 7)]
+
+
+def in_xml() -> str:
+    results = "".join(
+        f"<result><file>{doc}</file><path>/a[1]/b[1]</path><rank>{rank}</rank></result>"
+        for doc, rank in ROWS
+    )
+    return f'<inex-submission><topic topic-id="1">{results}</topic></inex-submission>'
+
+
+def in_json() -> str:
+    lines = [{"topic": "1", "doc": doc, "rank": rank, "xpath": "/a/b"} for doc, rank in ROWS]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def in_parquet() -> bytes:
+    columns = {"topic": ["1"] * 4, "doc": [d for d, _ in ROWS], "rank": [r for _, r in ROWS]}
+    buffer = io.BytesIO()
+    pl.DataFrame({**columns, "xpath": ["/a/b"] * 4}).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture(params=[in_xml, in_json, in_parquet])
+def run(request: pytest.FixtureRequest) -> foveal.Run:
+    return read_run(request.param())
+
+
+def ranks(run: foveal.Run) -> list[tuple[str, int]]:
+    assert run.rank is not None
+    return list(zip(run.doc, run.rank.tolist(), strict=True))
+
+
+def test_ranks_are_read_with_their_ties(run: foveal.Run) -> None:
+    assert ranks(run) == [("B", 1), ("C", 1), ("A", 3), ("D", 7)]
+    assert run.score is None
+
+
+@pytest.mark.parametrize("form", ["inex", "jsonl", "parquet"])
+def test_ranks_are_written_again(run: foveal.Run, form: str, tmp_path: Path) -> None:
+    assert ranks(rewritten(run, tmp_path, form)) == ranks(run)
+
+
+def test_lines_keep_ties_in_their_scores(run: foveal.Run, tmp_path: Path) -> None:
+    again = rewritten(run, tmp_path, "elements")
+    assert again.score is not None
+    assert again.score.tolist() == [-1, -1, -3, -7]
+    assert again.rank is None
+
+
+def test_documents_in_trec_are_ranked_by_their_order(run: foveal.Run) -> None:
+    lines = str(RUN_FORMATS["trec"](run)).splitlines()
+    assert [line.split()[2:5] for line in lines] == [
+        ["B", "1", "-1"],
+        ["C", "2", "-2"],
+        ["A", "3", "-3"],
+        ["D", "4", "-4"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 Q0 A 3 0.5 r 0 20\n", "1 Q0 A 3 0.5 r /a/b\n", "1 Q0 A 3 0.5 r\n"],
+    ids=["passages", "elements", "documents"],
+)
+def test_in_line_formats_the_lines_or_scores_decide_and_ranks_are_not_read(text: str) -> None:
+    assert read_run(text).rank is None
+
+
+def test_without_ranks_there_are_none() -> None:
+    assert read_run('{"topic":"1","doc":"A","score":1}\n').rank is None
