@@ -58,7 +58,7 @@ def test_failures_are_listed_or_end_the_build(
     articles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (articles / "bad.xml").write_text("<a>\n<b></a>")
-    message = "bad.xml: line 2, column 6: mismatched tag"
+    message = "bad.xml:2: column 6: mismatched tag"
     outcome = index(capsys, "articles", "-o", "x")
     assert outcome == Outcome(2, "", f"{message}\n")
     assert not Path("x").exists()
@@ -168,7 +168,7 @@ def test_a_terminal_shows_progress(articles: Path) -> None:
     assert re.match(r"\rindexing: 100%, 2 documents, \d+\.\d MB/s +\ndocuments  2\n", shown)
     (articles / "bad.xml").write_text("<")
     shown = on_terminal("index", "articles", "-o", "x")
-    assert shown == "bad.xml: line 1, column 1: unclosed token\n"
+    assert shown == "bad.xml:1: column 1: unclosed token\n"
 
 
 def test_an_interruption_ends_quietly_and_the_work_is_kept(articles: Path) -> None:

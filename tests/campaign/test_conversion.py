@@ -1,19 +1,29 @@
-"""``foveal convert`` and ``foveal stats``: the same judgements and runs in other forms."""
+"""``foveal convert``: the same judgements, runs and topics in other forms."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import foveal
 from command import call
 from foveal import Run
-from foveal.campaign.conversion import derive_elements, exclude_tags, focus, name_elements
+from foveal.campaign.conversion import (
+    derive_elements,
+    exclude_tags,
+    focus,
+    recompute_sizes,
+)
+from foveal.campaign.elements import place_elements
 from foveal.campaign.placing import place_judgements, place_run
-from foveal.collection import Collection, build_index
+from foveal.collection import BuildOptions, Collection, build_index
 from foveal.errors import InputError, UsageError
+from foveal.formats import FOLDER_FORMATS
+from inputs import highlights, read_judgements, read_run, text_source
 
 CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "campaign"
 
@@ -38,9 +48,50 @@ def test_focus_keeps_one_of_overlapping_results() -> None:
         focus(run, "longer")
 
 
+def test_focus_works_by_paths_where_no_place_is_known() -> None:
+    paths = ["/a[1]/b[1]", "/a[1]/b[10]/c[1]", "/a[1]/b[1]/c[1]", "/a[1]/b[10]", "/a[1]/b[2]"]
+    lines = "".join(f"1 Q0 d 1 1 m {path}\n" for path in paths)
+    run = read_run(lines)
+    kept = {}
+    for keep in ("rank", "deeper", "higher"):
+        xpath = focus(run, keep).xpath
+        assert xpath is not None
+        kept[keep] = [paths.index(path) for path in xpath]
+    assert kept == {"rank": [0, 1, 4], "deeper": [1, 2, 4], "higher": [0, 3, 4]}
+    assert len(focus(read_run("1 Q0 d 1 2 m\n1 Q0 d 2 1 m\n1 Q0 e 3 1 m\n"))) == 2
+    with pytest.raises(InputError, match=r"x:2: the place of the result is not known; .*-C"):
+        focus(read_run(lines.replace("/a[1]/b[10]/c[1]", "/a/text()[1]")))
+
+
+def test_of_equal_extent_the_longer_path_is_the_deeper() -> None:
+    rows = [
+        {"topic": "1", "doc": "d", "start": 0, "end": 9, "xpath": x} for x in ("/a/b", "/a/b/c")
+    ]
+    run = read_run("".join(json.dumps(row) + "\n" for row in rows))
+    for keep, path in (
+        ("deeper", "/a[1]/b[1]/c[1]"),
+        ("higher", "/a[1]/b[1]"),
+        ("rank", "/a[1]/b[1]"),
+    ):
+        xpath = focus(run, keep).xpath
+        assert xpath is not None
+        assert xpath.to_list() == [path]
+
+
+def test_ranks_have_no_gaps_after_focusing_and_ties_stay() -> None:
+    rows = [("d", 0, 1), ("d", 0, 2), ("e", 0, 3), ("f", 0, 3), ("g", 0, 9)]
+    text = "".join(
+        json.dumps({"topic": "1", "doc": d, "start": s, "end": 9, "rank": r}) + "\n"
+        for d, s, r in rows
+    )
+    left = focus(read_run(text))
+    assert left.rank is not None
+    assert left.rank.tolist() == [1, 2, 2, 4]
+
+
 def test_paragraph_spans_are_named_by_their_elements(collection: Collection) -> None:
     run = foveal.read_run(CAMPAIGN / "runs" / "paragraphs.run")
-    named = name_elements(run, collection)
+    named = place_elements(run, collection)
     assert named.xpath is not None
     assert named.xpath.str.contains(r"/p\[\d+\]$").all()
     by_path = Run.from_frame(
@@ -57,9 +108,102 @@ def test_paragraph_spans_are_named_by_their_elements(collection: Collection) -> 
 def test_windows_are_no_elements_unless_they_are_snapped(collection: Collection) -> None:
     run = foveal.read_run(CAMPAIGN / "runs" / "windows.jsonl")
     with pytest.raises(InputError, match="is no element; the smallest around it is /article"):
-        name_elements(run, collection)
-    snapped = name_elements(run, collection, snap=True)
+        place_elements(run, collection)
+    snapped = place_elements(run, collection, snap=True)
     assert ((snapped.start <= run.start) & (snapped.end >= run.end)).all()
+
+
+def test_a_submission_names_windows_by_their_points(
+    index: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    windows = CAMPAIGN / "runs" / "windows.jsonl"
+    for source, target, form in ((windows, "w.xml", "inex"), (tmp_path / "w.xml", "w.run", "fol")):
+        args = (str(source), str(tmp_path / target), "--to", form, "-C", index)
+        assert call(capsys, "convert", *args).code == 0
+    columns = ("topic", "doc", "start", "end", "score")
+    again = foveal.read_run(tmp_path / "w.run").to_frame().select(columns)
+    assert again.equals(foveal.read_run(windows).to_frame().select(columns))
+
+
+def test_derived_assessments_keep_assessors_apart(collection: Collection) -> None:
+    doc = collection.documents["doc"][0]
+    lines = [
+        {"topic": "1", "doc": doc, "assessor": name, "bep": start, "spans": spans}
+        for name, start, spans in (
+            ("ann", 30, [{"start": 30, "end": 90}, {"start": 60, "end": 95}]),
+            ("bob", 40, [{"start": 40, "end": 50}, {"start": 900, "end": 950, "grade": 0}]),
+            ("eve", 0, []),
+        )
+    ]
+    judgements = read_judgements("".join(json.dumps(line) + "\n" for line in lines))
+    derived = derive_elements(judgements, collection)
+    assert derived.assessors == ("ann", "bob", "eve")
+    assert derived.elements is not None
+    roots = derived.elements.filter(xpath="/article[1]")
+    assert roots.select("row", "rsize").rows() == [(0, 65), (1, 10)]
+    assert derived.places is not None
+    assert derived.places.select("row", "bep", "line").rows() == [
+        (0, False, 1),
+        (0, True, 1),
+        (1, False, 2),
+        (1, True, 2),
+    ]
+    files = FOLDER_FORMATS["inex2006"](derived)
+    assert list(files) == ["1-ann.xml", "1-bob.xml", "1-eve.xml"]
+    sources = [text_source(text, name) for name, text in files.items()]
+    placed = place_judgements(foveal.read_judgements(sources), collection)
+    assert highlights(placed) == highlights(judgements.united())
+
+
+def test_sizes_are_derived_where_white_space_is_merged_but_no_points(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "d.xml").write_text("<a>  <p>x  y</p>  </a>")
+    build_index(tmp_path / "d", tmp_path / "i", BuildOptions(whitespace="merge"))
+    text = '{"topic":"1","doc":"d","spans":[{"start":1,"end":4}]}\n'
+    derived = derive_elements(read_judgements(text), Collection.open(tmp_path / "i"))
+    assert derived.elements is not None
+    assert derived.elements.select("xpath", "size", "rsize").rows() == [
+        ("/a[1]", 5, 3),
+        ("/a[1]/p[1]", 3, 3),
+    ]
+    assert derived.places is None
+    assert "passages and entry points left out" in derived.notes[0]
+
+
+def test_a_best_entry_point_may_be_the_end_of_a_document(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "d.xml").write_text("<a>one<p>two</p></a>")
+    (tmp_path / "d" / "e.xml").write_text("<a/>")
+    build_index(tmp_path / "d", tmp_path / "i")
+    collection = Collection.open(tmp_path / "i")
+    assert collection.point("d", 6) == "/a[1]/p[1]/text()[1].3"
+    assert collection.point("e", 0) == "/a[1]"
+    with pytest.raises(KeyError, match="no text of 'd' at 7"):
+        collection.point("d", 7)
+
+
+def test_sizes_are_recomputed_and_grades_kept(collection: Collection) -> None:
+    doc = collection.documents["doc"][0]
+    elements = [
+        {"xpath": "/article/title", "exhaustivity": "?", "size": 1, "rsize": 1},
+        {"xpath": "/article", "exhaustivity": 2, "size": 2, "rsize": 2},
+    ]
+    line = {"topic": "1", "doc": doc, "spans": [{"start": 0, "end": 9}], "elements": elements}
+    again = recompute_sizes(read_judgements(json.dumps(line)), collection).elements
+    assert again is not None
+    found = dict(
+        zip(again["xpath"], again.select("exhaustivity", "size", "rsize").rows(), strict=True)
+    )
+    title, root = (collection.element(doc, path) for path in ("/article/title", "/article"))
+    inside = min(9, title.end) - title.start
+    assert found[title.xpath] == ("?", title.end - title.start, inside)
+    assert found[root.xpath] == ("2", root.end, 9)
+    elements[0]["xpath"] = "/article/nothing"
+    with pytest.raises(InputError, match=r"x:1: .* has no element"):
+        recompute_sizes(read_judgements(json.dumps(line)), collection)
+    graded = '{"topic":"1","doc":"d","elements":[{"xpath":"/a","relevance":1,"coverage":"E"}]}'
+    with pytest.raises(UsageError, match="on the scale of 2002 have no sizes"):
+        recompute_sizes(read_judgements(graded), collection)
 
 
 def test_derived_assessments_give_back_the_highlights(collection: Collection) -> None:
@@ -110,7 +254,11 @@ def test_scores_do_not_depend_on_the_format_of_the_judgements(
     [
         (("runs/paragraphs.run", "--to", "xls"), "unknown format 'xls'"),
         (("runs/paragraphs.run", "--to", "elements"), "no XPath"),
-        (("topics.jsonl", "--to", "inex", "--focus", "rank"), "--focus and --snap are for runs"),
+        (("topics.jsonl", "--to", "inex", "--focus"), "--focus is for runs; "),
+        (("judgements.jsonl", "--to", "fol", "--snap"), "holds judgements"),
+        (("runs/paragraphs.run", "--to", "fol", "--exclude-tags", "p"), "is for judgements; "),
+        (("runs/windows.jsonl", "--to", "elements", "--snap"), "--snap takes a collection (-C)"),
+        (("judgements.jsonl", "--to", "inex2006", "--recompute"), "takes a collection (-C)"),
         (("missing", "--to", "fol"), "no such file"),
         (("judgements.jsonl", "--to", "inex2006"), "elements"),
     ],
@@ -128,28 +276,55 @@ def test_what_cannot_be_converted_is_said(
 def test_converting_can_remove_overlap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, out = tmp_path / "r", tmp_path / "out"
     run.write_text("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 8 m 2 4\n")
-    outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus", "rank")
-    assert outcome.err == "results removed because they overlap: 1\n"
-    assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
+    for word in ([], ["rank"]):
+        outcome = call(capsys, "convert", str(run), str(out), "--to", "fol", "--focus", *word)
+        assert outcome.err == "results removed because they overlap: 1\n"
+        assert out.read_text() == "1 Q0 d 1 9.0 m 0 4\n"
 
 
-def test_statistics_of_all_kinds(index: str, capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("judgements.jsonl", "topics.jsonl", "runs/paragraphs.run")
-    paths = [index, *(str(CAMPAIGN / name) for name in names)]
-    outcome = call(capsys, "stats", *paths, "-C", index, "-f", "json")
-    found = {entry["kind"]: entry for entry in json.loads(outcome.out).values()}
-    assert set(found) == {"collection", "judgements", "topics", "run"}
-    assert found["collection"]["documents"] == 12
-    assert found["collection"]["elements by tag"]["article"] == 12
-    assert found["judgements"]["relevant documents"] == 17
-    assert found["judgements"]["relevant characters"] == 20299
-    shares = found["judgements"]["share of fully highlighted elements by tag"]
-    assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
-    assert found["topics"]["topics by type"] == {"CO+S": 5}
-    assert found["run"]["results per topic"]["mean"] == 20
-    text = call(capsys, "stats", *paths).out
-    assert "elements per document" in text
-    assert "castitles by target" in text
+@pytest.mark.parametrize(
+    ("source", "form", "lost"),
+    [
+        ("runs/paragraphs.run", "fol", []),
+        (
+            "runs/paragraphs.run",
+            "trec",
+            ["results after the first of a document: 59", "offsets: 41"],
+        ),
+        ("topics.jsonl", "trec", ["castitle: 5"]),
+        ("topics.jsonl", "inex", []),
+        ("judgements.jsonl", "jsonl", []),
+        ("judgements.jsonl", "fol", ["quotes: 40"]),
+        (
+            "judgements.jsonl",
+            "trec",
+            ["quotes: 40", "passages: 40", "best entry points: 17", "lengths of documents: 40"],
+        ),
+    ],
+)
+def test_what_is_left_behind_is_said(
+    source: str, form: str, lost: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = str(tmp_path / "out")
+    outcome = call(capsys, "convert", str(CAMPAIGN / source), target, "--to", form)
+    assert outcome == (0, "", "".join(f"warning: not kept in {form}: {what}\n" for what in lost))
+
+
+def test_standard_input_becomes_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = b'{"type":"header","run":"my run","task":"CO"}\n{"topic":"1","doc":"d","xpath":"/a/b"}\n'
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    outcome = call(capsys, "convert", "-", "-", "--to", "elements")
+    assert outcome.out == "1 Q0 d 1 -1 my_run /a[1]/b[1]\n"
+    assert outcome.err == (
+        "warning: not kept in elements: the task CO\n"
+        "warning: not kept in elements: the name 'my run', written as 'my_run'\n"
+    )
+    truth = str(CAMPAIGN / "judgements.qrels")
+    outcome = call(capsys, "convert", truth, "-", "--to", "inex2006")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "is a folder of files" in outcome.err
 
 
 def test_derived_sizes_are_those_of_the_elements(collection: Collection) -> None:

@@ -1,7 +1,8 @@
-"""Runs without overlap, results as elements, and assessments derived from highlighted text."""
+"""Runs without overlap, and assessments of elements: derived from highlights, filtered."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Collection as Names
 from dataclasses import replace
 
@@ -9,13 +10,21 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
+from foveal.campaign.nesting import extents
 from foveal.collection import Collection
-from foveal.errors import InputError, Problem, UsageError
-from foveal.measures.view import Judged
+from foveal.errors import InputError, UsageError
 from foveal.model import Judgements, Run
-from foveal.nexi import tags_of
+from foveal.model.judgements import PLACE_COLUMNS
+from foveal.spans import Ints
 
-__all__ = ["FOCUS", "derive_elements", "exclude_tags", "focus", "name_elements"]
+__all__ = [
+    "FOCUS",
+    "derive_elements",
+    "elements_with_text",
+    "exclude_tags",
+    "focus",
+    "recompute_sizes",
+]
 
 FOCUS = ("rank", "deeper", "higher")
 """Which of two overlapping results stays: the better ranked, the smaller, or the larger one."""
@@ -30,101 +39,166 @@ def focus(run: Run, keep: str = "rank") -> Run:
     """
     if keep not in FOCUS:
         raise UsageError(f"cannot keep the {keep!r} result; expected {' or '.join(FOCUS)}")
-    nowhere = np.flatnonzero(run.end < 0)
+    start, end, known = extents(run)
+    nowhere = np.flatnonzero(~known)
     if len(nowhere):
         raise InputError.at(
             run.source.path,
             int(run.line[nowhere[0]]),
-            "the result has no end; removing overlap takes offsets or a collection",
+            "the place of the result is not known; removing overlap takes a collection (-C)",
         )
-    start, end = spans.side_by_side(run.start, run.end, run.first)
-    size = end - start
-    preference = {"rank": np.zeros_like(size), "deeper": size, "higher": -size}[keep]
-    order = np.argsort(preference, kind="stable")
+    order = np.arange(len(run))
+    if keep != "rank":
+        # Of equal extent, the element with the longer path is the deeper one.
+        depth = np.zeros(len(run), dtype=np.int64)
+        if run.xpath is not None:
+            depth = run.xpath.str.count_matches("/").fill_null(0).to_numpy().astype(np.int64)
+        small = np.lexsort((order, -depth, end - start))
+        large = np.lexsort((order, depth, start - end))
+        order = small if keep == "deeper" else large
     kept = np.empty(len(run), dtype=bool)
     kept[order] = spans.disjoint(start[order], end[order])
-    return run.take(kept)
+    left = run.take(kept)
+    return left if left.rank is None else replace(left, rank=_ranks(left))
 
 
-def name_elements(run: Run, collection: Collection, *, snap: bool = False) -> Run:
-    """The run with the XPath of every result; `snap` takes the smallest element around it.
+def _ranks(run: Run) -> Ints:
+    """Ranks without gaps for results that were left out; ties stay ties."""
+    assert run.rank is not None
+    opens = np.ones(len(run), dtype=bool)
+    opens[1:] = (run.rank[1:] != run.rank[:-1]) | (run.topic[1:] != run.topic[:-1])
+    return (
+        np.maximum.accumulate(np.where(opens, np.arange(len(run)), 0)) - run.bounds[run.topic] + 1
+    )
 
-    A result that is no element is an error otherwise.
+
+def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
+    """How many characters are highlighted in a span of a judgement's document."""
+    extent = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(extent, judgements.row, judgements.end)
+    base = spans.lay_out(extent)
+    text = spans.Coverage(
+        judgements.start + base[judgements.row], judgements.end + base[judgements.row]
+    )
+
+    def within(row: Ints, start: Ints, end: Ints) -> Ints:
+        reach = extent[row]
+        return text.within(np.minimum(start, reach) + base[row], np.minimum(end, reach) + base[row])
+
+    return within
+
+
+def elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
+    """Every element that holds highlighted text: ``row``, ``xpath``, ``size`` and ``rsize``.
+
+    In document order, row by row; the spans of a row must be disjoint. Documents that are not in
+    the collection have none.
     """
-    xpath: list[str | None] = [None] * len(run) if run.xpath is None else run.xpath.to_list()
-    start, end = run.start.copy(), run.end.copy()
-    problems: list[Problem] = []
-    for i in [i for i, path in enumerate(xpath) if path is None]:
-        try:
-            element = collection.smallest_around(run.doc[i], int(start[i]), int(end[i]))
-        except KeyError as error:
-            problems.append(Problem(run.source.path, int(run.line[i]), str(error.args[0])))
-            continue
-        if not snap and (element.start, element.end) != (start[i], end[i]):
-            problems.append(
-                Problem(
-                    run.source.path,
-                    int(run.line[i]),
-                    f"[{start[i]},{end[i]}) of {run.doc[i]!r} is no element; the smallest around "
-                    f"it is {element.xpath} (--snap takes it)",
-                )
-            )
-        xpath[i], start[i], end[i] = element.xpath, element.start, element.end
-    if problems:
-        raise InputError(problems)
-    return replace(run, xpath=pl.Series(xpath, dtype=pl.String), start=start, end=end)
+    rows = np.flatnonzero(judgements.relevant)
+    trees = collection.trees(judgements.doc.gather(rows))
+    counts = np.diff(trees.bounds)
+    row = np.repeat(rows, counts)
+    inside = _highlighted(judgements)(row, trees.start, trees.end)
+    hit = np.flatnonzero(inside > 0)
+    # Parents come before their children, so this is document order.
+    hit = hit[np.lexsort((-trees.end[hit], trees.start[hit], row[hit]))]
+    return pl.DataFrame(
+        {
+            "row": row[hit],
+            "xpath": collection.paths["xpath"].gather(trees.path[hit]),
+            "size": (trees.end - trees.start)[hit],
+            "rsize": inside[hit],
+        }
+    )
 
 
 def derive_elements(judgements: Judgements, collection: Collection) -> Judgements:
     """Assessments of elements from highlighted text: size and rsize of every element it touches.
 
-    Passages and best entry points get their XPaths too.
+    Passages and best entry points get their XPaths too, as far as the index can name them.
+    Assessors stay apart.
     """
-    rows: list[pl.DataFrame] = []
-    places: list[tuple[int, str, str | None, bool]] = []
-    judged = Judged(judgements.combined(), strict=False)
-    truth = judged.judgements
-    for row in np.flatnonzero(truth.relevant).tolist():
-        doc = str(truth.doc[row])
-        try:
-            everything = collection.all_elements(doc)
-        except KeyError:
-            message = f"document {doc!r} is not in the collection"
-            raise InputError([truth.problem(row, message)]) from None
-        start = np.array([element.start for element in everything], dtype=np.int64)
-        end = np.array([element.end for element in everything], dtype=np.int64)
-        base, extent = judged.base[row], judged.extent[row]
-        inside = judged.highlighted.within(
-            np.minimum(start, extent) + base, np.minimum(end, extent) + base
+    truth = judgements.united()
+    lost = truth.relevant & (collection.lengths(truth.doc) < 0)
+    if lost.any():
+        raise InputError(
+            truth.problem(row, f"document {truth.doc[row]!r} is not in the collection")
+            for row in np.flatnonzero(lost).tolist()
         )
-        hit = np.flatnonzero(inside > 0)
-        rows.append(
-            pl.DataFrame(
-                {
-                    "xpath": [everything[i].xpath for i in hit.tolist()],
-                    "size": (end - start)[hit],
-                    "rsize": inside[hit],
-                }
-            ).with_columns(row=pl.lit(row, dtype=pl.Int64))
-        )
-        for passage_start, passage_end in truth.passages(row):
-            first = collection.point(doc, passage_start)
-            last = collection.point(doc, passage_end, closing=True)
-            places.append((row, first, last, False))
-        if truth.bep[row] >= 0:
-            places.append((row, collection.point(doc, int(truth.bep[row])), None, True))
-    schema = {"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean}
+    notes = truth.notes
+    places = None
+    if collection.whitespace == "merge":
+        note = "passages and entry points left out: no XPath names them where white space is merged"
+        notes = (*notes, note)
+    else:
+        places = _places(truth, collection)
     return replace(
         truth,
-        elements=pl.concat(rows) if rows else None,
-        places=pl.DataFrame(places, schema=schema, orient="row"),
+        elements=elements_with_text(truth, collection),
+        places=places,
         header={**(judgements.header or {}), "scale": "2006"},
+        notes=notes,
     )
+
+
+def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgements:
+    """The assessed elements with the sizes that collection and highlighted text give them.
+
+    On the scale of 2006 all elements with highlighted text are derived; on that of 2005 those that
+    were assessed keep their exhaustivity.
+    """
+    scale = (judgements.header or {}).get("scale", "2006")
+    if scale not in ("2005", "2006"):
+        raise UsageError(f"elements graded on the scale of {scale} have no sizes to recompute")
+    if not judgements.has_text:
+        raise UsageError("sizes can only be recomputed from highlighted text; there is none")
+    if scale == "2006" or judgements.elements is None:
+        return derive_elements(judgements, collection)
+    truth, elements = judgements.united(), judgements.elements
+    row = elements["row"].to_numpy()
+    found = collection.resolve(truth.doc.gather(row), elements["xpath"])
+    if found.problem:
+        raise InputError(
+            truth.problem(int(row[i]), found.problem[i]) for i in sorted(found.problem)
+        )
+    rsize = _highlighted(truth)(row, found.start, found.end)
+    sizes = (pl.Series("size", found.end - found.start), pl.Series("rsize", rsize))
+    return replace(truth, elements=elements.with_columns(*sizes))
+
+
+def _places(truth: Judgements, collection: Collection) -> pl.DataFrame:
+    """The passages and best entry points of relevant documents as XPaths."""
+    row = truth.row
+    entry = np.flatnonzero(truth.relevant & (truth.bep >= 0))
+    wanted = pl.DataFrame(
+        {
+            "row": np.concatenate([row, row, entry]),
+            "offset": np.concatenate([truth.start, truth.end, truth.bep[entry]]),
+            "closing": np.repeat([False, True, False], [len(row), len(row), len(entry)]),
+        }
+    ).with_columns(
+        doc=truth.doc.gather(np.concatenate([row, row, entry])), at=pl.int_range(pl.len())
+    )
+    named = np.empty(len(wanted), dtype=object)
+    for (doc,), own in wanted.group_by("doc"):
+        points = collection.points(str(doc), own["offset"].to_numpy(), own["closing"].to_numpy())
+        named[own["at"].to_numpy()] = points
+    n = len(row)
+    return pl.DataFrame(
+        {
+            "row": np.concatenate([row, entry]),
+            "start": [*named[:n], *named[2 * n :]],
+            "end": [*named[n : 2 * n], *[None] * len(entry)],
+            "bep": np.repeat([False, True], [n, len(entry)]),
+            "line": truth.line[np.concatenate([row, entry])],
+        },
+        schema=PLACE_COLUMNS,
+    ).sort("row", maintain_order=True)
 
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:
     """The judgements without the elements of these tags (the link experiment of 2006)."""
     if judgements.elements is None:
         raise UsageError("there are no assessed elements to leave out; derive them first (-C)")
-    kept = [tags_of(path)[-1] not in tags for path in judgements.elements["xpath"].to_list()]
-    return replace(judgements, elements=judgements.elements.filter(pl.Series(kept)))
+    last = judgements.elements["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
+    return replace(judgements, elements=judgements.elements.filter(~last.is_in(list(tags))))

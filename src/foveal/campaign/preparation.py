@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal import spans
+from foveal.campaign.elements import named, whole
 from foveal.campaign.options import Options
 from foveal.errors import InputError, Problem
 from foveal.measures import Measure, Need, Overlap
@@ -20,7 +22,7 @@ from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
 from foveal.spans import Ints
 
-__all__ = ["Form", "Prepared", "prepare"]
+__all__ = ["Form", "Prepared", "prepare", "without_topics"]
 
 
 class Form(Enum):
@@ -30,6 +32,7 @@ class Form(Enum):
     UNION = "only new text counts"
     DISJOINT = "results that overlap an earlier one dropped"
     ONE_PER_DOCUMENT = "all but the first result of each document dropped"
+    COUNTED_AGAIN = "as it is; an element returned again gains again"
 
 
 @dataclass
@@ -43,12 +46,12 @@ class Prepared:
 
     def aligned(self, form: Form) -> Alignment:
         """The alignment of one form of the run."""
-        if form in (Form.AS_IT_IS, Form.UNION):
+        if form not in (Form.DISJOINT, Form.ONE_PER_DOCUMENT):
             return self.alignment
         if form not in self._dropped:
             run = self.alignment.run
             if form is Form.DISJOINT:
-                keep = spans.disjoint(*self.alignment.axis)
+                keep = spans.disjoint(*self.alignment.nesting)
             else:
                 keep = run.first == np.arange(len(run))
             gone = len(run) - int(keep.sum())
@@ -69,7 +72,7 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
         raise InputError.at(
             run.source.path,
             None,
-            f"no topic in common with the judgements; the run has {_some(run.topics)}, "
+            f"no topic in common with the judgements; the run has {_some(run.topics) or 'none'}, "
             f"the judgements {_some(judged.judgements.topics)}",
         )
     alignment = _cut(alignment, options, warnings)
@@ -78,8 +81,26 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     alignment = _limit(alignment, options, warnings)
     prepared = Prepared(alignment, [_form(measure, options) for measure in measures], warnings)
     _check_rules(alignment, measures, options, warnings)
+    if options.warn_overlap:
+        _warn_of_overlap(alignment, warnings)
     _warn_of_oddities(alignment, warnings)
     return prepared
+
+
+def without_topics(run: Run, left_out: frozenset[str], evaluated: Sequence[str]) -> Run:
+    """The run without the topics that are left out of the evaluation."""
+    gone = left_out.intersection(run.topics)
+    if not gone:
+        return run
+    kept = run.take(np.array([topic not in gone for topic in run.topics], dtype=bool)[run.topic])
+    if not len(kept):
+        raise InputError.at(
+            run.source.path,
+            None,
+            f"all topics of the run are left out of the evaluation; the run has "
+            f"{_some(run.topics)}, evaluated are {_some(evaluated)}",
+        )
+    return kept
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
@@ -173,6 +194,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
     missing = _missing(alignment)
     for measure in measures:
+        measure.check_judged(alignment.judged)
         for need in measure.needs:
             if need in missing:
                 message = f"{measure} needs {need.what}; it takes {need.supplied_by}"
@@ -192,6 +214,12 @@ def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
         Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
         Need.ELEMENTS: not alignment.judged.element_size.any(),
     }
+    forest = alignment.judged.forest
+    absent |= {
+        Need.STRUCTURE: forest is None,
+        Need.ELEMENT_SIZES: forest is not None and not forest.placed,
+        Need.COLLECTION_SIZE: alignment.judged.collection_elements is None,
+    }
     judged_in = judgements.sources[0].path
     missing: dict[Need, tuple[str, int | None]] = {
         need: (judged_in, None) for need, lacking in absent.items() if lacking
@@ -201,16 +229,24 @@ def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
         (Need.RELEVANT_SPANS, nowhere & relevant),
         (Need.RELEVANT_STARTS, (run.start < 0) & relevant),
         (Need.LENGTHS, alignment.length < 0),
+        (Need.ELEMENT_RESULTS, _no_elements(run)),
     ):
         if rows.any():
             missing[need] = (run.source.path, int(run.line[rows][0]))
     return missing
 
 
+def _no_elements(run: Run) -> npt.NDArray[np.bool_]:
+    """Results that are no elements; on a collection all are, but those that it does not hold."""
+    return ~named(run) & ~whole(run) & (run.length is None)
+
+
 def _form(measure: Measure, options: Options) -> Form:
     one = measure.overlap is Overlap.ONE_PER_DOCUMENT
     if options.overlap == "drop":
         return Form.ONE_PER_DOCUMENT if one else Form.DISJOINT
+    if measure.structural:
+        return Form.COUNTED_AGAIN if options.overlap == "allow" else Form.AS_IT_IS
     return Form.UNION if options.overlap == "union" and not one else Form.AS_IT_IS
 
 
@@ -252,11 +288,11 @@ def _one_per_document(alignment: Alignment, measure: Measure) -> None:
 
 def _no_overlap(alignment: Alignment, measure: Measure) -> None:
     run = alignment.run
-    earlier, later = alignment.conflicts
+    earlier, later = spans.conflicts(*alignment.nesting)
     if not _all_have_text(alignment):  # results without text or place can still repeat each other
-        earlier, later = (
-            np.concatenate(pair) for pair in zip(alignment.conflicts, run.duplicates, strict=True)
-        )
+        pairs = np.concatenate([(earlier, later), run.duplicates], axis=1)
+        pairs = pairs[:, np.lexsort((pairs[0], pairs[1]))]
+        earlier, later = pairs[:, np.unique(pairs[1], return_index=True)[1]]
     if len(later):
         order = np.lexsort((run.line[earlier], run.line[later]))
         raise InputError(
@@ -276,7 +312,8 @@ def _all_have_text(alignment: Alignment) -> bool:
 
 
 def _same(run: Run, a: int, b: int) -> bool:
-    return bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
+    extent = bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
+    return extent and (run.end[a] >= 0 or run.xpath is None or run.xpath[a] == run.xpath[b])
 
 
 def _not_interleaved(
@@ -297,6 +334,13 @@ def _not_interleaved(
             )
             for i in back.tolist()
         )
+
+
+def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> None:
+    """The task forbade overlap; its measures score it, so it is only said."""
+    over = int((~spans.disjoint(*alignment.nesting)).sum())
+    if over:
+        warnings.append(f"results that overlap an earlier one, which the task forbids: {over}")
 
 
 def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:

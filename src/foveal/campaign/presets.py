@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
 
-__all__ = ["PRESETS", "Preset", "find_preset"]
+__all__ = ["PRESETS", "Preset", "find_preset", "task_key"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,12 @@ class Preset:
         Overlap policy where it is not the measure's own.
     topic_limit, document_limit : int, optional
         Most characters that may be returned per topic, or per document of a topic.
+    max_results : int, optional
+        Results per topic that were looked at, unless the user chooses another number.
+    warn_overlap : bool
+        The task forbade overlapping results, its measures accept them: they are counted and said.
+    castitles_only : bool
+        Averages are over the topics that have a castitle; the topic statements are needed.
     """
 
     name: str
@@ -32,47 +40,190 @@ class Preset:
     overlap: str | None = None
     topic_limit: int | None = None
     document_limit: int | None = None
+    max_results: int | None = None
+    warn_overlap: bool = False
+    castitles_only: bool = False
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         return tuple(measure for text in self.texts for measure in parse_measures(text))
 
-    def is_for(self, declared: str) -> bool:
-        """Whether a run that declares this task is meant for the preset."""
-        task = _canonical("".join(declared.split())).casefold()
-        return task in (self.name.casefold(), self.name.partition(".")[2].casefold())
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """The measures for reading: each once, with all its cut-offs.
 
+        >>> PRESETS["2009.Focused"].summary
+        ('iP@0.00,0.01,0.05,0.10', 'AiP')
+        """
+        cutoffs: dict[str, list[str]] = {}
+        for text in self.texts:
+            parsed = parse_measures(text)
+            bare = type(parsed[0])(parsed[0].settings).label
+            at = "curve" if len(parsed) > 1 else parsed[0].label.removeprefix(bare)[1:]
+            cutoffs.setdefault(bare, []).append(at)
+        return tuple(
+            item
+            for bare, every in cutoffs.items()
+            for item in (
+                *([bare] if "" in every else []),
+                *([f"{bare}@{','.join(filter(None, every))}"] if any(every) else []),
+            )
+        )
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What the task asks of a run beside its measures, for reading."""
+        limits = ((self.topic_limit, "topic"), (self.document_limit, "document"))
+        return (
+            *([f"--overlap {self.overlap}"] if self.overlap else []),
+            *(f"at most {limit} characters per {what}" for limit, what in limits if limit),
+            *([f"--max-results {self.max_results}"] if self.max_results else []),
+            *(["warns of overlapping results"] if self.warn_overlap else []),
+            *(["only topics with a castitle (--topics-file)"] if self.castitles_only else []),
+        )
+
+    def is_for(self, declared: str) -> bool:
+        """Whether a run that declares this task is meant for the preset.
+
+        >>> PRESETS["2005.CO.Focussed"].is_for("CO.Focused")
+        True
+        >>> PRESETS["2005.CO.Focussed"].is_for("COS.Focussed")
+        False
+        """
+        task = task_key(declared)
+        return task in (task_key(self.name), task_key(self.name.partition(".")[2]))
+
+
+def task_key(name: str) -> str:
+    """A task's name with the spellings of all years made one.
+
+    >>> task_key("CO+S.Focussed") == task_key("cos.Focused")
+    True
+    >>> task_key("All in Context") == task_key("RelevantInContext")
+    True
+    """
+    key = re.sub(r"[\s+_-]", "", name).casefold()
+    return key.replace("focussed", "focused").replace("allincontext", "relevantincontext")
+
+
+# -- the settings, year by year ----------------------------------------------------------------
+
+_MOST_RESULTS = 1500
+"""Results per topic in INEX submissions up to 2006."""
 
 _FOCUSED = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
+_EARLY = (5, 10, 25, 50)
+_GRADES_2004 = ("strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32")
+_GRADES_2005 = ("gen5", "strict5", "genLifted")
+_DISTANCES = ("0.01", "0.1", "1", "10", "100")
 
 
 def _in_context(settings: str) -> tuple[str, ...]:
     inside = f"({settings})" if settings else ""
-    return (f"AgP{inside}", *(f"gP{inside}@{k}" for k in (5, 10, 25, 50)))
+    return (f"AgP{inside}", *(f"gP{inside}@{k}" for k in _EARLY))
+
+
+def _inex_eval(*functions: str) -> tuple[str, ...]:
+    return tuple(f"inex_eval(quant={quant})" for quant in functions)
+
+
+def _early_years() -> Iterator[Preset]:
+    """2002 to 2004: inex_eval, in 2003 beside its successor."""
+    concepts = tuple(
+        f"inex_eval_ng(variant={variant},quant={quant})"
+        for variant in ("o", "s")
+        for quant in ("strict", "gen")
+    )
+    by_year = {
+        2002: (("CO", "CAS"), _inex_eval("strict2", "gen2")),
+        2003: (("CO", "SCAS", "VCAS"), (*_inex_eval("strict", "gen"), *concepts)),
+        2004: (("CO", "VCAS"), _inex_eval(*_GRADES_2004, "mean7")),
+    }
+    for year, (tasks, texts) in by_year.items():
+        for task in tasks:
+            yield Preset(f"{year}.{task}", texts, max_results=_MOST_RESULTS)
+
+
+def _gains(overlap: str) -> tuple[str, ...]:
+    """The whole XCG family, as of 2005."""
+    texts = []
+    for quant in _GRADES_2005:
+        inside = f"(quant={quant},overlap={overlap})"
+        texts += [f"{name}{inside}@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25, 50)]
+        texts += [f"{name}{inside}" for name in ("MAep", "iMAep", "Q", "Rmeasure")]
+        texts += [f"{name}{inside}@curve" for name in ("ep", "nxCG")]
+    return tuple(texts)
+
+
+def _fetch_and_browse() -> tuple[str, ...]:
+    texts = []
+    for quant in _GRADES_2005:
+        for score in ("MAep", "iMAep"):
+            texts.append(f"FBarticle(score={score},quant={quant})")
+            texts += [
+                f"FBelement(score={score},quant={quant},overlap={overlap})"
+                for overlap in ("on", "off")
+            ]
+        texts += [f"ep(quant={quant},overlap={overlap})@curve" for overlap in ("on", "off")]
+    return tuple(texts)
+
+
+def _year_2005() -> Iterator[Preset]:
+    """Content-only topics, those of them with a castitle, and the four readings of structure."""
+    for topics in ("CO", "COS"):
+        for task, texts in (
+            ("Thorough", _gains("off")),
+            ("Focussed", _gains("on")),
+            ("FetchBrowse", _fetch_and_browse()),
+        ):
+            yield Preset(
+                f"2005.{topics}.{task}",
+                texts,
+                max_results=_MOST_RESULTS,
+                warn_overlap=task == "Focussed",
+                castitles_only=topics == "COS",
+            )
+    for task in ("SSCAS", "SVCAS", "VSCAS", "VVCAS"):
+        yield Preset(f"2005.{task}", _gains("off"), max_results=_MOST_RESULTS)
+
+
+def _year_2006() -> Iterator[Preset]:
+    """Specificity alone, and the first tasks in context."""
+    focused = [f"nxCG(overlap={overlap})@{k}" for overlap in ("on", "off") for k in _EARLY]
+    entry_points = [f"BEPD(A={a})" for a in _DISTANCES]
+    entry_points += [f"EPRUM(A={a}){at}" for at in ("", "@curve") for a in _DISTANCES]
+    for task, texts in {
+        "Thorough": ("MAep", "ep@curve"),
+        "Focused": tuple(focused),
+        "RelevantInContext": _in_context(""),
+        "BestInContext": tuple(entry_points),
+    }.items():
+        yield Preset(
+            f"2006.{task}", texts, max_results=_MOST_RESULTS, warn_overlap=task == "Focused"
+        )
+
+
+def _late_years() -> Iterator[Preset]:
+    """2007 to 2010: highlighted text, character by character."""
+    for year in (2007, 2008, 2009):
+        beta, n = ("", "score=BEP,n=1000") if year == 2007 else ("beta=0.25", "score=BEP,n=500")
+        yield Preset(f"{year}.Focused", _FOCUSED)
+        yield Preset(f"{year}.RelevantInContext", _in_context(beta))
+        yield Preset(f"{year}.BestInContext", _in_context(n))
+    yield Preset("2009.Thorough", _FOCUSED, overlap="union")
+    yield Preset("2010.Efficiency", _FOCUSED, overlap="union")
+    yield Preset("2010.RelevantInContext", _in_context("score=T2I,irr=300"))
+    yield Preset(
+        "2010.RestrictedRelevantInContext",
+        (*_in_context("beta=0.25"), *_in_context("score=T2I,irr=300")),
+        document_limit=500,
+    )
+    yield Preset("2010.RestrictedFocused", ("charP(budget=1000)",), topic_limit=1000)
 
 
 def _presets() -> dict[str, Preset]:
-    found = [Preset(f"{year}.Focused", _FOCUSED) for year in (2007, 2008, 2009)]
-    for year in (2007, 2008, 2009):
-        beta, n = ("", "score=BEP,n=1000") if year == 2007 else ("beta=0.25", "score=BEP,n=500")
-        found.append(Preset(f"{year}.RelevantInContext", _in_context(beta)))
-        found.append(Preset(f"{year}.BestInContext", _in_context(n)))
-    found += [
-        Preset("2009.Thorough", _FOCUSED, overlap="union"),
-        Preset("2010.Efficiency", _FOCUSED, overlap="union"),
-        Preset("2010.RelevantInContext", _in_context("score=T2I,irr=300")),
-        Preset(
-            "2010.RestrictedRelevantInContext",
-            (*_in_context("beta=0.25"), *_in_context("score=T2I,irr=300")),
-            document_limit=500,
-        ),
-        Preset("2010.RestrictedFocused", ("charP(budget=1000)",), topic_limit=1000),
-    ]
+    found = [*_early_years(), *_year_2005(), *_year_2006(), *_late_years()]
     return {preset.name: preset for preset in sorted(found, key=lambda preset: preset.name)}
-
-
-def _canonical(name: str) -> str:
-    return name.replace("Focussed", "Focused").replace("AllInContext", "RelevantInContext")
 
 
 PRESETS = _presets()
@@ -82,15 +233,13 @@ PRESETS = _presets()
 def find_preset(name: str) -> Preset:
     """The preset of this name; both spellings of Focused and Relevant in Context are known.
 
-    >>> find_preset("2008.AllInContext").name
-    '2008.RelevantInContext'
+    >>> find_preset("2008.AllInContext").name, find_preset("2005.CO.Focused").name
+    ('2008.RelevantInContext', '2005.CO.Focussed')
     """
-    canonical = _canonical(name)
-    if canonical in PRESETS:
-        return PRESETS[canonical]
-    folded = {preset.casefold(): preset for preset in PRESETS}
-    if canonical.casefold() in folded:
-        return PRESETS[folded[canonical.casefold()]]
-    near = get_close_matches(canonical.casefold(), folded, 3, 0.5)
-    hint = f"; did you mean {' or '.join(folded[match] for match in near)}?" if near else ""
+    by_key = {task_key(preset): preset for preset in PRESETS}
+    key = task_key(name)
+    if key in by_key:
+        return PRESETS[by_key[key]]
+    near = get_close_matches(key, by_key, 3, 0.5)
+    hint = f"; did you mean {' or '.join(by_key[match] for match in near)}?" if near else ""
     raise UsageError(f"unknown task {name!r}{hint} ('foveal measures --presets' lists them)")

@@ -15,19 +15,23 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
+from foveal.campaign.elements import place_elements
 from foveal.campaign.options import Options
-from foveal.campaign.placing import place_judgements, place_run
-from foveal.campaign.preparation import Form, prepare
+from foveal.campaign.placing import place_run
+from foveal.campaign.preparation import Form, prepare, without_topics
 from foveal.campaign.presets import find_preset
+from foveal.campaign.truth import Truth
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
-from foveal.formats import read_judgements, read_run
+from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
+from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Provenance, Results, Run
 
 __all__ = ["Scores", "evaluate", "score_run"]
 
+_SHOWN = 5
 Floats = npt.NDArray[np.float64]
 RunLike = Run | str | Path
 
@@ -61,11 +65,14 @@ def score_run(
     """
     if not isinstance(run, Run):
         run = read_run(run)
-    if left_out.intersection(run.topics):
-        run = run.take(np.array([t not in left_out for t in run.topics], dtype=bool)[run.topic])
     topics = judged.judgements.topics
+    run = without_topics(run, left_out, topics)
     if collection is not None:
-        run = place_run(run, Collection.open(collection), lenient=options.lenient)
+        index = Collection.open(collection)
+        if any(measure.structural for measure in measures):
+            run = place_elements(run, index, snap=options.snap, lenient=options.lenient)
+        else:
+            run = place_run(run, index, lenient=options.lenient)
     prepared = prepare(run, judged, measures, options)
     columns: list[list[float]] = [[] for _ in measures]
     for topic in topics:
@@ -73,7 +80,9 @@ def score_run(
         for column, measure, form in zip(columns, measures, prepared.form_of, strict=True):
             if form not in views:
                 aligned = prepared.aligned(form)
-                views[form] = aligned.topic(topic, union=form is Form.UNION)
+                views[form] = aligned.topic(
+                    topic, union=form is Form.UNION, again=form is Form.COUNTED_AGAIN
+                )
             column.append(measure.value(views[form]))
     present = prepared.alignment.place
     return Scores(
@@ -127,38 +136,16 @@ def evaluate(
     run_list: list[RunLike] = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
     if not run_list:
         raise UsageError("no run given")
-    truth = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    everything = frozenset(truth.topics)
-    truth, missing = _restricted(truth, settings)
-    truth.check_lengths()
-    mean_length: float | None = None
-    if collection is not None:
-        index = Collection.open(collection)
-        truth = place_judgements(truth, index)
-        mean_length = index.mean_length
-    warnings = [*truth.notes, *missing]
-    if settings.assessors == "each":
-        assessors: Sequence[str | None] = truth.assessors or (None,)
-        if not truth.assessors:
-            raise UsageError("--assessors each: the judgements name no assessor")
-    else:
-        assessors = (None,)
-        if settings.assessors == "union" and truth.several_assessors:
-            warnings.append(
-                f"{len(truth.assessors)} assessors, several for some documents: their highlights "
-                "are united (--assessors chooses otherwise)"
-            )
+    truth = Truth(judgements, settings, collection)
     parts: list[tuple[str | None, Judged, list[Scores]]] = []
-    for assessor in assessors:
-        policy = assessor if assessor is not None else settings.assessors
-        judged = Judged(truth.combined(policy), mean_length=mean_length)
-        left_out = everything - frozenset(judged.judgements.topics)
+    for assessor in truth.assessors:
+        judged = truth.judged(assessor, chosen)
         score = partial(
             score_run,
             judged=judged,
             measures=chosen,
             options=settings,
-            left_out=left_out,
+            left_out=truth.every_topic - frozenset(judged.judgements.topics),
             collection=None if collection is None else str(collection),
         )
         done: list[Scores] = []
@@ -168,7 +155,7 @@ def evaluate(
                 if progress is not None:
                     progress()
         parts.append((assessor, judged, done))
-    return _results(parts, truth, chosen, settings, task, warnings)
+    return _results(parts, truth, chosen, settings, task)
 
 
 @contextmanager
@@ -200,6 +187,9 @@ def _plan(
             overlap=settings.overlap or preset.overlap,
             topic_limit=settings.topic_limit or preset.topic_limit,
             document_limit=settings.document_limit or preset.document_limit,
+            max_results=settings.max_results or preset.max_results,
+            castitles_only=settings.castitles_only or preset.castitles_only,
+            warn_overlap=preset.warn_overlap,
         )
     for item in given:
         chosen += parse_measures(item) if isinstance(item, str) else (item,)
@@ -208,17 +198,6 @@ def _plan(
     if not chosen:
         raise UsageError("no measure given; name measures (-m) or an official task (-t)")
     return tuple(dict.fromkeys(chosen)), settings
-
-
-def _restricted(truth: Judgements, options: Options) -> tuple[Judgements, list[str]]:
-    """The judgements of the wanted topics, and a warning for wanted ones without any."""
-    if options.only_topics is None:
-        return truth, []
-    unknown = [topic for topic in options.only_topics if topic not in truth.topics]
-    if len(unknown) == len(set(options.only_topics)):
-        raise UsageError(f"none of the wanted topics is judged: {', '.join(unknown[:5])}")
-    warnings = [f"topics wanted but not judged: {', '.join(unknown[:5])}"] if unknown else []
-    return truth.for_topics(options.only_topics), warnings
 
 
 def _names(scores: Iterable[Scores]) -> list[str]:
@@ -237,13 +216,12 @@ def _names(scores: Iterable[Scores]) -> list[str]:
 
 def _results(
     parts: Sequence[tuple[str | None, Judged, list[Scores]]],
-    truth: Judgements,
+    truth: Truth,
     measures: tuple[Measure, ...],
     options: Options,
     task: str | None,
-    warnings: list[str],
 ) -> Results:
-    topics = truth.topics
+    topics, warnings = truth.judgements.topics, truth.warnings
     runs: list[str] = []
     blocks: list[Floats] = []
     masks: list[npt.NDArray[np.bool_]] = []
@@ -287,8 +265,7 @@ def _results(
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
         per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
-    sources = [("judgements", source) for source in truth.sources]
-    sources += [("run", scores.source) for scores in parts[0][2]]
+    sources = [*truth.sources, *(("run", scores.source) for scores in parts[0][2])]
     meta = {
         "version": __version__,
         "measures": list(labels),
@@ -312,14 +289,35 @@ def _warn_undefined(
 ) -> None:
     """Name the topics that have nothing to find."""
     undefined = np.any(np.isnan(values) & counted[:, :, None], axis=0)
-    by_topics: dict[tuple[str, ...], list[str]] = {}
+    by_topics: dict[tuple[str, ...], list[Measure]] = {}
     for k, measure in enumerate(measures):
         named = tuple(topic for topic, bad in zip(topics, undefined[:, k], strict=True) if bad)
         if named:
-            by_topics.setdefault(named, []).append(measure.label)
-    for named, labels in by_topics.items():
-        which = "all measures" if len(labels) == len(measures) else ", ".join(labels)
-        shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
+            by_topics.setdefault(named, []).append(measure)
+    for named, those in by_topics.items():
+        which = "all measures" if len(those) == len(measures) else _listed(those)
+        shown = ", ".join(named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
         warnings.append(
             f"topics with nothing relevant, not averaged ({which}), {len(named)}: {shown}"
         )
+
+
+def _listed(measures: Sequence[Measure]) -> str:
+    """Measures for reading: the points of a curve as one, and no more than a few.
+
+    >>> _listed((*parse_measures("iP@curve"), *parse_measures("AiP")))
+    'iP@curve, AiP'
+    """
+    given = {measure.label for measure in measures}
+    curves = {
+        bare: {(bare @ point).label for point in bare.curve}
+        for bare in dict.fromkeys(type(m)(m.settings) for m in measures if m.curve)
+    }
+    names: dict[str, None] = {}
+    for measure in measures:
+        bare = type(measure)(measure.settings)
+        points = curves.get(bare, set())
+        folded = measure.label in points and points <= given
+        names[f"{bare}@{CURVE}" if folded else measure.label] = None
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(list(names)[:_SHOWN]) + more

@@ -21,6 +21,7 @@ _COMMANDS = {
     "validate": ("foveal.cli.validate", "List everything wrong with runs."),
     "convert": ("foveal.cli.convert", "Write runs, judgements or topics in another format."),
     "stats": ("foveal.cli.stats", "Describe collections, topics, judgements and runs."),
+    "recall-base": ("foveal.cli.recall_base", "Draw the recall bases of a topic as trees."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
 }
 _MOST_PROBLEMS = 20

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import click
 
 from foveal.campaign.conversion import FOCUS
 from foveal.errors import UsageError
 
+if TYPE_CHECKING:
+    from foveal.formats import Source
+
 __all__ = ["command"]
 
 _ELEMENT_RUNS = ("elements", "inex")
-_OFFSET_RUNS = ("fol",)
+_PLURAL = {"run": "runs", "judgements": "judgements"}
+_SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 
 
 @click.command("convert", epilog="Example: foveal convert my.xml my.run --to fol -C wiki.fvx")
@@ -22,10 +29,14 @@ _OFFSET_RUNS = ("fol",)
     "--focus",
     "keep",
     type=click.Choice(FOCUS),
-    help="Remove overlap from a run: keep the better ranked, the deeper or the higher result.",
+    is_flag=False,
+    flag_value=FOCUS[0],
+    help="Remove overlap from a run: keep the better ranked (if no word follows), the deeper or "
+    "the higher result.",
 )
 @click.option("--snap", is_flag=True, help="Map results to the smallest element around them.")
 @click.option("--lenient", is_flag=True, help="Keep results that the collection does not hold.")
+@click.option("--recompute", is_flag=True, help="Take the sizes of elements from the collection.")
 @click.option(
     "--exclude-tags", metavar="LIST", help="Leave these elements out of derived assessments."
 )
@@ -39,30 +50,51 @@ def command(
     *,
     snap: bool,
     lenient: bool,
+    recompute: bool,
 ) -> None:
     """Write a run, judgements or topics in another format; what IN is is told from its content.
 
-    Runs: fol, elements, trec, jsonl, parquet, inex. Judgements: fol, trec, jsonl, inex2003,
-    inex2005, inex2006 (a directory). Topics: inex, jsonl, trec. With a collection, XPaths become
-    offsets and offsets XPaths, and highlighted text becomes assessments of elements.
+    Runs: fol, elements, trec, jsonl, parquet, inex. Judgements: fol, trec, jsonl, and as a folder
+    inex2002, inex2003, inex2005, inex2006. Topics: inex, jsonl, trec. With a collection, XPaths
+    become offsets and offsets XPaths, and highlighted text becomes assessments of elements. What
+    the format cannot hold is an error, what it leaves behind a warning. OUT may be - for standard
+    output.
     """
-    from foveal.formats import kind_of
+    from foveal.formats import Source, kind_of
 
-    kind = kind_of(source)
-    if kind != "run" and (keep or snap):
-        raise UsageError(f"--focus and --snap are for runs; {source} holds {kind}")
+    # Standard input can be read only once.
+    given = Source.open(source) if source == "-" else source
+    kind = kind_of(given)
+    _check_options(
+        source,
+        kind,
+        {
+            "run": {"--focus": keep, "--snap": snap, "--lenient": lenient},
+            "judgements": {"--exclude-tags": exclude_tags, "--recompute": recompute},
+        },
+    )
+    if snap and collection is None:
+        raise UsageError("--snap takes a collection (-C)")
     if kind == "run":
-        _run(source, target, form, collection, keep, snap=snap, lenient=lenient)
+        _run(given, target, form, collection, keep, snap=snap, lenient=lenient)
     elif kind == "judgements":
-        _judgements(source, target, form, collection, exclude_tags)
+        _judgements(given, target, form, collection, exclude_tags, recompute=recompute)
     else:
-        from foveal.formats import read_topics, write_topics
+        _topics(given, target, form)
 
-        write_topics(read_topics(source), target, form)
+
+def _check_options(source: str, kind: str, options: dict[str, dict[str, object]]) -> None:
+    """Refuse options that are for something else than the source is."""
+    for wanted, own in options.items():
+        used = [name for name, value in own.items() if value]
+        if used and kind != wanted:
+            raise UsageError(
+                f"{used[0]} is for {_PLURAL[wanted]}; {source} holds {_SINGULAR[kind]}"
+            )
 
 
 def _run(
-    source: str,
+    source: str | Source,
     target: str,
     form: str,
     collection: str | None,
@@ -71,42 +103,69 @@ def _run(
     snap: bool,
     lenient: bool,
 ) -> None:
-    from foveal.campaign.conversion import focus, name_elements
+    from foveal.campaign.conversion import focus
+    from foveal.campaign.elements import place_elements
     from foveal.campaign.placing import place_run
     from foveal.cli.output import warn
     from foveal.collection import Collection
     from foveal.formats import read_run, write_run
+    from foveal.formats.losses import run_losses
 
     run = read_run(source)
     if collection is not None:
         index = Collection.open(collection)
-        run = place_run(run, index, lenient=lenient)
         if form in _ELEMENT_RUNS or snap:
-            run = name_elements(run, index, snap=snap)
+            passages = form == "inex"
+            run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
+        else:
+            run = place_run(run, index, lenient=lenient)
     if keep is not None:
         before = len(run)
         run = focus(run, keep)
         click.echo(f"results removed because they overlap: {before - len(run)}", err=True)
-    warn(run.notes)
     write_run(run, target, form)
+    warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
 
 
 def _judgements(
-    source: str, target: str, form: str, collection: str | None, exclude: str | None
+    source: str | Source,
+    target: str,
+    form: str,
+    collection: str | None,
+    exclude: str | None,
+    *,
+    recompute: bool,
 ) -> None:
-    from foveal.campaign.conversion import derive_elements, exclude_tags
+    from foveal.campaign.conversion import derive_elements, exclude_tags, recompute_sizes
     from foveal.campaign.placing import place_judgements
     from foveal.cli.output import warn
     from foveal.collection import Collection
     from foveal.formats import read_judgements, write_judgements
+    from foveal.formats.losses import judgement_losses
 
+    if recompute and collection is None:
+        raise UsageError("--recompute takes a collection (-C)")
     judgements = read_judgements(source)
+    given = judgements.length
     if collection is not None:
         index = Collection.open(collection)
         judgements = place_judgements(judgements, index)
-        if judgements.elements is None and form.startswith("inex"):
+        if recompute:
+            judgements = recompute_sizes(judgements, index)
+        elif judgements.elements is None and form.startswith("inex"):
             judgements = derive_elements(judgements, index)
     if exclude:
         judgements = exclude_tags(judgements, exclude.replace(",", " ").split())
-    warn(judgements.notes)
     write_judgements(judgements, target, form)
+    losses = judgement_losses(replace(judgements, length=given), form)
+    warn((*judgements.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
+
+
+def _topics(source: str | Source, target: str, form: str) -> None:
+    from foveal.cli.output import warn
+    from foveal.formats import read_topics, write_topics
+    from foveal.formats.losses import topic_losses
+
+    topics = read_topics(source)
+    write_topics(topics, target, form)
+    warn(f"not kept in {form}: {loss}" for loss in topic_losses(topics, form))

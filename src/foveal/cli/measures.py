@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
+
+from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from foveal.measures.properties import Family
 
 __all__ = ["command"]
 
@@ -12,10 +20,22 @@ __all__ = ["command"]
 @click.command("measures", epilog="Example: foveal measures iP")
 @click.argument("name", required=False)
 @click.option("--presets", is_flag=True, help="List the official settings instead.")
-def command(name: str | None, *, presets: bool) -> None:
+@click.option(
+    "--properties", is_flag=True, help="Compare families of measures by what they reward instead."
+)
+def command(name: str | None, *, presets: bool, properties: bool) -> None:
     """List the measures, or explain one: formula, parameters, source, example."""
+    wanted = [
+        word
+        for word, given in (("NAME", name), ("--presets", presets), ("--properties", properties))
+        if given
+    ]
+    if len(wanted) > 1:
+        raise UsageError(f"{' and '.join(wanted)} ask for different things; give one of them")
     if presets:
         _list_presets()
+    elif properties:
+        click.echo(_property_table(), nl=False)
     elif name is None:
         _list_measures()
     else:
@@ -36,16 +56,69 @@ def _list_presets() -> None:
 
     width = max(map(len, PRESETS))
     for preset in PRESETS.values():
-        notes = []
-        if preset.overlap:
-            notes.append(f"--overlap {preset.overlap}")
-        if preset.topic_limit:
-            notes.append(f"at most {preset.topic_limit} characters per topic")
-        if preset.document_limit:
-            notes.append(f"at most {preset.document_limit} characters per document")
-        note = f"  [{'; '.join(notes)}]" if notes else ""
-        labels = " ".join(measure.label for measure in preset.measures)
-        click.echo(f"{preset.name:{width}}  {labels}{note}")
+        note = f"  [{'; '.join(preset.rules)}]" if preset.rules else ""
+        click.echo(f"{preset.name:{width}}  {' '.join(preset.summary)}{note}")
+
+
+def _property_table() -> str:
+    """The families by their properties, with what the signs mean and where the paper differs."""
+    from foveal.measures.properties import FAMILIES, PROPERTIES, SIGNS, TASKS
+
+    numbers: dict[str, int] = {}
+    rows = [["family", *PROPERTIES]]
+    for family in FAMILIES:
+        row = [family.name]
+        for name in PROPERTIES:
+            cell = family.cell(name)
+            says = f"the paper says {cell.paper}" if cell.disputed else ""
+            note = "; ".join(part for part in (says, cell.note) if part)
+            holder = ("*" if cell.paper else "~") if cell.opinion else ""
+            number = f" {numbers.setdefault(note, len(numbers) + 1)}" if note else ""
+            row.append(f"{cell.value}{holder}{number}")
+        rows.append(row)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_aligned(row, widths) for row in rows]
+    signs = ", ".join(f"{sign} {meaning}" for sign, meaning in SIGNS.items())
+    lines += ["", *_paragraph(f"{signs}; numbers are notes, see below"), ""]
+    lines += _listed(PROPERTIES)
+    lines += ["", *_paragraph(TASKS), "", *_paragraph(_ESTABLISHED), ""]
+    lines += _listed({f"{number:2}": note for note, number in numbers.items()})
+    lines += ["", "The rows are about these settings:"]
+    lines += _listed({family.name: _settings(family) for family in FAMILIES})
+    return "".join(f"{line}\n" for line in lines)
+
+
+_WIDTH = 100
+_ESTABLISHED = (
+    "Every cell is what experiments on small runs show, except those marked * (the opinion of the "
+    "paper) and ~ (our own). The paper is Pehcevski and Piwowarski, Evaluation Metrics, "
+    "Encyclopedia of Database Systems, Table 2; where an experiment shows something else than it "
+    "says, a note gives both."
+)
+
+
+def _aligned(cells: list[str], widths: list[int]) -> str:
+    return "  ".join(f"{c:{w}}" for c, w in zip(cells, widths, strict=True)).rstrip()
+
+
+def _paragraph(text: str, indent: int = 0) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def _listed(meanings: Mapping[str, str]) -> list[str]:
+    """Words and their meanings, side by side."""
+    width = max(map(len, meanings))
+    return [
+        line
+        for word, text in meanings.items()
+        for line in _paragraph(f"{word:{width}}  {text}", width + 2)
+    ]
+
+
+def _settings(family: Family) -> str:
+    """The measures of a family as the table takes them, and by property where that differs."""
+    own = " ".join(family.measures)
+    return "; ".join([own, *(f"{name}: {measure}" for name, measure in family.settings.items())])
 
 
 def _explained(name: str) -> str:

@@ -17,6 +17,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
+from foveal.collection.lookup import Trees
 from foveal.errors import InputError
 from foveal.model import UNKNOWN, Judgements
 from foveal.recall.quantisation import COVERAGES, Assessed, quantise
@@ -60,8 +61,10 @@ class Forest:
     ----------
     row : int64 array
         The judgement (topic and document) that each element belongs to, ascending.
-    xpath : polars.Series of str
-        With every ordinal.
+    paths : polars.Series of str
+        The distinct XPaths, with every ordinal.
+    path : int64 array
+        The number of each element's XPath, ascending within a judgement.
     parent : int64 array
         The parent's number, `UNKNOWN` for a root.
     start, end : int64 arrays
@@ -84,7 +87,8 @@ class Forest:
     """
 
     row: Ints
-    xpath: pl.Series
+    paths: pl.Series
+    path: Ints
     parent: Ints
     start: Ints
     end: Ints
@@ -111,30 +115,32 @@ class Forest:
         """The trees of the elements that combined judgements list, laid out by their sizes."""
         listed = _listed(judgements)
         nodes = _closed_upwards(listed.select("row", "xpath"))
-        nodes = nodes.join(listed, on=["row", "xpath"], how="left", maintain_order="left")
-        row, parent = nodes["row"].to_numpy(), _parents(nodes)
-        size = nodes["size"].fill_null(UNKNOWN).to_numpy()
-        rsize = nodes["rsize"].fill_null(UNKNOWN).to_numpy()
-        known = np.where(nodes["assessed"].is_null().to_numpy(), 0, size) >= 0
-        levels = _levels(parent)
+        row, paths, path = nodes["row"].to_numpy(), *_numbered(nodes["xpath"])
+        find = _Finder(row, paths, path)
+        parent = find(row, nodes.select(_above("xpath")).to_series())
+        at = find(listed["row"].to_numpy(), listed["xpath"])
+        size = _scattered(listed["size"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
+        rsize = _scattered(listed["rsize"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
+        known = bool((size[at] >= 0).all())
         start = end = np.full(len(nodes), UNKNOWN)
         base = np.zeros(len(judgements), dtype=np.int64)
         highlighted = None
-        if known.all():
-            start, end, own = _lay_out(parent, levels, size, rsize)
+        if known:
+            start, end, own = _lay_out(parent, _levels(paths, path), size, rsize)
             extent = np.zeros(len(judgements), dtype=np.int64)
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
             highlighted = spans.Coverage(end - own + base[row], end + base[row])
         return cls(
             row=row,
-            xpath=nodes["xpath"],
+            paths=paths,
+            path=path,
             parent=parent,
             start=start,
             end=end,
-            size=np.where((size < 0) & known.all(), end - start, size),
+            size=np.where((size < 0) & known, end - start, size),
             rsize=rsize,
-            assessed=_assessed(scale_of(judgements), nodes, size, rsize),
+            assessed=_assessed(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(nodes), dtype=bool),
             bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=False,
@@ -152,7 +158,7 @@ class Forest:
         tools counted white space in their own way.
         """
         rows = np.flatnonzero(judgements.relevant)
-        trees = collection.trees(judgements.doc.gather(rows))
+        trees = _trees(collection, judgements.doc.gather(rows))
         absent = rows[np.diff(trees.bounds) == 0]
         if len(absent):
             raise InputError(
@@ -162,10 +168,16 @@ class Forest:
                 for i in absent.tolist()
             )
         row = np.repeat(rows, np.diff(trees.bounds))
-        nodes = pl.DataFrame(
-            {"row": row, "xpath": collection.paths["xpath"].gather(trees.path)}
-        ).join(_listed(judgements), on=["row", "xpath"], how="left", maintain_order="left")
-        _all_found(judgements, nodes)
+        used = np.zeros(len(collection.paths), dtype=bool)
+        used[trees.path] = True
+        paths, path = (
+            collection.paths["xpath"].filter(pl.Series(used)),
+            np.cumsum(used)[trees.path] - 1,
+        )
+        listed = _listed(judgements)
+        listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
+        at = _Finder(row, paths, path)(listed["row"].to_numpy(), listed["xpath"])
+        _all_found(judgements, listed, at)
         base = spans.lay_out(_extents(judgements, trees.end, row))
         size, rsize = trees.end - trees.start, np.full(len(row), UNKNOWN)
         highlighted = None
@@ -174,19 +186,20 @@ class Forest:
             highlighted = spans.Coverage(judgements.start + shift, judgements.end + shift)
             rsize = highlighted.within(trees.start + base[row], trees.end + base[row])
         if not recompute:
-            own_size = nodes["size"].fill_null(UNKNOWN).to_numpy()
-            own_rsize = nodes["rsize"].fill_null(UNKNOWN).to_numpy()
+            own_size = listed["size"].fill_null(UNKNOWN).to_numpy()
+            own_rsize = listed["rsize"].fill_null(UNKNOWN).to_numpy()
             stated = (own_size >= 0) & (own_rsize >= 0)
-            size, rsize = np.where(stated, own_size, size), np.where(stated, own_rsize, rsize)
+            size[at[stated]], rsize[at[stated]] = own_size[stated], own_rsize[stated]
         return cls(
             row=row,
-            xpath=nodes["xpath"],
+            paths=paths,
+            path=path,
             parent=trees.parent,
             start=trees.start,
             end=trees.end,
             size=size,
             rsize=rsize,
-            assessed=_assessed(scale_of(judgements), nodes, size, rsize),
+            assessed=_assessed(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(row), dtype=bool),
             bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=True,
@@ -200,8 +213,8 @@ class Forest:
 
     def without_tags(self, tags: Names[str]) -> Forest:
         """The same trees with the elements of these tags worth nothing."""
-        tag = self.xpath.str.extract(r"/([^/\[\]]+)\[[0-9]+\]$")
-        return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy())
+        tag = self.paths.str.extract(r"/([^/\[\]]+)\[[0-9]+\]$")
+        return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy()[self.path])
 
     # -- what is known --------------------------------------------------------------------------
 
@@ -211,9 +224,14 @@ class Forest:
         return not len(self) or bool((self.end >= 0).all())
 
     @cached_property
+    def xpath(self) -> pl.Series:
+        """The XPath of each element."""
+        return self.paths.gather(self.path)
+
+    @cached_property
     def levels(self) -> tuple[Ints, ...]:
         """The numbers of the elements at each depth, from the roots down."""
-        return _levels(self.parent)
+        return _levels(self.paths, self.path)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
         """What each element is worth; nothing if it is empty or does not count."""
@@ -232,9 +250,7 @@ class Forest:
 
     def find(self, row: Ints, xpath: pl.Series) -> Ints:
         """The element of each judgement and XPath, `UNKNOWN` where there is none."""
-        wanted = pl.DataFrame({"row": row, "xpath": xpath})
-        found = wanted.join(self._by_path, on=["row", "xpath"], how="left", maintain_order="left")
-        return found["node"].fill_null(UNKNOWN).to_numpy()
+        return self._find(row, xpath)
 
     def find_extent(self, row: Ints, start: Ints, end: Ints) -> Ints:
         """The deepest element of each judgement with this extent, `UNKNOWN` where there is none."""
@@ -249,8 +265,8 @@ class Forest:
         return np.where(low < high, low, UNKNOWN)
 
     @cached_property
-    def _by_path(self) -> pl.DataFrame:
-        return pl.DataFrame({"row": self.row, "xpath": self.xpath, "node": np.arange(len(self))})
+    def _find(self) -> _Finder:
+        return _Finder(self.row, self.paths, self.path)
 
     @cached_property
     def _by_extent(self) -> pl.DataFrame:
@@ -260,16 +276,57 @@ class Forest:
         return frame.unique(["row", "start", "end"], keep="last", maintain_order=True)
 
 
+class _Finder:
+    """From judgements and XPaths to elements.
+
+    Texts are looked up among the distinct paths only; the rest is a search among numbers.
+    """
+
+    def __init__(self, row: Ints, paths: pl.Series, path: Ints) -> None:
+        self.numbers = pl.DataFrame({"xpath": paths, "path": np.arange(len(paths))})
+        self.keys = row * len(paths) + path
+
+    def __call__(self, row: Ints, xpath: pl.Series) -> Ints:
+        wanted = pl.DataFrame({"xpath": xpath})
+        found = wanted.join(self.numbers, on="xpath", how="left", maintain_order="left")
+        path = found["path"].fill_null(UNKNOWN).to_numpy()
+        key = row * len(self.numbers) + path
+        at = np.searchsorted(self.keys, key)
+        known = path >= 0
+        known[known] = np.append(self.keys, UNKNOWN)[at[known]] == key[known]
+        return np.where(known, at, UNKNOWN)
+
+
+def _trees(collection: Collection, docs: pl.Series) -> Trees:
+    """The trees of these documents, each looked up once however many topics it is judged for."""
+    distinct = docs.unique(maintain_order=True)
+    numbers = pl.DataFrame({"doc": distinct, "number": np.arange(len(distinct))})
+    which = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")["number"]
+    one = collection.trees(distinct)
+    first, counts = one.bounds[which], np.diff(one.bounds)[which]
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    shift = np.repeat(bounds[:-1] - first, counts)
+    element = np.arange(bounds[-1]) - shift
+    parent = one.parent[element]
+    return Trees(
+        bounds,
+        one.path[element],
+        np.where(parent < 0, UNKNOWN, parent + shift),
+        one.start[element],
+        one.end[element],
+    )
+
+
 def _listed(judgements: Judgements) -> pl.DataFrame:
     """The assessed elements with all columns that any scale has."""
     schema = {"row": pl.Int64, **_COLUMNS}
     if judgements.elements is None:
-        return pl.DataFrame(schema={**schema, "assessed": pl.Boolean})
+        return pl.DataFrame(schema=schema)
     elements = judgements.elements
     return elements.select(
         pl.col(name).cast(kind) if name in elements.columns else pl.lit(None, kind).alias(name)
         for name, kind in schema.items()
-    ).with_columns(assessed=pl.lit(value=True))
+    )
 
 
 def _above(column: str) -> pl.Expr:
@@ -286,25 +343,27 @@ def _closed_upwards(listed: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found).sort("row", pl.col("xpath").str.count_matches("/"), "xpath")
 
 
-def _parents(nodes: pl.DataFrame) -> Ints:
-    """The number of each element's parent."""
-    number = nodes.select("row", "xpath", node=pl.int_range(pl.len(), dtype=pl.Int64))
-    above = nodes.select("row", xpath=_above("xpath"))
-    found = above.join(number, on=["row", "xpath"], how="left", maintain_order="left")
-    return found["node"].fill_null(UNKNOWN).to_numpy()
+def _numbered(xpath: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct paths in the order of `_closed_upwards`, and the number of each element's."""
+    distinct = pl.DataFrame({"xpath": xpath.unique()})
+    paths = distinct.sort(pl.col("xpath").str.count_matches("/"), "xpath")["xpath"]
+    numbers = pl.DataFrame({"xpath": paths, "path": np.arange(len(paths))})
+    found = pl.DataFrame({"xpath": xpath}).join(numbers, on="xpath", maintain_order="left")
+    return paths, found["path"].to_numpy()
 
 
-def _levels(parent: Ints) -> tuple[Ints, ...]:
+def _scattered(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
+    """An array over all elements with the values of those that are listed."""
+    column = np.full(n, otherwise, dtype=np.int64)
+    column[at] = values.to_numpy()
+    return column
+
+
+def _levels(paths: pl.Series, path: Ints) -> tuple[Ints, ...]:
     """Numbers by depth, from the roots down."""
-    order = np.argsort(parent, kind="stable")
-    above = parent[order]
-    levels = [order[: np.searchsorted(above, 0)]]
-    while len(levels[-1]):
-        low = np.searchsorted(above, levels[-1])
-        counts = np.searchsorted(above, levels[-1], side="right") - low
-        shift = np.repeat(low - (np.cumsum(counts) - counts), counts)
-        levels.append(np.sort(order[np.arange(len(shift)) + shift]))
-    return tuple(levels[:-1])
+    depth = paths.str.count_matches("/").cast(pl.Int16).to_numpy()[path] - 1
+    order = np.argsort(depth, kind="stable")  # few bits: a radix sort
+    return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
 
 
 def _lay_out(
@@ -342,12 +401,9 @@ def _extents(judgements: Judgements, end: Ints, row: Ints) -> Ints:
     return extent
 
 
-def _all_found(judgements: Judgements, nodes: pl.DataFrame) -> None:
+def _all_found(judgements: Judgements, listed: pl.DataFrame, at: Ints) -> None:
     """Refuse assessed elements that the collection does not hold."""
-    listed = _listed(judgements)
-    lost = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()])).join(
-        nodes, on=["row", "xpath"], how="anti"
-    )
+    lost = listed.filter(pl.Series(at < 0, dtype=pl.Boolean))
     if len(lost):
         raise InputError(
             judgements.problem(
@@ -357,23 +413,25 @@ def _all_found(judgements: Judgements, nodes: pl.DataFrame) -> None:
         )
 
 
-def _assessed(scale: str, nodes: pl.DataFrame, size: Ints, rsize: Ints) -> Assessed:
+def _assessed(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints) -> Assessed:
     """Grades as numbers; what is not assessed gets the lowest."""
-    n = len(nodes)
+    n = len(size)
     too_small = np.zeros(n, dtype=bool)
     if scale in ("2002", "2003"):
-        first = nodes["relevance" if scale == "2002" else "exhaustivity"]
-        exhaustivity = first.fill_null("0").cast(pl.Int64).to_numpy()
+        first = listed["relevance" if scale == "2002" else "exhaustivity"]
+        exhaustivity = _scattered(first.fill_null("0").cast(pl.Int64), at, n, 0)
+        lowest = 0
         if scale == "2002":
             codes = {letter: code for code, letter in enumerate(COVERAGES)}
-            second = nodes["coverage"].fill_null("N").replace_strict(codes, return_dtype=pl.Int64)
+            lowest = codes["N"]
+            second = listed["coverage"].fill_null("N").replace_strict(codes, return_dtype=pl.Int64)
         else:
-            second = nodes["specificity"].fill_null("0").cast(pl.Int64)
-        specificity = second.cast(pl.Float64).to_numpy()
+            second = listed["specificity"].fill_null("0").cast(pl.Int64)
+        specificity = _scattered(second, at, n, lowest).astype(np.float64)
         return Assessed(scale, exhaustivity, specificity, too_small)
     specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
     if scale == "2005":
-        too_small = (nodes["exhaustivity"] == "?").fill_null(value=False).to_numpy()
-        grades = nodes["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
-        return Assessed(scale, grades.to_numpy(), specificity, too_small)
+        too_small[at] = (listed["exhaustivity"] == "?").fill_null(value=False).to_numpy()
+        grades = listed["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
+        return Assessed(scale, _scattered(grades, at, n, 0), specificity, too_small)
     return Assessed(scale, (rsize > 0).astype(np.int64), specificity, too_small)

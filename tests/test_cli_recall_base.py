@@ -1,0 +1,495 @@
+"""``foveal recall-base``: the worked example, every kind of judgements, plain refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import inex2005
+from command import QRELS, Outcome, assert_refused, call
+from foveal.collection import build_index
+
+P20, P25 = f"<p>{20 * 'x'}</p>", f"<p>{25 * 'x'}</p>"
+FILES = {
+    "D1": f"<a><s>{3 * P20}</s><s>{2 * P20}</s></a>",
+    "D2": f"<a>{2 * P25}</a>",
+    "D3": f"<a>{2 * P20}</a>",
+}
+ASCENDANT = [("D1", "/a[1]/s[1]", 0.5), ("D1", "/a[1]/s[2]/p[1]", 0.5), ("D2", "/a[1]", 1.0)]
+DEEPER = [
+    ("D1", "/a[1]/s[1]/p[1]", 0.5),
+    ("D1", "/a[1]/s[1]/p[2]", 1.0),
+    ("D1", "/a[1]/s[2]/p[1]", 0.5),
+    ("D2", "/a[1]/p[1]", 1.0),
+    ("D2", "/a[1]/p[2]", 1.0),
+]
+TEXT = """\
+topic toy: worth by spec, ideal base, tie ascendant
+
+D1: 6 of 8 elements worth 3.1500; 2 ideal worth 1.0000; 3 paths
+            size  rsize   worth
+a[1]         100     40  0.4000
+├─ s[1]       60     30  0.5000  ideal
+│  ├─ p[1]    20     10  0.5000        leaf
+│  ├─ p[2]    20     20  1.0000        leaf
+│  └─ ... 1 element without relevance
+└─ s[2]       40     10  0.2500
+   ├─ p[1]    20     10  0.5000  ideal leaf
+   └─ ... 1 element without relevance
+
+D2: 3 of 3 elements worth 3.0000; 1 ideal worth 1.0000; 2 paths
+            size  rsize   worth
+a[1]          50     50  1.0000  ideal
+├─ p[1]       25     25  1.0000        leaf
+└─ p[2]       25     25  1.0000        leaf
+
+document  elements  relevant  paths   worth  ideal    gain
+--------  --------  --------  -----  ------  -----  ------
+D1               8         6      3  3.1500      2  1.0000
+D2               3         3      2  3.0000      1  1.0000
+all             11         9      5  6.1500      3  2.0000
+
+ideal: in the ideal recall base; leaf: a relevant path ends here, nothing below is relevant
+"""
+STRICT = """\
+topic toy: worth by strict, ideal base, tie ascendant
+
+D1: 1 of 8 elements worth 1.0000; 1 ideal worth 1.0000; 1 path
+            size  rsize    spec   worth
+a[1]         100     40  0.4000       -
+├─ s[1]       60     30  0.5000       -
+│  ├─ p[2]    20     20  1.0000  1.0000  ideal leaf
+│  └─ ... 2 elements without relevance
+└─ ... 3 elements without relevance
+"""
+HEADER = "doc\txpath\tdepth\tsize\trsize\texhaustivity\tspecificity\tworth\trelevant\tleaf\tideal\n"
+GRADES = """\
+<assessments pool="1" topic="7">
+<file file="co/2000/r7108">
+<path path="/article[1]" exhaustiveness="3" specificity="1"/>
+<path path="/article[1]/bdy[1]/sec[2]" exhaustiveness="2" specificity="3"/>
+<path path="/article[1]/bdy[1]/sec[10]" exhaustiveness="1" specificity="1"/>
+<path path="/article[1]/bdy[1]/sec[10]/p[1]" exhaustiveness="0" specificity="0"/>
+</file>
+</assessments>
+"""
+GRADES_TEXT = """\
+topic 7: worth by sog, ideal base, tie ascendant
+
+co/2000/r7108: 3 of 5 listed elements worth 1.2500; 1 ideal worth 0.2500; 2 paths
+               e,s   worth
+article[1]     3,1  0.2500  ideal
+└─ bdy[1]        -       -
+   ├─ sec[2]   2,3  0.9000        leaf
+   └─ sec[10]  1,1  0.1000        leaf
+      └─ ... 1 element without relevance
+"""
+
+
+@pytest.fixture(autouse=True)
+def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The toy collection of the specification with its highlights, in a folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "documents").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / "documents" / f"{name}.xml").write_text(text)
+    build_index(Path("documents"), Path("index"))
+    (tmp_path / "qrels").write_text(QRELS + "none Q0 D3 0 40\n")
+    return tmp_path
+
+
+def recall_base(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
+    return call(capsys, "recall-base", *args)
+
+
+def toy(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    outcome = recall_base(capsys, "-j", "qrels", "-C", "index", "--topic", "toy", *args)
+    assert (outcome.code, outcome.err) == (0, "")
+    return outcome.out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *args: str) -> dict[str, Any]:
+    outcome = recall_base(capsys, *args, "-f", "json")
+    assert outcome.code == 0, outcome.err
+    found: dict[str, Any] = json.loads(outcome.out)
+    return found
+
+
+def ideal(found: dict[str, Any]) -> list[tuple[str, str, float]]:
+    return [(e["doc"], e["xpath"], e["worth"]) for e in found["elements"] if e["ideal"]]
+
+
+# -- the worked example -----------------------------------------------------------------------
+
+
+def test_the_tree_of_the_worked_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert toy(capsys) == TEXT
+
+
+def test_without_the_highest_worth_ancestors_are_skipped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert toy(capsys, "--quant", "strict").startswith(STRICT)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected", "gain"),
+    [
+        ([], ASCENDANT, 2.0),
+        (["--tie", "ascendant"], ASCENDANT, 2.0),
+        (["--tie", "deeper"], DEEPER, 4.0),
+        (["--base", "maxsum"], DEEPER, 4.0),
+        (["--quant", "strict"], [("D1", "/a[1]/s[1]/p[2]", 1.0), ("D2", "/a[1]", 1.0)], 2.0),
+    ],
+)
+def test_the_ideal_elements_of_the_worked_example(
+    options: list[str],
+    expected: list[tuple[str, str, float]],
+    gain: float,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = as_json(capsys, "-j", "qrels", "-C", "index", "--topic", "toy", *options)
+    assert ideal(found) == expected
+    assert sum(document["gain"] for document in found["documents"]) == gain
+
+
+def test_json_says_what_the_bases_were_built_from(capsys: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capsys, "-j", "qrels", "-C", "index", "--topic", "toy", "--quant", "gen")
+    meta = found["meta"]
+    assert (meta["topic"], meta["scale"], meta["quant"]) == ("toy", "2006", "spec")
+    assert (meta["base"], meta["tie"], meta["complete"]) == ("ideal", "ascendant", True)
+    assert [(each["path"], len(each["sha256"])) for each in meta["inputs"]] == [("qrels", 64)]
+    assert found["documents"][1] == {
+        "doc": "D2",
+        "elements": 3,
+        "relevant": 3,
+        "paths": 2,
+        "worth": 3.0,
+        "ideal": 1,
+        "gain": 1.0,
+    }
+    assert found["elements"][0] == {
+        "doc": "D1",
+        "xpath": "/a[1]",
+        "depth": 1,
+        "size": 100,
+        "rsize": 40,
+        "exhaustivity": None,
+        "specificity": 0.4,
+        "worth": 0.4,
+        "relevant": True,
+        "leaf": False,
+        "ideal": False,
+    }
+
+
+def test_tsv_has_every_number_in_full(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (campaign / "qrels").write_text("toy Q0 D1 20 100 0 20:20\n")
+    assert toy(capsys, "-f", "tsv") == HEADER + (
+        "D1\t/a[1]\t1\t100\t20\t\t0.2\t0.2\ttrue\tfalse\tfalse\n"
+        "D1\t/a[1]/s[1]\t2\t60\t20\t\t0.3333333333333333\t0.3333333333333333\ttrue\tfalse\tfalse\n"
+        "D1\t/a[1]/s[1]/p[2]\t3\t20\t20\t\t1.0\t1.0\ttrue\ttrue\ttrue\n"
+    )
+
+
+def test_documents_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = toy(capsys, "--doc", "D2")
+    assert re.findall(r"^(D\d|all)\b", shown, re.MULTILINE) == ["D2", "D2", "all"]
+    args = ["-j", "qrels", "-C", "index", "--topic", "toy", "-f", "tsv"]
+    both = recall_base(capsys, *args, "--doc", "D3", "--doc", "D2")
+    assert {line.split("\t")[0] for line in both.out.splitlines()} == {"doc", "D2"}
+    assert both.err == "warning: no element of document 'D3' is worth anything by spec\n"
+
+
+def test_excluded_tags_are_worth_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["-j", "qrels", "-C", "index", "--topic", "toy"]
+    found = as_json(capsys, *args, "--exclude-tags", "p, b")
+    # The path to s[2] is now won by a, which holds s[1].
+    assert ideal(found) == [("D1", "/a[1]", 0.4), ("D2", "/a[1]", 1.0)]
+    assert found["meta"]["exclude_tags"] == ["p", "b"]
+    assert [e["xpath"] for e in found["elements"] if e["leaf"]] == [
+        "/a[1]/s[1]",
+        "/a[1]/s[2]",
+        "/a[1]",
+    ]
+
+
+def test_the_output_file_holds_what_would_be_shown(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert toy(capsys, "-o", "out") == ""
+    assert (campaign / "out").read_text() == TEXT
+
+
+# -- kinds of judgements ----------------------------------------------------------------------
+
+
+def test_grades_of_2003_alone(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither sizes nor places are known; bdy was not assessed, and sec[2] is before sec[10]."""
+    (campaign / "grades.xml").write_text(GRADES)
+    outcome = recall_base(capsys, "-j", "grades.xml", "--topic", "7", "--quant", "sog")
+    assert (outcome.code, outcome.err) == (0, "")
+    # sec[2] wins its path, article that of sec[10]: and article is above sec[2].
+    assert outcome.out.startswith(GRADES_TEXT)
+    found = as_json(capsys, "-j", "grades.xml", "--topic", "7")
+    assert (found["meta"]["quant"], found["meta"]["complete"]) == ("gen3", False)
+    assert found["elements"][2] == {
+        "doc": "co/2000/r7108",
+        "xpath": "/article[1]/bdy[1]/sec[2]",
+        "depth": 3,
+        "size": None,
+        "rsize": None,
+        "exhaustivity": 2,
+        "specificity": 3,
+        "worth": 0.75,
+        "relevant": True,
+        "leaf": True,
+        "ideal": False,
+    }
+
+
+def test_grades_of_2002_are_a_number_and_a_letter(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = GRADES.replace("exhaustiveness", "relevance").replace("specificity", "coverage")
+    for grade, letter in zip("0123", "NSLE", strict=True):
+        text = text.replace(f'coverage="{grade}"', f'coverage="{letter}"')
+    (campaign / "grades.xml").write_text(text.replace('"3" coverage="S"', '"3" coverage="L"'))
+    outcome = recall_base(capsys, "-j", "grades.xml", "--topic", "7")
+    assert re.findall(r"(\S+) +(\d[NSLE]) +(\S+)", outcome.out) == [
+        ("article[1]", "3L", "0.7500"),
+        ("sec[2]", "2E", "0.7500"),
+        ("sec[10]", "1S", "0.2500"),
+    ]
+    found = as_json(capsys, "-j", "grades.xml", "--topic", "7")
+    assert [(e["exhaustivity"], e["specificity"]) for e in found["elements"]] == [
+        (3, "L"),
+        (0, "N"),
+        (2, "E"),
+        (1, "S"),
+    ]
+
+
+def test_assessments_of_2005_alone(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inex2005.write_campaign(campaign)
+    args = ["-j", "official", "--topic", "202"]
+    outcome = recall_base(capsys, *args, "--quant", "gen")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("""\
+topic 202: worth by gen5, ideal base, tie ascendant
+
+A: 3 of 3 listed elements worth 3.4000; 1 ideal worth 1.6000; 1 path
+            exh  size  rsize    spec   worth
+article[1]    2   100     40  0.4000  0.8000
+└─ sec[1]     2    50     40  0.8000  1.6000  ideal
+   └─ p[1]    1    40     40  1.0000  1.0000        leaf
+""")
+    by_spec = as_json(capsys, *args)
+    assert by_spec["meta"]["quant"] == "spec"
+    assert ideal(by_spec) == [("A", "/article[1]/sec[1]/p[1]", 1.0)]
+
+
+def test_too_small_is_kept_apart_from_not_relevant(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = inex2005.assessments("1", "1", {"A": {"/a[1]": (2, 10, 5)}})
+    small = '<element path="/a[1]/b[1]" exhaustivity="?" size="5" rsize="4"/>\n</file>'
+    (campaign / "one.xml").write_text(text.replace("</file>", small))
+    found = as_json(capsys, "-j", "one.xml", "--topic", "1", "--quant", "genLifted")
+    assert [(e["exhaustivity"], e["worth"]) for e in found["elements"]] == [(2, 1.5), ("?", 0.8)]
+
+
+def test_several_assessors(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {"topic": "1", "doc": "D2", "assessor": name, "spans": [{"start": start, "end": end}]}
+        for name, start, end in (("ann", 0, 25), ("bob", 0, 50))
+    ]
+    (campaign / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    args = ["-j", "two.jsonl", "-C", "index", "--topic", "1"]
+    for option, expected in (("ann", "/a[1]/p[1]"), ("bob", "/a[1]"), ("majority", "/a[1]/p[1]")):
+        found = as_json(capsys, *args, "--assessors", option)
+        assert ideal(found) == [("D2", expected, 1.0)]
+    united = recall_base(capsys, *args)
+    assert united.err.startswith("warning: 2 assessors, several for some documents")
+    each = recall_base(capsys, *args, "--assessors", "each", "-f", "tsv")
+    rows = [line.split("\t") for line in each.out.splitlines()]
+    assert rows[0] == ["assessor", *HEADER.rstrip("\n").split("\t")]
+    assert [(row[0], row[2]) for row in rows if row[-1] == "true"] == [
+        ("ann", "/a[1]/p[1]"),
+        ("bob", "/a[1]"),
+    ]
+    shown = recall_base(capsys, *args, "--assessors", "each").out
+    assert re.findall(r"^topic 1, assessor (\w+): ", shown, re.MULTILINE) == ["ann", "bob"]
+    assert shown.count("leaf: a relevant path ends here") == 1
+
+
+def test_the_scale_is_that_of_all_judgements(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Topic 2 alone might be of 2006, but evaluate would score it on the scale of 2005."""
+    parts = {
+        "one.xml": inex2005.assessments("1", "1", {"A": {"/a[1]": (2, 10, 8)}}),
+        "two.xml": inex2005.assessments("2", "2", {"B": {}}),
+    }
+    for name, text in parts.items():
+        (campaign / name).write_text(text)
+    found = as_json(capsys, "-j", "one.xml", "-j", "two.xml", "--topic", "2", "--quant", "gen")
+    assert (found["meta"]["scale"], found["meta"]["quant"]) == ("2005", "gen5")
+
+
+# -- nothing to show, and refusals ------------------------------------------------------------
+
+
+NOTHING = "topic 'none': no element is worth anything by spec; the recall bases are empty\n"
+
+
+def test_a_topic_without_relevant_elements_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["-j", "qrels", "--topic", "none"]
+    assert recall_base(capsys, *args) == Outcome(0, NOTHING, "")
+    assert recall_base(capsys, *args, "-C", "index") == Outcome(0, NOTHING, "")
+    assert recall_base(capsys, *args, "-f", "tsv") == Outcome(0, HEADER, NOTHING)
+    found = as_json(capsys, *args)
+    assert (found["documents"], found["elements"]) == ([], [])
+
+
+def test_a_document_without_relevant_elements_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert toy(capsys, "--doc", "D3") == (
+        "topic 'toy', document 'D3': no element is worth anything by spec; the recall bases are "
+        "empty\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--topic", "tyo"], "foveal: topic 'tyo' is not judged; did you mean toy?"),
+        (["--topic", "9"], "foveal: topic '9' is not judged; expected one of none, toy"),
+        (["--topic", "9", "--assessors", "each"], "foveal: topic '9' is not judged; expected"),
+        (
+            ["--topic", "toy"],
+            "qrels: the judgements list no elements, so that the trees of the documents are not",
+        ),
+        (
+            ["--topic", "toy", "-C", "index", "--quant", "sog"],
+            "foveal: quant=sog is a function of the scale of 2003, but the elements are assessed",
+        ),
+        (
+            ["--topic", "toy", "-C", "index", "--doc", "d2"],
+            "foveal: document 'd2' is not judged for topic 'toy'; did you mean D2?",
+        ),
+        (
+            ["--topic", "toy", "-C", "index", "--assessors", "ann"],
+            "foveal: no assessor 'ann' in the judgements (none is named)",
+        ),
+        (
+            ["--topic", "toy", "-C", "index", "--assessors", "each"],
+            "foveal: --assessors each: no assessor of topic 'toy' is named",
+        ),
+        (["--topic", "toy", "-C", "qrels"], "qrels: "),
+        (["--topic", "toy", "-j", "nowhere"], "nowhere: "),
+        (["--topic", "toy", "-j", "-", "-j", "-"], "foveal: standard input can be read only once"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_refused(recall_base(capsys, "-j", "qrels", "-o", "out", *args), message)
+
+
+def test_refusals_say_what_would_help(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["-j", "qrels", "--topic", "toy"]
+    missing = recall_base(capsys, *args).err
+    assert "give an index of the collection (-C), or assessments of elements" in missing
+    foreign = recall_base(capsys, *args, "-C", "index", "--quant", "sog").err
+    assert foreign.endswith("on that of 2006; expected one of spec, strict, gen\n")
+
+
+def test_judgements_of_whole_documents_are_refused_even_with_a_collection(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (campaign / "trec").write_text("toy 0 D1 1\ntoy 0 D3 0\n")
+    outcome = recall_base(capsys, "-j", "trec", "-C", "index", "--topic", "toy", "-o", "out")
+    assert_refused(outcome, "trec: the judgements are of whole documents and tell nothing of their")
+
+
+def test_a_relevant_document_that_lists_no_elements_is_warned_of(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    span = [{"start": 0, "end": 5}]
+    lines = [
+        {"topic": "1", "doc": "D1", "spans": span, "elements": [{"xpath": "/a[1]", "size": 100,
+                                                                 "rsize": 5}]},
+        {"topic": "1", "doc": "D2", "spans": span},
+    ]  # fmt: skip
+    (campaign / "some.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    outcome = recall_base(capsys, "-j", "some.jsonl", "--topic", "1", "-f", "tsv")
+    assert outcome.err == (
+        "warning: relevant documents without listed elements, 1: D2 (an index of the collection "
+        "would supply them, -C)\n"
+    )
+    assert outcome.out.count("\n") == 2
+
+
+def test_a_name_with_a_tab_fits_json_but_not_tsv(
+    campaign: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elements = [{"xpath": "/a[1]", "size": 10, "rsize": 5}]
+    line = {"topic": "1", "doc": "a\tb\033[2J", "elements": elements}
+    (campaign / "odd.jsonl").write_text(json.dumps(line))
+    args = ["-j", "odd.jsonl", "--topic", "1"]
+    outcome = recall_base(capsys, *args, "-f", "tsv", "-o", "out")
+    assert_refused(outcome, "foveal: 'a\\tb\\x1b[2J' cannot be a field of tsv; json can hold it")
+    assert as_json(capsys, *args)["elements"][0]["doc"] == "a\tb\033[2J"
+    assert "\033" not in recall_base(capsys, *args).out
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--topic", "toy"],
+        ["-j", "qrels"],
+        ["-j", "qrels", "--topic", "toy", "--quant", "best"],
+        ["-j", "qrels", "--topic", "toy", "--tie", "none"],
+        ["-j", "qrels", "--topic", "toy", "--exclude-tags", ","],
+    ],
+)
+def test_wrong_use(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = recall_base(capsys, *args)
+    assert outcome.code == 2
+    assert "Error: " in outcome.err
+
+
+# -- a terminal -------------------------------------------------------------------------------
+
+
+def on_terminal(*args: str) -> Iterator[bytes]:
+    """What a command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen([sys.executable, "-m", "foveal", *args], stdout=theirs)
+    os.close(theirs)
+    try:
+        while block := os.read(ours, 1024):
+            yield block
+    except OSError:  # Linux says so at the end
+        pass
+    finally:
+        os.close(ours)
+        child.wait()
+
+
+def test_only_a_terminal_sees_bold_and_dim_text() -> None:
+    written = b"".join(on_terminal("recall-base", "-j", "qrels", "-C", "index", "--topic", "toy"))
+    shown = written.decode().replace("\r\n", "\n")
+    assert "\033[1m├─ s[1]       60     30  0.5000  ideal\033[0m\n" in shown
+    assert "\033[2m│  └─ ... 1 element without relevance\033[0m\n" in shown
+    assert re.sub(r"\033\[\d*m", "", shown) == TEXT

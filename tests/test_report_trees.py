@@ -1,0 +1,154 @@
+"""Recall bases as tables and trees against the naive definitions, on drawn campaigns."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_structure as naive
+import trees
+from foveal.collection import build_index
+from foveal.errors import UsageError
+from foveal.measures import toy
+from foveal.report.trees import BASES, TIES, RecallBase, recall_base, text
+
+WIDTHS = (1, 60, 200)
+
+
+def built(campaign: trees.Campaign, folder: Path, *, indexed: bool, **options: str) -> RecallBase:
+    """The bases of a drawn campaign, with an index or from the listed elements alone."""
+    listed = trees.judgement_objects(campaign.documents, list_elements=not indexed)
+    judged_in = folder / "judgements.jsonl"
+    judged_in.write_text(trees.json_lines(listed))
+    if not indexed:
+        return recall_base(judged_in, "t", **options)
+    (folder / "documents").mkdir()
+    for name, content in trees.xml_files(campaign.documents).items():
+        (folder / "documents" / name).write_text(content)
+    build_index(folder / "documents", folder / "index")
+    return recall_base(judged_in, "t", collection=folder / "index", **options)
+
+
+def steps(xpath: str) -> list[tuple[str, int]]:
+    return [(tag, int(number)) for tag, number in re.findall(r"/([^/\[]+)\[(\d+)\]", xpath)]
+
+
+def drawn_paths(shown: str) -> list[tuple[str, str]]:
+    """Document and XPath of every element, read off the drawing."""
+    found, doc, above = [], "", [""]
+    wide = max(map(len, re.findall(r"^[├└]─* *", shown, re.MULTILINE)), default=3)
+    for line in shown.splitlines():
+        head = re.match(r"(\w+): \d+ of \d+ ", line)
+        element = re.match(r"([│├└─ ]*)([^ │├└─]+\[\d+\]) ", line)
+        if head:
+            doc = head[1]
+        elif element:
+            depth = len(element[1]) // wide + 1
+            above[depth:] = [f"{above[depth - 1]}/{element[2]}"]
+            found.append((doc, above[depth]))
+    return found
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    trees.campaigns(max_results=0),
+    st.booleans(),
+    st.sampled_from(["gen", "strict"]),
+    st.sampled_from(BASES),
+    st.sampled_from(TIES),
+)
+def test_tables_and_trees_hold_what_the_definitions_say(
+    campaign: trees.Campaign, indexed: bool, quant: str, base: str, tie: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = built(campaign, Path(folder), indexed=indexed, quant=quant, base=base, tie=tie)
+    q = naive.quantised(campaign.documents, quant)
+    full = naive.full_base(q)
+    ideal = naive.ideal_base(campaign.documents, q, base=base, tie=tie)
+    rows = list(found.elements.iter_rows(named=True))
+    keys = [(row["doc"], row["xpath"]) for row in rows]
+
+    on_paths = [k for k in q if k in full or any(naive.is_below(other, k) for other in full)]
+    if indexed:
+        assert keys == on_paths  # both in document order
+    else:
+        assert keys == sorted(on_paths, key=lambda key: (key[0], steps(key[1])))
+    for key, row in zip(keys, rows, strict=True):
+        assert row["worth"] == pytest.approx(float(q[key]), abs=1e-15)
+        assert row["relevant"] == (key in full)
+        assert row["ideal"] == (key in ideal)
+        ends = key in full and not any(naive.is_below(other, key) for other in full)
+        assert row["leaf"] == ends
+        assert row["depth"] == len(steps(key[1]))
+        node = naive.paths(campaign.documents[key[0]].tree)[key[1]]
+        assert row["size"] in ((node.size,) if indexed else (node.size, None))
+
+    counts = found.documents
+    assert counts["doc"].to_list() == list(dict.fromkeys(doc for doc, _ in full))
+    assert counts["gain"].sum() == pytest.approx(float(sum(q[key] for key in ideal)))
+    # Every element is a row or counted with the one it was left out below.
+    assert len(rows) + found.hidden.sum() == counts["elements"].sum()
+    if indexed:
+        sizes = [len(naive.paths(campaign.documents[doc].tree)) for doc in counts["doc"]]
+        assert counts["elements"].to_list() == sizes
+
+    for width in WIDTHS if rows else ():
+        shown = text([found], width=width)
+        assert drawn_paths(shown) == keys
+        assert shown.count(" without relevance") == (found.hidden > 0).sum()
+        assert re.sub(r"\033\[\d*m", "", text([found], width=width, styled=True)) == shown
+
+
+def test_branches_close_below_the_last_line() -> None:
+    """A vertical line stands only where something follows on its level."""
+    shown = text([recall_base(toy.judgements(), "toy")], width=200).splitlines()
+    for above, below in pairwise(shown):
+        for column, sign in enumerate(above):
+            if sign in "├│":
+                assert below[column] in "├│└"
+            elif sign == "└":
+                assert below[column : column + 1] not in tuple("├│└")
+
+
+def test_trees_grow_narrow_before_they_grow_too_wide() -> None:
+    base = recall_base(toy.judgements(), "toy")
+    widths = [48, 47, 45]
+    drawings = [text([base], width=width) for width in widths]
+    for branch, drawing in zip(("├─ ", "├ ", "├"), drawings, strict=True):
+        assert f"\n{branch}s[1] " in drawing
+    for width, drawing in zip(widths, drawings, strict=True):
+        rows = [line for line in drawing.splitlines() if re.search(r"[ps]\[\d\] .*\d\.\d{4}", line)]
+        assert len(rows) == 7
+        assert max(map(len, rows)) <= width
+
+
+def test_deep_trees_are_drawn_to_the_end() -> None:
+    deep = "/a[1]" + "/b[1]" * 250
+    element = pl.DataFrame(
+        {"row": [0], "xpath": [deep], "exhaustivity": ["2"], "size": [9], "rsize": [9]}
+    )
+    base = recall_base(replace(toy.judgements(), elements=element), "toy", docs=["D1"])
+    assert base.elements["depth"].to_list() == list(range(1, 252))
+    assert drawn_paths(text([base], width=80))[-1] == ("D1", deep)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quant": "sogg"}, "no quantisation 'sogg'; did you mean sog"),
+        ({"tie": "first"}, "tie 'first' is not one of ascendant, deeper"),
+        ({"base": "best"}, "base 'best' is not one of ideal, maxsum"),
+        ({"assessors": "each"}, "a recall base is of one assessor, or of all together"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        recall_base(toy.judgements(), "toy", **options)
