@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 import naive_structure as naive
 import trees
+from foveal.campaign.recall_bases import BASES, TIES, RecallBase, recall_base
 from foveal.collection import build_index
 from foveal.errors import UsageError
 from foveal.measures import toy
-from foveal.report.trees import BASES, TIES, RecallBase, recall_base, text
+from foveal.report.trees import text
 
 WIDTHS = (1, 60, 200)
 

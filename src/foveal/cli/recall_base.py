@@ -7,10 +7,11 @@ import sys
 
 import click
 
+from foveal.campaign.recall_bases import BASES, TIES
 from foveal.cli.output import emit, warn
 from foveal.errors import UsageError
 from foveal.recall.quantisation import QUANTISATIONS
-from foveal.report.trees import BASE_FORMATS, BASES, TIES
+from foveal.report.trees import BASE_FORMATS
 
 __all__ = ["command"]
 
@@ -112,8 +113,8 @@ def command(
     focused system should return. Each document is a tree of the elements on the paths to relevant
     ones.
     """
+    from foveal.campaign.recall_bases import recall_base
     from foveal.formats import STDIN, read_judgements
-    from foveal.report.trees import recall_base
 
     if judgements.count(STDIN) > 1:
         raise UsageError("standard input can be read only once")
