@@ -193,21 +193,10 @@ class Alignment:
         """Start and end of each result on one axis, documents of all topics side by side."""
         return spans.side_by_side(self.run.start, self.end, self.run.first)
 
-    @cached_property
+    @property
     def nesting(self) -> tuple[Ints, Ints]:
-        """An axis on which overlap shows: of the text, or where no text is known of the paths.
-
-        In the order of paths an element is followed by all that it holds. What begins with its
-        path goes on with a slash, and "0" is the character after that.
-        """
-        run = self.run
-        if self.placed.all() or run.xpath is None:
-            return self.axis
-        path = run.xpath.fill_null("")
-        every = pl.DataFrame({"doc": run.first, "path": path})
-        both = pl.concat([every, every.with_columns(pl.col("path") + "0")])
-        place = both.select(pl.struct("doc", "path").rank("dense")).to_series().to_numpy()
-        return place[: len(run)].astype(np.int64), place[len(run) :].astype(np.int64)
+        """An axis on which overlap shows: of the text, or where no text is known of the paths."""
+        return self.axis if self.placed.all() or self.run.xpath is None else self.run.nesting
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:

@@ -184,6 +184,26 @@ class Run:
         return np.repeat(np.arange(len(self.topics), dtype=np.int64), np.diff(self.bounds))
 
     @cached_property
+    def nesting(self) -> tuple[Ints, Ints]:
+        """Extents of results on an axis of paths, on which an element holds what is inside it.
+
+        For runs whose places are not known. In the order of paths an element is followed by all
+        that it holds: what begins with its path goes on with a slash, and "0" is the character
+        after that. A whole document, which has no path, holds everything.
+
+        >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
+        >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]", "/a[1]/p[1]"]})
+        >>> [x.tolist() for x in Run.from_frame(frame, name="r").nesting]
+        [[4, 1, 2], [5, 6, 3]]
+        """
+        path = pl.Series([""] * len(self)) if self.xpath is None else self.xpath.fill_null("")
+        opening = pl.DataFrame({"doc": self.first, "path": path})
+        both = pl.concat([opening, opening.with_columns(pl.col("path") + "0")])
+        place = both.select(pl.struct("doc", "path").rank("dense")).to_series().to_numpy()
+        start, end = place[: len(self)], place[len(self) :]
+        return start.astype(np.int64), end.astype(np.int64)
+
+    @cached_property
     def first(self) -> Ints:
         """For each result, the row of the first result of the same topic and document."""
         return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
