@@ -524,6 +524,8 @@ def inex_eval(
     n = sum(q.values(), ZERO)
     if n == 0:
         return NAN
+    if not results:
+        return 0.0  # a topic that was not answered scores 0 (29), whatever a random list would
     keys = _keys(results, documents)
     values = [ZERO if key in keys[:i] else q[key] for i, key in enumerate(keys)]
     groups = [[values[position] for position in group] for group in tie_groups(results)]

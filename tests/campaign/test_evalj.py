@@ -337,7 +337,7 @@ def test_the_printed_metrics_ask_for_what_the_preset_does() -> None:
                 '<EPRUM><generator value="IdealTargetGenerator"/><binary value="true"/>'
                 '<quantisation value="gen"/></EPRUM>'
             ),
-            "EPRUM(targets=ideal)",
+            "EPRUM(targets=ideal,quant=gen)",
         ),
         ('<EPRUM><behaviour value="bepdistance"><a value="0.1"/></behaviour></EPRUM>', "(A=0.1)"),
     ],

@@ -351,3 +351,12 @@ def test_no_pairs_at_all(collection: Collection) -> None:
     none = pl.Series([], dtype=pl.String)
     found = collection.resolve(none, none)
     assert (len(found.start), len(found.end), found.problem) == (0, 0, {})
+
+
+def test_a_range_whose_ends_are_swapped_is_no_place(tmp_path: Path) -> None:
+    collection = index_of(tmp_path, {"d.xml": "<a><p>one</p><p>two</p><e/><e/></a>"})
+    ranges = ["/a/p[2] /a/p[1]", "/a/p[1] /a/p[2]", "/a/e[1] /a/e[2]", "/a/p[2] /a"]
+    found = collection.resolve(pl.Series(["d"] * len(ranges)), pl.Series(ranges))
+    assert list(found.problem) == [0]
+    assert found.start.tolist()[1:] == [0, 6, 3]
+    assert found.end.tolist()[1:] == [6, 6, 6]

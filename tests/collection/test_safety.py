@@ -277,3 +277,13 @@ def test_limits_reach_the_build(tmp_path: Path) -> None:
     message = refusal(lambda: index_of(tmp_path, files, limits=Limits(depth=2)))
     assert message == "d.xml: elements are nested more than 2 deep"
     build_index(tmp_path / "source", tmp_path / "index", BuildOptions(limits=Limits(depth=3)))
+
+
+def test_an_encoding_that_reads_nothing_fails_its_document_only(tmp_path: Path) -> None:
+    source = tmp_path / "docs"
+    source.mkdir()
+    (source / "bad.xml").write_text('<?xml version="1.0" encoding="undefined"?><a>x</a>')
+    (source / "good.xml").write_text("<a>x</a>")
+    summary = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
+    assert summary.documents == 1
+    assert "cannot be read as undefined" in str(summary.failures[0])

@@ -163,6 +163,8 @@ def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
         (graded("0", "2"), "specificity 2 with exhaustivity 0; what is not relevant is not"),
         ('<path path="/a" specificity="2"/>', "exhaustivity is missing, the scale of 2003 has it"),
         ('<path path="/a" relevance="3" coverage="S"/>', "relevance 3 with coverage S"),
+        ('<path path="/a" relevance="1" coverage="N"/>', "relevance 1 does not go with its cov"),
+        ('<path path="/a" relevance="0" coverage="E"/>', "relevance 0 does not go with its cov"),
         ('<path path="/a" relevance="3" coverage="X"/>', "coverage 'X' is not a grade of 2002"),
         ('<path path="/a" coverage="E"/>', "relevance is missing, the scale of 2002 has it"),
         ('<passage start="/a"/>', "an end is missing; expected an XPath"),
@@ -375,8 +377,8 @@ names = st.text("aé漢𝄞 <&\"'\n-/", min_size=1, max_size=4).filter(lambda n:
 steps = st.text("aé:_-.&\"'", min_size=1, max_size=3)
 paths = st.lists(steps, min_size=1, max_size=3).map(lambda p: "".join(f"/{s}[2]" for s in p))
 grades = {
-    "inex2002": st.fixed_dictionaries(
-        {"relevance": st.sampled_from("012"), "coverage": st.sampled_from("ELSN")}
+    "inex2002": st.sampled_from(["0N", "1E", "1L", "1S", "2E", "2L", "2S", "3E", "3L"]).map(
+        lambda pair: {"relevance": pair[0], "coverage": pair[1]}
     ),
     "inex2003": st.fixed_dictionaries(
         {"exhaustivity": st.sampled_from("123"), "specificity": st.sampled_from("0123")}

@@ -10,11 +10,14 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
+from foveal.campaign.cas import CasFilter
 from foveal.campaign.nesting import extents
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
-from foveal.model import Judgements, Run
+from foveal.formats.grades import relevant_rows
+from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
+from foveal.recall.forest import scale_of
 from foveal.spans import Ints
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "derive_elements",
     "elements_with_text",
     "exclude_tags",
+    "filter_by_structure",
     "focus",
     "recompute_sizes",
 ]
@@ -136,7 +140,11 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
         truth,
         elements=elements_with_text(truth, collection),
         places=places,
-        header={**(judgements.header or {}), "scale": "2006"},
+        header={
+            **(judgements.header or {}),
+            "scale": "2006",
+            "whitespace": collection.whitespace,
+        },
         notes=notes,
     )
 
@@ -198,7 +206,63 @@ def _places(truth: Judgements, collection: Collection) -> pl.DataFrame:
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:
     """The judgements without the elements of these tags (the link experiment of 2006)."""
+    last = _listed(judgements)["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
+    return _only_elements(judgements, ~last.is_in(list(tags)).fill_null(value=False))
+
+
+def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
+    """The judgements with only the elements that fit the structured queries of their topics."""
+    elements = _listed(judgements)
+    lists = np.zeros(len(judgements), dtype=bool)
+    lists[elements["row"].to_numpy()] = True
+    unlisted = np.flatnonzero(judgements.relevant & ~lists)
+    if len(unlisted):
+        raise InputError(
+            judgements.problem(
+                row,
+                f"document {judgements.doc[row]!r} is relevant, but no element of it is assessed; "
+                "derive them first (--recompute -C)",
+            )
+            for row in unlisted.tolist()
+        )
+    keep = cas(judgements, elements["row"].to_numpy(), elements["xpath"])
+    left = _only_elements(judgements, pl.Series(keep))
+    if not left.relevant.any():
+        raise UsageError(f"--cas {cas.reading} leaves no relevant element of any topic")
+    return left
+
+
+def _listed(judgements: Judgements) -> pl.DataFrame:
     if judgements.elements is None:
         raise UsageError("there are no assessed elements to leave out; derive them first (-C)")
-    last = judgements.elements["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
-    return replace(judgements, elements=judgements.elements.filter(~last.is_in(list(tags))))
+    return judgements.elements
+
+
+def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
+    """Only some of the assessed elements; a document left without any is not relevant any more.
+
+    Of documents with some left, passages stay: elements that are not listed do not count.
+    """
+    before, n = _listed(judgements), len(judgements)
+    elements, scale = before.filter(keep), scale_of(judgements)
+    lost = relevant_rows(before, n, scale) & ~relevant_rows(elements, n, scale)
+    if not lost.any():
+        return replace(judgements, elements=elements)
+    span, places = ~lost[judgements.row], judgements.places
+    kept = pl.Series(span)
+    return replace(
+        judgements,
+        elements=elements,
+        relevant=judgements.relevant & ~lost,
+        bep=np.where(lost, UNKNOWN, judgements.bep),
+        bounds=np.concatenate([[0], np.cumsum(np.where(lost, 0, np.diff(judgements.bounds)))]),
+        start=judgements.start[span],
+        end=judgements.end[span],
+        grade=None if judgements.grade is None else judgements.grade[span],
+        quotes=None if judgements.quotes is None else judgements.quotes.filter(kept),
+        places=None if places is None else places.filter(~lost[places["row"].to_numpy()]),
+        notes=(
+            *judgements.notes,
+            f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}",
+        ),
+    )

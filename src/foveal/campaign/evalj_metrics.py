@@ -307,8 +307,9 @@ def _weights(node: _Node, targets: str) -> dict[str, str]:
     binary, function = node.child("binary"), node.child("quantisation")
     alike = function is None if binary is None else binary.value(("true", "false")) == "true"
     grade = None if function is None else function.value(("Exh", *QUANTISATIONS))
-    if alike:
-        return {}
+    if alike:  # the function still chooses the ideal elements
+        chooses = targets == "ideal" and grade not in (None, "Exh")
+        return {"quant": str(grade)} if chooses else {}
     if grade is None:
         raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
     if grade != "Exh":

@@ -209,7 +209,7 @@ def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
     lengths = alignment.judged.length
     absent = {
         Need.TEXT: not judgements.has_text,
-        Need.BEP: not (judgements.bep >= 0).any(),
+        Need.BEP: bool(judgements.relevant.any()) and not (judgements.bep >= 0).any(),
         Need.RELEVANT_LENGTHS: (lengths[judgements.relevant] < 0).any(),
         Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
         Need.ELEMENTS: not alignment.judged.element_size.any(),
@@ -289,7 +289,8 @@ def _one_per_document(alignment: Alignment, measure: Measure) -> None:
 def _no_overlap(alignment: Alignment, measure: Measure) -> None:
     run = alignment.run
     earlier, later = spans.conflicts(*alignment.nesting)
-    if not _all_have_text(alignment):  # results without text or place can still repeat each other
+    # Results without text or place can still repeat each other.
+    if len(later) or not _all_have_text(alignment):
         pairs = np.concatenate([(earlier, later), run.duplicates], axis=1)
         pairs = pairs[:, np.lexsort((pairs[0], pairs[1]))]
         earlier, later = pairs[:, np.unique(pairs[1], return_index=True)[1]]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,13 +138,15 @@ def evaluate(
     if not run_list:
         raise UsageError("no run given")
     truth = Truth(judgements, settings, collection)
+    averaged = (part for measure in chosen for part in measure.averages)
+    scored = tuple(dict.fromkeys([*chosen, *averaged]))
     parts: list[tuple[str | None, Judged, list[Scores]]] = []
     for assessor in truth.assessors:
-        judged = truth.judged(assessor, chosen)
+        judged = truth.judged(assessor, scored)
         score = partial(
             score_run,
             judged=judged,
-            measures=chosen,
+            measures=scored,
             options=settings,
             left_out=truth.every_topic - frozenset(judged.judgements.topics),
             collection=None if collection is None else str(collection),
@@ -155,7 +158,7 @@ def evaluate(
                 if progress is not None:
                     progress()
         parts.append((assessor, judged, done))
-    return _results(parts, truth, chosen, settings, task)
+    return _results(parts, truth, scored, settings, task, shown=len(chosen))
 
 
 @contextmanager
@@ -220,7 +223,10 @@ def _results(
     measures: tuple[Measure, ...],
     options: Options,
     task: str | None,
+    *,
+    shown: int,
 ) -> Results:
+    """The first `shown` measures as a table; the others were scored to be averaged by them."""
     topics, warnings = truth.judgements.topics, truth.warnings
     runs: list[str] = []
     blocks: list[Floats] = []
@@ -261,6 +267,13 @@ def _results(
         means = totals / numbers
     summed = np.array([measure.summed for measure in measures])
     overall = np.where(summed, totals, means)
+    for k, measure in enumerate(measures):
+        if measure.averages:
+            own = overall[:, [measures.index(part) for part in measure.averages]]
+            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
+            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
+    # What was scored only to be averaged is not asked for.
+    measures, values, overall = measures[:shown], values[:, :, :shown], overall[:, :shown]
     _warn_undefined(values, counted, topics, measures, warnings)
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
@@ -303,21 +316,21 @@ def _warn_undefined(
 
 
 def _listed(measures: Sequence[Measure]) -> str:
-    """Measures for reading: the points of a curve as one, and no more than a few.
+    """Measures for reading: each once with all its cut-offs, a curve as such, only a few in all.
 
-    >>> _listed((*parse_measures("iP@curve"), *parse_measures("AiP")))
-    'iP@curve, AiP'
+    >>> _listed(parse_measures("nxCG@curve") + parse_measures("nxCG@10") + parse_measures("MAep"))
+    'nxCG@10,curve, MAep'
     """
-    given = {measure.label for measure in measures}
-    curves = {
-        bare: {(bare @ point).label for point in bare.curve}
-        for bare in dict.fromkeys(type(m)(m.settings) for m in measures if m.curve)
-    }
-    names: dict[str, None] = {}
+    cutoffs: dict[Measure, list[Decimal]] = {}
     for measure in measures:
-        bare = type(measure)(measure.settings)
-        points = curves.get(bare, set())
-        folded = measure.label in points and points <= given
-        names[f"{bare}@{CURVE}" if folded else measure.label] = None
+        own = cutoffs.setdefault(type(measure)(measure.settings), [])
+        own += [] if measure.at is None else [measure.at]
+    names = []
+    for bare, given in cutoffs.items():
+        points = [(bare @ point).at for point in bare.curve]
+        whole = bool(points) and set(points) <= set(given)
+        shown = [f"{at:f}" for at in given if not (whole and at in points)]
+        shown += [CURVE] if whole else []
+        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(list(names)[:_SHOWN]) + more
+    return ", ".join(names[:_SHOWN]) + more

@@ -129,12 +129,12 @@ def _overlap(run: Run) -> Statistics:
     start, end = spans.side_by_side(run.start, run.end, run.first)
     pieces = spans.newly_covered(start, end)
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
-    order = np.lexsort((-end, start))
+    some = np.flatnonzero(end > start)  # empty results share text with none
+    order = some[np.lexsort((-end[some], start[some]))]
     first, last = start[order], end[order]
-    reach = np.maximum.accumulate(last)
     meets = np.zeros(len(run), dtype=bool)
-    meets[1:] = (first[1:] < reach[:-1]) & (last[1:] > first[1:])
-    meets[:-1] |= (first[1:] < last[:-1]) & (last[1:] > first[1:])
+    meets[order[1:]] = first[1:] < np.maximum.accumulate(last)[:-1]
+    meets[order[:-1]] |= first[1:] < last[:-1]
     return {
         "share of results that overlap another one": _share(meets),
         "share of results that overlap an earlier one": _share(new < end - start),

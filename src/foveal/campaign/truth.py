@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -38,26 +37,22 @@ class Truth:
         collection: str | Path | None,
     ) -> None:
         self.options = options
-        if collection is None:
-            for given, name in ((options.snap, "--snap"), (options.recompute, "--recompute")):
-                if given:
-                    raise UsageError(f"{name} takes a collection (-C)")
+        for asked, name in ((options.snap, "--snap"), (options.recompute, "--recompute")):
+            if asked and collection is None:
+                raise UsageError(f"{name} takes a collection (-C)")
         given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
         self.every_topic = frozenset(given.topics)
         self.warnings: list[str] = []
         self.topics: Topics | None = None
         if options.topics_file is not None:
             self.topics = read_topics(options.topics_file)
+        self.cas = CasFilter.of(options, self.topics)
         kept = self._of_pools(given)
         kept = self._of_topics(kept)
         kept.check_lengths()
         self.index = None if collection is None else Collection.open(collection)
         self.judgements = kept if self.index is None else place_judgements(kept, self.index)
         self.warnings[:0] = self.judgements.notes
-
-    @cached_property
-    def cas(self) -> CasFilter | None:
-        return CasFilter.of(self.options, self.topics)
 
     @property
     def sources(self) -> Iterator[tuple[str, Provenance]]:
@@ -103,6 +98,8 @@ class Truth:
             *([f"topics wanted but not judged: {_some(unknown)}"] if unknown else []),
             *([f"wanted topics of other pools or tasks: {_some(other)}"] if other else []),
         ]
+        if len(unknown) == len(options.only_topics):
+            raise UsageError(f"none of the wanted topics is judged: {_some(unknown)}")
         if len(lost) == len(options.only_topics):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(said)}")
         self.warnings += said
@@ -162,8 +159,9 @@ class Truth:
             forest = forest.without_tags(options.exclude_tags)
         if cas is not None:
             forest = forest.only(cas(combined, forest.row, forest.xpath))
-            if not forest.counts.any():
-                raise UsageError(f"--cas {cas.reading} leaves no assessed element of any topic")
+            found = (forest.assessed.exhaustivity > 0) | forest.assessed.too_small
+            if not (forest.counts & found).any():
+                raise UsageError(f"--cas {cas.reading} leaves no relevant element of any topic")
         return forest
 
     def _of_collection(self, combined: Judgements, index: Collection) -> Forest:

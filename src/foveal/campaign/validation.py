@@ -12,7 +12,7 @@ import numpy as np
 from foveal import spans
 from foveal.campaign.nesting import extents
 from foveal.campaign.placing import unplaced
-from foveal.campaign.presets import Preset
+from foveal.campaign.presets import Preset, task_key
 from foveal.collection import Collection
 from foveal.errors import InputError
 from foveal.formats import Source, read_run, read_topics
@@ -142,8 +142,7 @@ def _is_lenient(castitle: str) -> bool:
 
 def _bare(task: str) -> str:
     """The name of a task without year and kind of topics, whatever its spelling."""
-    name = re.sub(r"[^a-z]", "", task.rpartition(".")[2].casefold())
-    return name.replace("focussed", "focused").replace("allincontext", "relevantincontext")
+    return re.sub(r"[^a-z]", "", task_key(task.rpartition(".")[2]))
 
 
 def _topic(run: Run, row: int) -> str:

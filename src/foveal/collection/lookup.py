@@ -227,7 +227,8 @@ class Collection:
         start, end = self._spans(opening)[0], self._spans(closing)[1]
         wrong: dict[int, str] = {}
         inner = np.array([r is not None and (r[0].inner or r[1].inner) for r in ranges], dtype=bool)
-        plain = (opening >= 0) & (closing >= 0) & (start <= end) & ~inner[which]
+        plain = (opening >= 0) & (closing >= 0) & ~inner[which]
+        plain &= (start < end) | ((start == end) & (opening == closing))
         for i in np.flatnonzero(~plain).tolist():
             span = self._between(int(doc[i]), ranges[which[i]], int(opening[i]), int(closing[i]))
             if isinstance(span, str):
@@ -260,6 +261,8 @@ class Collection:
         last = self._inside(doc, points[1], closing)
         if first is None or last is None or first[0] > last[1]:
             return NO_PLACE
+        if first[0] == last[1] and last[0] < last[1]:
+            return NO_PLACE  # the last element ends where the first begins: they are swapped
         return first[0], last[1]
 
     def _inside(self, doc: int, point: Point, element: int) -> tuple[int, int] | None:

@@ -69,6 +69,8 @@ def transcoded(data: bytes) -> bytes:
         return data.decode(encoding).encode()
     except UnicodeDecodeError as error:
         raise DocumentError(f"not {encoding} at byte {error.start}") from None
+    except UnicodeError as error:  # of codecs that refuse everything
+        raise DocumentError(f"cannot be read as {encoding}: {error}") from None
 
 
 def standard_entity(pieces: list[str], fail: Fail) -> Callable[[str, bool], None]:

@@ -64,6 +64,9 @@ def check_grades(
         problems += defects.at(
             marked(small), "relevance 3 with coverage S; what is too small is not highly relevant"
         )
+        apart = (frame["relevance"] == "0") != (frame["coverage"] == "N")
+        message = "relevance {} does not go with its coverage; 0 and N come together only"
+        problems += defects.at(marked(apart) & known, message, frame["relevance"])
     return problems
 
 

@@ -75,7 +75,7 @@ def read_judgements(source: Source) -> Judgements:
         none,
         source=source.provenance,
         has_text=False,
-        elements=elements,
+        elements=elements if len(elements) else None,
         places=places if len(places) else None,
         header=_header(markup, scale),
     )

@@ -44,13 +44,18 @@ def ranked(
         for name in ("rank", "score", "xpath")
         if name in frame.columns and frame[name].null_count() < len(frame)
     ]
+    notes: tuple[str, ...] = ()
     if "score" in optional and frame["score"].null_count():
         optional.remove("score")
+        unscored = frame.filter(pl.col("score").is_null())["line"].sort()
+        note = f"results without a score, so that all scores are left out: {len(unscored)}"
+        notes = (f"{note}, the first on line {unscored[0]}",)
     return Run.from_frame(
         frame.select("topic", "doc", "start", "end", "line", *optional),
         name=name,
         source=defects.source.provenance,
         task=task,
+        notes=notes,
     )
 
 

@@ -429,6 +429,11 @@ class Measure:
         return (Need.TEXT, Need.SPANS)
 
     @property
+    def averages(self) -> tuple[Measure, ...]:
+        """Measures whose means over topics this one averages; none: it has its own mean."""
+        return ()
+
+    @property
     def rank(self) -> int | None:
         """The rank cut-off."""
         return None if self.at is None else int(self.at)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Cutoff, Example
+from foveal.measures.nxcg import Cumulated
 from foveal.measures.view import Topic
-from foveal.measures.xcg import XCG, cumulated
+from foveal.measures.xcg import cumulated
 
 __all__ = [
     "EffortPrecision",
@@ -24,6 +26,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 _LEVELS = np.arange(1, 101) / 100
+_POINTS = {Decimal(point) / 100: point - 1 for point in range(1, 101)}
+"""Level to its place among `_LEVELS`."""
 _TOLERANCE = 1e-12
 
 
@@ -91,7 +95,7 @@ def at_recall(
     return np.where(reached, ep, 0.0)
 
 
-class _Effort(XCG):
+class _Effort(Cumulated):
     ideal_ = Choice(
         "line",
         "step",
@@ -109,6 +113,7 @@ class _Interpolated(_Effort):
     )
 
     def ep(self, topic: Topic, levels: Floats) -> Floats:
+        """Effort-precision at levels of gain-recall."""
         return at_recall(
             levels,
             self.gains(topic),
@@ -116,6 +121,11 @@ class _Interpolated(_Effort):
             ideal=self.ideal_,
             between=self.between,
         )
+
+    def ep_at_all_levels(self, topic: Topic) -> Floats:
+        """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
+        key = ("ep", tuple(self.settings.items()))
+        return topic.memo(key, lambda: self.ep(topic, _LEVELS))
 
 
 class EffortPrecision(_Interpolated):
@@ -130,6 +140,9 @@ class EffortPrecision(_Interpolated):
 
     def calculate(self, topic: Topic) -> float:
         assert self.at is not None
+        point = _POINTS.get(self.at)
+        if point is not None:
+            return float(self.ep_at_all_levels(topic)[point])
         return float(self.ep(topic, np.array([float(self.at)]))[0])
 
 
@@ -166,4 +179,4 @@ class InterpolatedMeanEffortPrecision(_Interpolated):
     example = Example(_RUN, 0.5991, "iMAep(overlap=on)")
 
     def calculate(self, topic: Topic) -> float:
-        return float(self.ep(topic, _LEVELS).mean())
+        return float(self.ep_at_all_levels(topic).mean())

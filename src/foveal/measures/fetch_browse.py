@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Example, Measure, Need
 from foveal.measures.effort import MeanEffortPrecision, at_recall, mean_ep
-from foveal.measures.gains import Settings, recall_base, worth
+from foveal.measures.gains import Settings, recall_base, run_gains, worth
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.spans import Ints
 
 __all__ = ["FetchBrowseArticle", "FetchBrowseElement"]
 
 Floats = npt.NDArray[np.float64]
 _LEVELS = np.arange(1, 101) / 100
-
-
-def _score(gains: Floats, ideal_gains: Floats, score: str, ideal: str, divisor: str) -> float:
-    if score == "MAep":
-        return mean_ep(gains, ideal_gains, ideal=ideal, divisor=divisor)
-    ep = at_recall(_LEVELS, gains, ideal_gains, ideal=ideal, between="line")
-    return float(ep.mean())
+_TOLERANCE = 1e-12
 
 
 class FetchBrowseArticle(Measure):
@@ -31,7 +28,7 @@ class FetchBrowseArticle(Measure):
     section = "10"
     structural = True
     formula = "FBarticle = MAep over the documents by first result; gain of a document = q(root)"
-    source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3; METRICS 10"
+    source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 1.0)
 
     score = Choice("MAep", "iMAep", description="the mean over natural points, or over 100 levels")
@@ -74,9 +71,18 @@ class FetchBrowseArticle(Measure):
         return judged.memo(("articles", self.quant, self.article_gain), calculate)
 
     def _ideal(self, topic: Topic) -> Floats:
+        """The gains of the documents of a topic, decreasing."""
         judged = topic.alignment.judged
-        value = self._documents(judged)[judged.judgements.topic == topic.at]
-        return np.sort(value[value > 0])[::-1]
+
+        def by_topic() -> list[Floats]:
+            value = self._documents(judged)
+            chosen = np.flatnonzero(value > 0)
+            owner = judged.judgements.topic[chosen]
+            order = np.lexsort((-value[chosen], owner))
+            ends = np.searchsorted(owner[order], np.arange(1, len(judged.judgements.topics)))
+            return np.split(value[chosen][order], ends)
+
+        return judged.memo(("ideal articles", self.quant, self.article_gain), by_topic)[topic.at]
 
     def defined(self, topic: Topic) -> bool:
         return len(self._ideal(topic)) > 0
@@ -85,7 +91,10 @@ class FetchBrowseArticle(Measure):
         row = topic.documents.row
         value = self._documents(topic.alignment.judged)
         gains = np.where(row >= 0, value[row], 0.0) if len(value) else np.zeros(len(row))
-        return _score(gains, self._ideal(topic), self.score, self.ideal_, "max")
+        if self.score == "MAep":
+            return mean_ep(gains, self._ideal(topic), ideal=self.ideal_)
+        ideal = self._ideal(topic)
+        return float(at_recall(_LEVELS, gains, ideal, ideal=self.ideal_, between="line").mean())
 
 
 class FetchBrowseElement(MeanEffortPrecision):
@@ -95,7 +104,7 @@ class FetchBrowseElement(MeanEffortPrecision):
     aliases = ()
     section = "10"
     formula = "FBelement = mean over clusters (documents) of MAep on the document's own recall base"
-    source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3; METRICS 10"
+    source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 0.3125)
 
     score = Choice(
@@ -112,40 +121,170 @@ class FetchBrowseElement(MeanEffortPrecision):
         "ones, or all retrieved ones",
     )
 
-    def _bases(self, judged: Judged) -> dict[int, Floats]:
-        """The ideal gains of each document that has any, by judgement."""
+    def _bases(self, judged: Judged) -> Bases:
         settings = self.settings_of_gains(judged)
         focused = settings.overlap == "on" and (settings.base, settings.tie)
 
-        def calculate() -> dict[int, Floats]:
+        def calculate() -> Bases:
             forest = judged.forest
             assert forest is not None
             value = worth(judged, settings)
             wanted = recall_base(judged, settings).ideal if focused else value > 0
             chosen = np.flatnonzero(wanted)
             order = chosen[np.lexsort((-value[chosen], forest.row[chosen]))]
-            row, first = np.unique(forest.row[order], return_index=True)
-            parts = np.split(value[order], first[1:])
-            return dict(zip(row.tolist(), parts, strict=bool(len(row))))
+            return Bases.of(forest.row[order], value[order], len(judged.judgements))
 
         key = ("clusters", settings.quant, settings.normalise, focused)
         return judged.memo(key, calculate)
 
+    def _by_document(self, topic: Topic) -> Floats:
+        """The score of every judged document, 0 where the run gains nothing; for all topics."""
+        alignment, judged = topic.alignment, topic.alignment.judged
+        settings = self.settings_of_gains(judged)
+
+        def calculate() -> Floats:
+            gains = run_gains(alignment, settings, again=topic.again)
+            points = Points.of(alignment.row, gains, self._bases(judged), self.ideal_)
+            return points.means(self.divisor) if self.score == "MAep" else points.at_levels()
+
+        key = ("FBelement", settings, self.score, self.ideal_, self.divisor, topic.again)
+        return alignment.memo(key, calculate)
+
     def calculate(self, topic: Topic) -> float:
-        judged = topic.alignment.judged
-        bases, gains, documents = self._bases(judged), self.gains(topic), topic.documents
-        order = np.argsort(documents.of_result, kind="stable")
-        ends = np.searchsorted(documents.of_result[order], np.arange(1, len(documents.head)))
-        scores = [
-            _score(gains[own], bases[row], self.score, self.ideal_, self.divisor)
-            for row, own in zip(documents.row.tolist(), np.split(order, ends), strict=False)
-            if row in bases
-        ]
+        judged, documents = topic.alignment.judged, topic.documents
+        relevant = self._bases(judged).n > 0
+        retrieved = documents.row[documents.row >= 0]
+        retrieved = retrieved[relevant[retrieved]]
         if self.clusters == "retrieved_relevant":
-            number = len(scores)
+            number = len(retrieved)
         elif self.clusters == "retrieved":
             number = len(documents.head)
         else:
-            relevant = np.fromiter(bases, dtype=np.int64, count=len(bases))
-            number = int((judged.judgements.topic[relevant] == topic.at).sum())
-        return sum(scores) / number if number else 0.0
+            number = int((relevant & (judged.judgements.topic == topic.at)).sum())
+        return float(self._by_document(topic)[retrieved].sum()) / number if number else 0.0
+
+
+# -- effort-precision of many short lists at once ----------------------------------------------
+
+
+class Bases(NamedTuple):
+    """The ideal lists of all judged documents, one after the other."""
+
+    n: Ints
+    """How many elements each document's list has."""
+    first: Ints
+    """Where each document's curve begins."""
+    curve: Floats
+    """The cumulated gains of the lists, each from rank 0 on."""
+
+    @classmethod
+    def of(cls, row: Ints, gain: Floats, rows: int) -> Bases:
+        """From the ideal gains of documents, sorted by document, then descending."""
+        n = np.bincount(row, minlength=rows)
+        first = np.concatenate([[0], np.cumsum(n + 1)])
+        curve = np.zeros(first[-1])
+        curve[np.arange(len(row)) + row + 1] = _summed(row, gain)
+        return cls(n, first, curve)
+
+    @property
+    def total(self) -> Floats:
+        """All that there is to gain in each document."""
+        return self.curve[self.first[1:] - 1]
+
+    def rank(self, row: Ints, gained: Floats, mode: str) -> Floats:
+        """The rank at which the list of each document reaches a gain; see `effort`."""
+        low, high = self.first[row], self.first[row + 1]
+        if mode == "step":
+            slack = _TOLERANCE * self.curve[high - 1]
+            at = _search(self.curve, low, high, gained - slack, after=False) - low
+            return np.asarray(np.clip(at, 1, self.n[row]), dtype=np.float64)
+        at = _search(self.curve, low, high, gained, after=True) - 1
+        return _on_line(gained, at, high - 1, self.curve, at - low, at - low + 1)
+
+
+class Points(NamedTuple):
+    """The natural recall points of all documents of a run, one document after the other."""
+
+    bases: Bases
+    row: Ints
+    gained: Floats
+    ep: Floats
+
+    @classmethod
+    def of(cls, row: Ints, gains: Floats, bases: Bases, mode: str) -> Points:
+        """Effort-precision at every result that gains; its rank is that in its document."""
+        order = np.argsort(row, kind="stable")
+        rank = np.arange(len(row)) - np.searchsorted(row[order], row[order]) + 1
+        gaining = np.flatnonzero(gains[order] > 0)
+        own, gained = row[order][gaining], _summed(row[order][gaining], gains[order][gaining])
+        return cls(bases, own, gained, bases.rank(own, gained, mode) / rank[gaining])
+
+    def means(self, divisor: str) -> Floats:
+        """The MAep of every document."""
+        n, rows = self.bases.n, len(self.bases.n)
+        found = np.bincount(self.row, minlength=rows)
+        by = np.maximum(n, found) if divisor == "max" else n
+        total: Floats = np.bincount(self.row, self.ep, rows).astype(np.float64)
+        return total / np.maximum(by, 1)
+
+    def at_levels(self) -> Floats:
+        """The iMAep of every document: straight lines of ep between its points."""
+        score = np.zeros(len(self.bases.n))
+        if not len(self.row):
+            return score
+        row, first = np.unique(self.row, return_index=True)
+        total, last = self.bases.total[row, None], np.append(first[1:], len(self.row)) - 1
+        wanted = _LEVELS * total
+        # How many points of its document each level has passed.
+        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(_LEVELS)
+        level = _search(wanted.ravel(), place, place + len(_LEVELS), self.gained, after=False)
+        inside = level < place + len(_LEVELS)
+        passed = np.bincount(level[inside], minlength=wanted.size).reshape(wanted.shape)
+        at = first[:, None] + np.cumsum(passed, axis=1) - 1
+        before = at < first[:, None]
+        at = np.maximum(at, first[:, None])
+        end = np.broadcast_to(last[:, None], at.shape)
+        after = np.minimum(at + 1, end)
+        ep = _on_line(wanted, at, end, self.gained, self.ep[at], self.ep[after])
+        ep = np.where(before, self.ep[first][:, None], ep)
+        reached = wanted <= self.gained[last][:, None] + _TOLERANCE * total
+        score[row] = np.where(reached, ep, 0.0).mean(axis=1)
+        return score
+
+
+def _on_line(x: Floats, at: Ints, last: Ints, xs: Floats, low: Any, high: Any) -> Floats:
+    """The value at `x` on the line from ``(xs[at], low)`` to the next point, where `high` is."""
+    inner = at < last
+    begin, end = xs[at], xs[np.where(inner, at + 1, at)]
+    slope = np.divide(high - low, end - begin, out=np.zeros(x.shape), where=inner)
+    return np.asarray(slope * (x - begin) + low, dtype=np.float64)
+
+
+def _summed(group: Ints, values: Floats) -> Floats:
+    """Running sums within groups that stand together, each as if it were alone.
+
+    All groups take a turn at once: no rounding is carried from one to the next.
+    """
+    total = values.copy()
+    head = np.flatnonzero(np.diff(group, prepend=-1))
+    members = np.diff(np.append(head, len(group)))
+    turn = 1
+    while len(head):
+        more = members > turn
+        head, members = head[more], members[more]
+        total[head + turn] += total[head + turn - 1]
+        turn += 1
+    return total
+
+
+def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: bool) -> Ints:
+    """Where in its own sorted part of `values` each wanted one belongs: before or after equals."""
+    low, high = low.copy(), high.copy()
+    left = np.flatnonzero(low < high)
+    while len(left):
+        middle = (low[left] + high[left]) >> 1
+        right = (values[middle] <= wanted[left]) if after else (values[middle] < wanted[left])
+        low[left[right]] = middle[right] + 1
+        high[left[~right]] = middle[~right]
+        left = left[low[left] < high[left]]
+    return low

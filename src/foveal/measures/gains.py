@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foveal.measures.structure import Seen, first_returned, forest_of, nodes, seen
+from foveal.measures.structure import Seen, first_returned, forest_of, nodes, pairs, seen
 from foveal.measures.view import Alignment, Judged
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
+from foveal.recall.bases import Below, ideals_below
 from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
 
@@ -116,17 +117,21 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
     if _counts_characters(forest, settings):
         value[partly] = own[partly] * view.new_rsize[partly] / np.maximum(view.rsize[partly], 1)
         partly = np.zeros(len(node), dtype=bool)
-    if settings.norm == "none":
-        step_by_step = partly
-        gain = value
-    else:
+    step_by_step, gain = partly, value.copy()
+    if settings.norm != "none":
         base = recall_base(judged, settings)
         over = np.where(node >= 0, base.over[node], UNKNOWN) if len(forest) else node
         holds = (node >= 0) & base.holds[node] if len(forest) else node >= 0
-        step_by_step = partly | (holds & (over < 0) & (value > 0))
-        gain = _within_ideals(over, value, worth(judged, settings))
+        around = holds & (over < 0) & (value > 0)
+        shares = _within_ideals(over, value, worth(judged, settings))
+        gain = shares.gain
+        if settings.norm == "overlap":  # these take from what ideal elements have
+            step_by_step = partly | around
+        else:
+            result = np.flatnonzero(around)
+            rest = _rest_below(judged, settings, over, shares, result, node[result])
+            gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
-        gain = gain.copy()
         _follow(alignment, settings, view, value, partly, step_by_step, gain)
     return _without_rounding(gain, own)
 
@@ -136,13 +141,25 @@ def _counts_characters(forest: Forest, settings: Settings) -> bool:
     function = find_quantisation(settings.quant, forest.assessed.scale)
     return (
         function.name == "spec"
+        and forest.highlighted is not None
         and settings.alpha == 1
         and settings.mixed == "text"
         and settings.formula == "inex2005"
     )
 
 
-def _within_ideals(over: Ints, value: Floats, most: Floats) -> Floats:
+class _Shares(NamedTuple):
+    """What the results in ideal elements gain."""
+
+    gain: Floats
+    """Of all results of the run; 0 where they are not in an ideal element."""
+    result: Ints
+    """Those that are, by ideal element, then by rank."""
+    spent: Floats
+    """What each of these and those before it in its ideal element gain together."""
+
+
+def _within_ideals(over: Ints, value: Floats, most: Floats) -> _Shares:
     """Gains of results that are or lie in ideal elements: together no more than those are worth.
 
     The first results of all ideal elements are served at once, then the second ones, and so on.
@@ -153,16 +170,40 @@ def _within_ideals(over: Ints, value: Floats, most: Floats) -> Floats:
     opens = np.concatenate([[True], over[order][1:] != over[order][:-1]])[: len(order)]
     head = np.flatnonzero(opens)
     members = np.diff(np.append(head, len(order)))
-    spent = np.zeros(len(head))
+    spent, spent_by = np.zeros(len(head)), np.zeros(len(order))
     turn = 0
     while len(head):
         result = order[head + turn]
         gain[result] = np.minimum(value[result], np.maximum(most[over[result]] - spent, 0.0))
-        spent = spent + gain[result]
+        spent = spent_by[head + turn] = spent + gain[result]
         turn += 1
         more = members > turn
         head, members, spent = head[more], members[more], spent[more]
-    return gain
+    return _Shares(gain, order, spent_by)
+
+
+def _rest_below(
+    judged: Judged, settings: Settings, over: Ints, shares: _Shares, result: Ints, node: Ints
+) -> Floats:
+    """What the ideal elements below the element of each result still have when its turn comes."""
+    below, most, n = _below(judged, settings), worth(judged, settings), len(over)
+    i, j = pairs(node, below.above)
+    ideal = below.ideal[j]
+    in_order = over[shares.result] * n + shares.result
+    before = np.searchsorted(in_order, ideal * n + result[i]) - 1
+    known = np.flatnonzero(before >= 0)
+    known = known[over[shares.result[before[known]]] == ideal[known]]
+    spent = np.zeros(len(ideal))
+    spent[known] = shares.spent[before[known]]
+    rest = np.maximum(most[ideal] - spent, 0.0)
+    return np.bincount(i, rest, len(result)).astype(np.float64)
+
+
+def _below(judged: Judged, settings: Settings) -> Below:
+    assert judged.forest is not None
+    forest, base = judged.forest, recall_base(judged, settings)
+    key = ("below", settings.quant, settings.base, settings.tie)
+    return judged.memo(key, lambda: ideals_below(forest, base))
 
 
 def _without_rounding(gain: Floats, own: Floats) -> Floats:
@@ -184,7 +225,8 @@ def _follow(
     troubled = np.unique(alignment.row[step_by_step])
     chosen = np.flatnonzero(np.isin(alignment.row, troubled) & (view.host >= 0))
     order = chosen[np.argsort(alignment.row[chosen], kind="stable")]
-    tree = _Tree(alignment.judged, settings)
+    judged = alignment.judged
+    tree = judged.memo(("tree", settings), lambda: _Tree(judged, settings))
     node = nodes(alignment)
     followed = zip(
         order.tolist(),
@@ -224,7 +266,7 @@ class _Tree:
         if settings.mixed == "text":
             inside = inside + self._direct()
         self.inside = inside
-        self._below: dict[int, dict[int, list[int]]] = {}
+        self.below = None if self.base is None else _below(judged, settings)
 
     def _direct(self) -> Floats:
         """What the text directly inside each element is worth, times its length."""
@@ -233,24 +275,16 @@ class _Tree:
             marked = np.maximum(forest.rsize, 0)
             own = marked - forest.over_children(np.where(forest.counts, marked, 0))
             return np.where(forest.counts, np.maximum(own, 0.0), 0.0)
-        inner = forest.over_children(np.where(forest.counts, forest.size, 0))
+        inner = forest.over_children(forest.size)
         direct: Floats = self.worth * np.maximum(forest.size - inner, 0.0)
         return direct
 
     def ideals_below(self, element: int) -> list[int]:
         """The ideal elements below one that is not inside any."""
-        assert self.base is not None
-        row = int(self.forest.row[element])
-        if row not in self._below:
-            below: dict[int, list[int]] = defaultdict(list)
-            low, high = int(self.forest.bounds[row]), int(self.forest.bounds[row + 1])
-            for ideal in (np.flatnonzero(self.base.ideal[low:high]) + low).tolist():
-                above = int(self.parent[ideal])
-                while above >= 0:
-                    below[above].append(ideal)
-                    above = int(self.parent[above])
-            self._below[row] = below
-        return self._below[row].get(element, [])
+        assert self.below is not None
+        low, high = np.searchsorted(self.below.above, [element, element + 1])
+        ideals: list[int] = self.below.ideal[low:high].tolist()
+        return ideals
 
 
 class _Reader:

@@ -77,7 +77,7 @@ class InexEval(Measure):
     cutoff = Cutoff.RECALL_OPTIONAL
     curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
     formula = "P(x) = t / (t + esl), t = x n, esl = j + s i / (r + 1)"
-    source = "Raghavan, Bollmann and Jung 1989; Goevert and Kazai 2002; METRICS 4"
+    source = "Raghavan, Bollmann and Jung 1989; Goevert and Kazai 2002"
     example = Example("D2:/a D1:/a/s[1]/p[2] D3:/a D1:/a/s[2]", 0.4099)
 
     quant = Choice(
@@ -119,6 +119,10 @@ class InexEval(Measure):
     def functions(self) -> tuple[str, ...]:
         return MEAN7 if self.quant == "mean7" else (self.quant,)
 
+    @property
+    def averages(self) -> tuple[Measure, ...]:
+        return tuple(self(quant=name) for name in MEAN7) if self.quant == "mean7" else ()
+
     def check(self) -> None:
         super().check()
         if self.form == "encyclopedia" and self.unretrieved == "random_tail":
@@ -136,6 +140,8 @@ class InexEval(Measure):
         return any(len(ideal_gains(judged, _settings(f), topic.at)) for f in self.functions)
 
     def calculate(self, topic: Topic) -> float:
+        if not topic.n:
+            return 0.0  # a topic that was not answered, whatever a random list would find
         levels = np.arange(1, _POINTS + 1) / _POINTS if self.at is None else [float(self.at)]
         judged = topic.alignment.judged
         scores = []

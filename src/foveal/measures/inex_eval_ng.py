@@ -31,7 +31,7 @@ class InexEvalNg(Measure):
     cutoff = Cutoff.RECALL_OPTIONAL
     curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
     formula = "P = sum spec size f / sum size f, R = sum exh f / sum exh of all; f = 1 - overlap"
-    source = "Goevert, Fuhr, Lalmas and Kazai 2006; METRICS 5"
+    source = "Goevert, Fuhr, Lalmas and Kazai 2006"
     example = Example("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]", 0.3173)
 
     variant = Choice("o", "s", description="text seen before is left out, or counted again")

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Cutoff, Example
 from foveal.measures.view import Topic
 from foveal.measures.xcg import XCG, cumulated, flat
+from foveal.spans import Ints
 
-__all__ = ["GainRecall", "MeanNormalisedGain", "NormalisedGain", "TotalGain"]
+__all__ = ["Cumulated", "GainRecall", "MeanNormalisedGain", "NormalisedGain", "TotalGain"]
 
 Floats = npt.NDArray[np.float64]
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
 
-class _AtRank(XCG):
+class Curves(NamedTuple):
+    """Gains summed from rank 0, where there is nothing, on."""
+
+    xCG: Floats  # noqa: N815 - the names of the papers
+    xCI: Floats  # noqa: N815
+
+
+class Cumulated(XCG):
+    """What cut-offs and points of a curve share: the gains of a topic are summed up once."""
+
+    def curves(self, topic: Topic) -> Curves:
+        """The cumulated gains of the run and of the ideal list."""
+        return topic.memo(
+            ("curves", tuple(self.settings.items())),
+            lambda: Curves(cumulated(self.gains(topic)), cumulated(self.ideal_gains(topic))),
+        )
+
+    def defined(self, topic: Topic) -> bool:
+        return len(self.curves(topic).xCI) > 1
+
+
+class _AtRank(Cumulated):
     cutoff = Cutoff.RANK
 
     def at_rank(self) -> int:
@@ -47,9 +71,8 @@ class NormalisedGain(_AtRank):
     example = Example(_RUN, 0.875, "nxCG(overlap=on)@4")
 
     def calculate(self, topic: Topic) -> float:
-        k = self.at_rank()
-        gained = flat(cumulated(self.gains(topic)), k)
-        return gained / flat(cumulated(self.ideal_gains(topic)), k)
+        k, curves = self.at_rank(), self.curves(topic)
+        return flat(curves.xCG, k) / flat(curves.xCI, k)
 
 
 class MeanNormalisedGain(_AtRank):
@@ -62,15 +85,13 @@ class MeanNormalisedGain(_AtRank):
     example = Example(_RUN, 0.7812, "MAnxCG(overlap=on)@4")
 
     def calculate(self, topic: Topic) -> float:
-        k = self.at_rank()
-        return float(np.mean(_to(self.gains(topic), k) / _to(self.ideal_gains(topic), k)))
+        ranks, curves = np.arange(1, self.at_rank() + 1), self.curves(topic)
+        return float(np.mean(_at(curves.xCG, ranks) / _at(curves.xCI, ranks)))
 
 
-def _to(gains: Floats, k: int) -> Floats:
-    """The cumulated gains at ranks 1 to k, flat after their end."""
-    curve = cumulated(gains)[1 : k + 1]
-    last = curve[-1] if len(curve) else 0.0
-    return np.concatenate([curve, np.full(k - len(curve), last)])
+def _at(curve: Floats, ranks: Ints) -> Floats:
+    """A cumulated curve at some ranks; it stays flat after its end."""
+    return curve[np.minimum(ranks, len(curve) - 1)]
 
 
 class GainRecall(_AtRank):

@@ -42,7 +42,7 @@ class QMeasure(_Sakai):
     aliases = ("Q-measure",)
     section = "9"
     formula = "Q = 1/R * sum over gaining ranks j of cbg(j) / (cig(j) + j)"
-    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures; METRICS 9"
+    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.8472, "Q(overlap=on)")
 
     def calculate(self, topic: Topic) -> float:
@@ -62,7 +62,7 @@ class RMeasure(_Sakai):
     aliases = ("R-measure",)
     section = "9"
     formula = "Rmeasure = cbg(R) / (cig(R) + R)"
-    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures; METRICS 9"
+    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.7, "Rmeasure(overlap=on)")
 
     def calculate(self, topic: Topic) -> float:

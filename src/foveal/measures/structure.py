@@ -17,7 +17,7 @@ from foveal.model import UNKNOWN
 from foveal.recall import Forest
 from foveal.spans import Ints
 
-__all__ = ["Seen", "first_returned", "forest_of", "nodes", "seen"]
+__all__ = ["Seen", "first_returned", "forest_of", "nodes", "pairs", "seen"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -40,6 +40,19 @@ def forest_of(alignment: Alignment) -> Forest:
     return forest
 
 
+def pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """All pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
+
+    >>> [places.tolist() for places in pairs(np.array([7, 5]), np.array([5, 7, 7]))]
+    [[0, 0, 1], [1, 2, 0]]
+    """
+    low = np.searchsorted(others, some)
+    counts = np.searchsorted(others, some, side="right") - low
+    i = np.repeat(np.arange(len(some)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
+
+
 def nodes(alignment: Alignment) -> Ints:
     """The element of each result, `UNKNOWN` where it is not among the judged trees."""
     return alignment.memo("nodes", lambda: _nodes(alignment))
@@ -51,12 +64,11 @@ def _nodes(alignment: Alignment) -> Ints:
     inside = np.flatnonzero(alignment.row >= 0)
     inside = inside[np.diff(forest.bounds)[alignment.row[inside]] > 0]
     row = alignment.row[inside]
-    if run.xpath is None:
-        node[inside] = forest.root(row)
-        return node
-    xpath = run.xpath.gather(inside)
-    node[inside] = forest.find(row, xpath)
-    whole = xpath.is_null().to_numpy()
+    whole = (run.start[inside] == 0) & (run.end[inside] < 0)
+    if run.xpath is not None:
+        xpath = run.xpath.gather(inside)
+        node[inside] = forest.find(row, xpath)
+        whole &= xpath.is_null().to_numpy()
     node[inside[whole]] = forest.root(row[whole])
     return node
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from foveal.errors import InputError, UsageError
 from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, Overlap, Whole
 from foveal.measures.gains import Settings, recall_base, worth
-from foveal.measures.structure import forest_of, nodes
+from foveal.measures.structure import forest_of, nodes, pairs
 from foveal.measures.view import Judged, Topic
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
@@ -62,6 +62,8 @@ class Targets(NamedTuple):
 
     places: Places
     weight: Floats
+    element: Ints | None = None
+    """Their numbers in the judged trees, where they are elements."""
 
     @property
     def n(self) -> int:
@@ -111,15 +113,6 @@ class Hits(NamedTuple):
         """Those of the first `rank` results."""
         top = slice(int(np.searchsorted(self.rank, rank, side="right")))
         return Hits(self.rank[top], self.target[top], self.p[top])
-
-
-def _pairs(row: Ints, other: Ints) -> tuple[Ints, Ints]:
-    """All pairs (i, j) with ``row[i] == other[j]``, by i then j; `other` is sorted."""
-    low = np.searchsorted(other, row)
-    counts = np.searchsorted(other, row, side="right") - low
-    i = np.repeat(np.arange(len(row)), counts)
-    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
-    return i, j
 
 
 def by_distance(at: Places, target: Places, scale: float) -> Floats:
@@ -479,15 +472,21 @@ class UserModel(Measure):
     def _hits(self, topic: Topic) -> Hits:
         results = Places(topic.row, topic.start, topic.end)
         if self.targets == "ideal":
-            results = _among_elements(topic)
+            results = _among_elements(topic, sizes=self.navigation == "hierarchical")
         known = np.flatnonzero((results.row >= 0) & (results.start >= 0))
         at, target, p = self.ways(topic, Places(*(column[known] for column in results)))
+        sought = self.sought(topic).element
+        if self.navigation == "classic" and sought is not None:
+            # Elements of one extent are not the same element.
+            element = nodes(topic.alignment)[topic.slice][known[at]]
+            same = (element < 0) | (element == sought[target])
+            at, target, p = at[same], target[same], p[same]
         return Hits(known[at] + 1, target, p)
 
     def ways(self, topic: Topic, places: Places) -> tuple[Ints, Ints, Floats]:
         """Which of some places lead to which targets, and how probably."""
         targets = self.sought(topic).places
-        i, j = _pairs(places.row, targets.row)
+        i, j = pairs(places.row, targets.row)
         at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
         match self.navigation:
             case "bep":
@@ -531,9 +530,19 @@ class WeightedUserModel(UserModel):
                 f"{self}: only elements carry weights; weight={self.weight} takes targets=ideal"
             )
 
+    def check_judged(self, judged: Judged) -> None:
+        super().check_judged(judged)
+        if self.weight == "exh" and judged.forest is not None:
+            scale = judged.forest.assessed.scale
+            if scale not in _HIGHEST:
+                raise UsageError(
+                    f"{self}: weight=exh takes grades of exhaustivity, those of 2002 to 2005; the "
+                    f"elements are assessed on the scale of {scale}"
+                )
+
 
 _SOUGHT = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
-_HIGHEST = {"2002": 3, "2003": 3, "2005": 2, "2006": 1}
+_HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
 """Scale to its highest grade of exhaustivity."""
 
 
@@ -577,7 +586,8 @@ def _ideal(topic: Topic, ideality: Ideality) -> Targets:
         weight = forest.assessed.exhaustivity[element] / top
     elif ideality.weight == "quant":
         weight = worth(judged, settings._replace(normalise=ideality.probable))[element]
-    return Targets(_places(forest, element[weight > 0]), weight[weight > 0])
+    heavy = weight > 0
+    return Targets(_places(forest, element[heavy]), weight[heavy], element[heavy])
 
 
 def _places(forest: Forest, element: Ints) -> Places:
@@ -587,21 +597,39 @@ def _places(forest: Forest, element: Ints) -> Places:
     return Places(forest.row[element], element, element + 1)
 
 
-def _among_elements(topic: Topic) -> Places:
+def _among_elements(topic: Topic, *, sizes: bool) -> Places:
     """The results on the axis on which the elements of the judged trees are placed.
 
     That is the document's text where a collection gives the trees. Where only assessments do, it is
-    the order of the listed elements, and a result that is none of them has no place.
+    the order of the listed elements; a result that is none of them is an error if `sizes` matter,
+    and else has no place.
     """
     forest = forest_of(topic.alignment)
     if forest.complete:
         return Places(topic.row, topic.start, topic.end)
     _refuse_passages(topic)
     element = nodes(topic.alignment)[topic.slice]
+    if sizes:
+        _refuse_unlisted(topic, element)
     row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
     known = np.flatnonzero(element >= 0)
     row[known], start[known], end[known] = _places(forest, element[known])
     return Places(row, start, end)
+
+
+def _refuse_unlisted(topic: Topic, element: Ints) -> None:
+    """How much text a result shares with a target takes its size."""
+    run, forest = topic.alignment.run, forest_of(topic.alignment)
+    at = np.flatnonzero((topic.row >= 0) & (element < 0))
+    at = at[np.diff(forest.bounds)[topic.row[at]] > 0]
+    if len(at) and run.xpath is not None:
+        i = topic.slice.start + int(at[0])
+        raise InputError.at(
+            run.source.path,
+            int(run.line[i]),
+            f"the size of {run.xpath[i]} in {run.doc[i]!r} is not among the assessments; "
+            "targets=ideal with behaviour=hierarchical takes a collection that knows it (-C)",
+        )
 
 
 def _refuse_passages(topic: Topic) -> None:

@@ -29,7 +29,7 @@ class XCG(Measure):
     """A measure of cumulated gain over elements that may be nested."""
 
     structural = True
-    source = "Kazai and Lalmas, INEX 2005 evaluation measures; METRICS 6"
+    source = "Kazai and Lalmas, INEX 2005 evaluation measures"
 
     quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
     overlap_ = Choice(

@@ -11,7 +11,7 @@ from foveal.model import UNKNOWN
 from foveal.recall.forest import Forest
 from foveal.spans import Ints
 
-__all__ = ["Base", "ideal_base"]
+__all__ = ["Base", "Below", "ideal_base", "ideals_below"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -27,6 +27,29 @@ class Base(NamedTuple):
     """The ideal element that each element is or lies in, `UNKNOWN` where there is none."""
     holds: Bools
     """Elements with an ideal one somewhere below them."""
+
+
+class Below(NamedTuple):
+    """The ideal elements below others: pairs, sorted by both."""
+
+    above: Ints
+    ideal: Ints
+
+
+def ideals_below(forest: Forest, base: Base) -> Below:
+    """Every element that holds ideal ones, with each of them."""
+    ideal = np.flatnonzero(base.ideal)
+    above = forest.parent[ideal]
+    found = []
+    while len(above):
+        ideal, above = ideal[above >= 0], above[above >= 0]
+        found.append(Below(above, ideal))
+        above = forest.parent[above]
+    if not found:
+        return Below(above, ideal)
+    every = Below(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    order = np.lexsort((every.ideal, every.above))
+    return Below(every.above[order], every.ideal[order])
 
 
 def ideal_base(
