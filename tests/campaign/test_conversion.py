@@ -110,7 +110,13 @@ def test_windows_are_no_elements_unless_they_are_snapped(collection: Collection)
     with pytest.raises(InputError, match="is no element; the smallest around it is /article"):
         place_elements(run, collection)
     snapped = place_elements(run, collection, snap=True)
-    assert ((snapped.start <= run.start) & (snapped.end >= run.end)).all()
+    assert snapped.xpath is not None
+    places = zip(run.doc, run.start.tolist(), run.end.tolist(), strict=True)
+    around = [collection.smallest_around(*place) for place in places]
+    assert snapped.xpath.to_list() == [element.xpath for element in around]
+    assert snapped.start.tolist() == [element.start for element in around]
+    assert snapped.end.tolist() == [element.end for element in around]
+    assert "results mapped to the smallest element around them" in snapped.notes[-1]
 
 
 def test_a_submission_names_windows_by_their_points(

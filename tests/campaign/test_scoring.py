@@ -7,14 +7,18 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import foveal
+import toy_elements
 from foveal import Judgements, Run
 from foveal.campaign import PRESETS, find_preset
+from foveal.collection import build_index
 from foveal.errors import InputError, UsageError
 from shared_data import DATA, INEX, needs_inex
 
+CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "campaign"
 TRUTH = Judgements.from_highlights(
     {
         "1": {
@@ -195,19 +199,54 @@ def test_restricted_relevant_in_context_limits_each_document() -> None:
     assert cut.overall.tolist() == same.overall.tolist()
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_scores_the_bundled_campaign(name: str) -> None:
-    folder = Path(__file__).resolve().parents[2] / "examples" / "campaign"
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("index") / "campaign.fvx"
+    build_index(CAMPAIGN / "documents", path)
+    return path
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if int(name[:4]) > 2005])
+def test_every_preset_since_2006_scores_the_bundled_campaign(name: str, index: Path) -> None:
     results = foveal.evaluate(
-        sorted((folder / "runs").iterdir()),
-        folder / "judgements.jsonl",
+        sorted((CAMPAIGN / "runs").iterdir()),
+        CAMPAIGN / "judgements.jsonl",
         task=name,
+        collection=index,
         truncate=True,
         regroup=True,
+        snap=True,
         overlap="drop" if name.endswith("BestInContext") else None,
     )
     assert results.measures == tuple(m.label for m in find_preset(name).measures)
     assert ((results.overall >= 0) & (results.overall <= 1)).all()
+
+
+SCALES = {"2002": "2002", "2003": "2003", "2004": "2003", "2005": "2005"}
+"""Year to the scale of its assessments."""
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if int(name[:4]) <= 2005])
+def test_every_preset_until_2005_scores_graded_elements(name: str, tmp_path: Path) -> None:
+    scale = SCALES[name[:4]]
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / "10.xml").write_text(toy_elements.assessments(scale))
+    (tmp_path / "topics.jsonl").write_text('{"topic":"1","castitle":"//s[about(., x)]"}\n')
+    ranked = [toy_elements.P2, toy_elements.A2, toy_elements.S1, toy_elements.P5]
+    (tmp_path / "run").write_text(toy_elements.run(ranked))
+    build_index(toy_elements.write_documents(tmp_path), tmp_path / "index")
+    results = foveal.evaluate(
+        tmp_path / "run",
+        tmp_path / "pool",
+        task=name,
+        topics_file=str(tmp_path / "topics.jsonl"),
+        collection=tmp_path / "index",
+    )
+    assert results.measures == tuple(m.label for m in find_preset(name).measures)
+    assert ((results.overall >= 0) & (results.overall <= 1) | np.isnan(results.overall)).all()
+    strict = [label for label in results.measures if "strict" in label and "ng" not in label]
+    undefined = {label for label in results.measures if np.isnan(results["mine", label])}
+    assert undefined == set(strict), "nothing is highly relevant and nothing else"
 
 
 def test_presets_expand_to_what_was_reported() -> None:
@@ -371,7 +410,7 @@ def test_elements_that_several_assessors_list_count_once(tmp_path: Path) -> None
     path = tmp_path / "j.jsonl"
     line = (
         '{{"topic":"1","doc":"A","length":100,"assessor":"{}","spans":[{{"start":0,"end":{}}}],'
-        '"elements":[{{"xpath":"/a[1]","rsize":{}}}]}}\n'
+        '"elements":[{{"xpath":"/a[1]","size":100,"rsize":{}}}]}}\n'
     )
     path.write_text(line.format("a", 30, 30) + line.format("b", 40, 40))
     run = Run.from_results({"1": [("A", 0, 100)]})
@@ -382,7 +421,7 @@ def test_elements_without_sizes_do_not_serve_hixeval(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     path.write_text(
         '{"topic":"1","doc":"A","length":100,"spans":[{"start":0,"end":9}],'
-        '"elements":[{"xpath":"/a[1]","exhaustivity":"2"}]}\n'
+        '"elements":[{"xpath":"/a[1]","exhaustivity":2,"specificity":1}]}\n'
     )
     run = Run.from_results({"1": [("A", 0, 100)]})
     with pytest.raises(InputError, match="needs assessed elements with their rsize"):

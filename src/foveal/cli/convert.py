@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foveal.campaign.conversion import FOCUS
+from foveal.campaign.options import Options
+from foveal.cli.cas import cas_options, comma_list
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,19 +40,23 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 @click.option("--lenient", is_flag=True, help="Keep results that the collection does not hold.")
 @click.option("--recompute", is_flag=True, help="Take the sizes of elements from the collection.")
 @click.option(
-    "--exclude-tags", metavar="LIST", help="Leave these elements out of derived assessments."
+    "--exclude-tags",
+    callback=comma_list,
+    metavar="LIST",
+    help="Leave these elements out of the assessments.",
 )
+@cas_options("--cas")
 def command(
     source: str,
     target: str,
     form: str,
     collection: str | None,
     keep: str | None,
-    exclude_tags: str | None,
     *,
     snap: bool,
     lenient: bool,
     recompute: bool,
+    **filters: Any,
 ) -> None:
     """Write a run, judgements or topics in another format; what IN is is told from its content.
 
@@ -70,7 +76,10 @@ def command(
         kind,
         {
             "run": {"--focus": keep, "--snap": snap, "--lenient": lenient},
-            "judgements": {"--exclude-tags": exclude_tags, "--recompute": recompute},
+            "judgements": {
+                **{f"--{name.replace('_', '-')}": value for name, value in filters.items()},
+                "--recompute": recompute,
+            },
         },
     )
     if snap and collection is None:
@@ -78,7 +87,9 @@ def command(
     if kind == "run":
         _run(given, target, form, collection, keep, snap=snap, lenient=lenient)
     elif kind == "judgements":
-        _judgements(given, target, form, collection, exclude_tags, recompute=recompute)
+        # What is not given keeps its default.
+        options = Options(**{name: value for name, value in filters.items() if value})
+        _judgements(given, target, form, collection, options, recompute=recompute)
     else:
         _topics(given, target, form)
 
@@ -132,11 +143,17 @@ def _judgements(
     target: str,
     form: str,
     collection: str | None,
-    exclude: str | None,
+    options: Options,
     *,
     recompute: bool,
 ) -> None:
-    from foveal.campaign.conversion import derive_elements, exclude_tags, recompute_sizes
+    from foveal.campaign.cas import CasFilter
+    from foveal.campaign.conversion import (
+        derive_elements,
+        exclude_tags,
+        filter_by_structure,
+        recompute_sizes,
+    )
     from foveal.campaign.placing import place_judgements
     from foveal.cli.output import warn
     from foveal.collection import Collection
@@ -145,6 +162,8 @@ def _judgements(
 
     if recompute and collection is None:
         raise UsageError("--recompute takes a collection (-C)")
+    cas = CasFilter.of(options)
+    filtered = cas is not None or bool(options.exclude_tags)
     judgements = read_judgements(source)
     given = judgements.length
     if collection is not None:
@@ -152,10 +171,12 @@ def _judgements(
         judgements = place_judgements(judgements, index)
         if recompute:
             judgements = recompute_sizes(judgements, index)
-        elif judgements.elements is None and form.startswith("inex"):
+        elif judgements.elements is None and (filtered or form.startswith("inex")):
             judgements = derive_elements(judgements, index)
-    if exclude:
-        judgements = exclude_tags(judgements, exclude.replace(",", " ").split())
+    if options.exclude_tags:
+        judgements = exclude_tags(judgements, options.exclude_tags)
+    if cas is not None:
+        judgements = filter_by_structure(judgements, cas)
     write_judgements(judgements, target, form)
     losses = judgement_losses(replace(judgements, length=given), form)
     warn((*judgements.notes, *(f"not kept in {form}: {loss}" for loss in losses)))

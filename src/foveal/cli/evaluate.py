@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.campaign.options import CAS_READINGS, OVERLAP_POLICIES, TOPIC_POLICIES
+from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES
+from foveal.cli.cas import cas_options, comma_list
 from foveal.cli.output import FORMATS, emit, render, warn
 from foveal.errors import UsageError
 
@@ -60,16 +61,6 @@ def _progress(length: int) -> Iterator[Callable[[], None] | None]:
         return
     with click.progressbar(length=length, label="scoring", file=sys.stderr) as bar:
         yield lambda: bar.update(1)
-
-
-def _list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """``a,b,c``."""
-    if value is None:
-        return None
-    words = tuple(filter(None, (word.strip() for word in value.split(","))))
-    if not words:
-        raise click.BadParameter(f"nothing in {value!r}")
-    return words
 
 
 def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -164,31 +155,15 @@ def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     "--only-topics", callback=_topics, metavar="LIST|@FILE", help="Evaluate only these topics."
 )
 @click.option(
-    "--topics-file",
-    metavar="PATH",
-    help="The topic statements, for --cas and for tasks on topics with a castitle.",
-)
-@click.option(
     "--pools",
-    callback=_list,
+    callback=comma_list,
     metavar="LIST",
     help="Use only the assessments of these pools, as in 275,297.",
 )
-@click.option(
-    "--cas",
-    type=click.Choice(CAS_READINGS),
-    help="Keep the judgements that fit the topics' structured queries: target, then support, each "
-    "strictly (S) or vaguely (V).",
-)
-@click.option(
-    "--support-judgements",
-    multiple=True,
-    metavar="PATH",
-    help="Judgements of the sub-topics, for --cas VS and SS; repeatable.",
-)
+@cas_options("--cas and for tasks on topics with a castitle")
 @click.option(
     "--exclude-tags",
-    callback=_list,
+    callback=comma_list,
     metavar="LIST",
     help="Drop these elements from the judgements, as in collectionlink,outsidelink.",
 )
@@ -209,7 +184,12 @@ def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
 )
 @click.option("--truncate", is_flag=True, help="Cut what exceeds the limits of a restricted task.")
-@click.option("--lenient", is_flag=True, help="Clip results past the end of their document.")
+@click.option(
+    "--lenient",
+    is_flag=True,
+    help="Clip results past the end of their document; those that the collection does not hold "
+    "keep their rank and hold nothing.",
+)
 @click.option(
     "--recompute",
     is_flag=True,
