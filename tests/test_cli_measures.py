@@ -1,12 +1,15 @@
-"""``foveal measures``: the list, the explanations, the presets."""
+"""``foveal measures``: the list, the explanations, the presets, the properties."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 
 from foveal.campaign import PRESETS
 from foveal.cli import main
 from foveal.measures import Measure, all_measures
+from foveal.measures.properties import FAMILIES, PROPERTIES
 
 
 def test_the_list_names_every_measure(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,3 +52,49 @@ def test_presets_are_listed_with_their_measures(capsys: pytest.CaptureFixture[st
     assert [line.split()[0] for line in lines] == list(PRESETS)
     (restricted,) = [line for line in lines if line.startswith("2010.RestrictedFocused")]
     assert "at most 1000 characters per topic" in restricted
+
+
+def table_rows(text: str) -> dict[str, list[str]]:
+    """The cells of the property table by family, without their notes."""
+    head, *lines = text.partition("\n\n")[0].splitlines()
+    names = list(PROPERTIES)
+    starts = [head.index(f"  {name}") + 2 for name in names]
+    return {
+        line[: starts[0]].strip(): [
+            line[a:b].split()[0] for a, b in pairwise([*starts, len(line) + 1])
+        ]
+        for line in lines
+    }
+
+
+def test_properties_are_a_row_for_each_family(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["measures", "--properties"])
+    text = capsys.readouterr().out
+    rows = table_rows(text)
+    assert list(rows) == [family.name for family in FAMILIES]
+    for family in FAMILIES:
+        cells = [family.cell(name) for name in PROPERTIES]
+        marks = [("*" if cell.paper else "~") if cell.opinion else "" for cell in cells]
+        assert rows[family.name] == [f"{c.value}{m}" for c, m in zip(cells, marks, strict=True)]
+    assert max(map(len, text.splitlines())) <= 105
+
+
+def test_properties_note_where_the_paper_says_something_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["measures", "--properties"])
+    text = " ".join(capsys.readouterr().out.split())
+    for family in FAMILIES:
+        for name in PROPERTIES:
+            cell = family.cell(name)
+            assert cell.note in text
+            if cell.disputed:
+                assert f"the paper says {cell.paper}; {cell.note}" in text
+        assert " ".join(family.measures) in text
+
+
+def test_one_thing_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["measures", "iP", "--properties"])
+    assert stopped.value.code == 2
+    assert "NAME and --properties" in capsys.readouterr().err

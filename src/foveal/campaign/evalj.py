@@ -386,7 +386,9 @@ def _selection(job: Job, truth: _Truth, options: Mapping[str, Any]) -> dict[str,
 
 def _judged_in(judgements: Judgements, pools: Sequence[str]) -> tuple[str, ...]:
     assert judgements.assessor is not None
-    return judgements.only(judgements.assessor.is_in(list(pools)).to_numpy()).topics
+    return judgements.only(
+        judgements.assessor.is_in(list(pools)).fill_null(value=False).to_numpy()
+    ).topics
 
 
 def _of_type(

@@ -1,4 +1,4 @@
-"""``foveal measures``: list the measures and presets, or explain one measure."""
+"""``foveal measures``: list measures, presets and properties, or explain one measure."""
 
 from __future__ import annotations
 

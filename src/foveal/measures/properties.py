@@ -1,0 +1,343 @@
+"""What families of measures reward and what they do not: ``foveal measures --properties``.
+
+Pehcevski and Piwowarski compare the measures of XML retrieval in a table of properties ("Evaluation
+Metrics", Encyclopedia of Database Systems, Table 2). Here are its rows for the measures as they are
+computed here, and the same for those that came later. All cells but those about the user model are
+what experiments show on small runs: the tests compute them, so a wrong cell fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["FAMILIES", "PROPERTIES", "SIGNS", "TASKS", "Cell", "Family"]
+
+PROPERTIES: Mapping[str, str] = {
+    "recall": "going on to return something relevant and new raises the score",
+    "precision": "useless results in front lower the score of a list that finds everything",
+    "near": "near misses, elements around an ideal one, gain something, but less than it does; "
+    "i: only because they count as relevant themselves, so that ideal ones alone are not all",
+    "overlap": "returning relevant text again raises the score (+), lowers it more than a useless "
+    "result of the same size would (-), or does neither (=)",
+    "ideality": "exactly the ideal units make a full score, and whole documents do not",
+    "graded": "of two ideal units one can be worth more than the other",
+    "user": "there is an explicit model of how a reader behaves",
+    "Thorough": "best is a list of all relevant elements, nested ones too",
+    "Focused": "best is a list of the ideal elements, without overlap",
+    "RiC": "best is a list of documents with the ideal elements of each, in any order",
+    "BiC": "best is a list of documents with a best entry point for each, however long",
+}
+"""The columns, and what makes them yes."""
+
+TASKS = (
+    "A task is supported if whatever is left out, added or exchanged lowers the score of its best "
+    "list; indirectly, if nothing raises it, but mistakes go unnoticed or differences that mean "
+    "nothing to the task do not."
+)
+"""What the last four columns say."""
+
+OPINIONS = frozenset(["user"])
+"""What no experiment can show."""
+
+SIGNS: Mapping[str, str] = {
+    "y": "yes",
+    "n": "no",
+    "i": "indirectly",
+    "?": "unclear",
+    "+": "overlap positive",
+    "-": "overlap negative",
+    "=": "overlap neutral",
+    "n/a": "not applicable",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a family of measures does about a property.
+
+    Parameters
+    ----------
+    value : str
+        One of `SIGNS`.
+    paper : str, optional
+        What the encyclopedia's table says; None where it says nothing.
+    note : str
+        Why, or under which conditions.
+    opinion : bool
+        Held, not shown by experiment: by the paper, or where `paper` is None by us.
+    """
+
+    value: str
+    paper: str | None = None
+    note: str = ""
+    opinion: bool = False
+
+    @property
+    def disputed(self) -> bool:
+        """Whether the experiment shows something else than the paper says."""
+        return self.paper is not None and self.paper != self.value
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the table.
+
+    Parameters
+    ----------
+    name : str
+    measures : tuple of str
+        Its measures with the settings that the row is about, the principal one first.
+    values : str
+        The cells in the order of `PROPERTIES`.
+    paper : str
+        The cells of the encyclopedia's table; empty if the family is not in it.
+    column : str
+        The heading of the family in that table.
+    notes : mapping of property to str
+    settings : mapping of property to str
+        The measure that shows a property, where it takes other settings than the principal one.
+    """
+
+    name: str
+    measures: tuple[str, ...]
+    values: str
+    paper: str = ""
+    column: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def cell(self, name: str) -> Cell:
+        """The cell of a property.
+
+        >>> FAMILIES[0].cell("overlap").value
+        '+'
+        """
+        at = list(PROPERTIES).index(name)
+        paper = self.paper.split()[at] if self.paper else None
+        return Cell(self.values.split()[at], paper, self.notes.get(name, ""), name in OPINIONS)
+
+    def shown_by(self, name: str) -> str:
+        """The measure that shows a property."""
+        return self.settings.get(name, self.measures[0])
+
+
+_NESTED_GAIN = "an element around one that was found raises the score"
+_ONE_EACH = "a document has one result, a second one is an error"
+_TOGETHER = "results of a document must stand together, other lists are refused"
+_REFUSED = "overlap is an error, this is with --overlap union"
+_AGAIN = "for ideal units; a near miss returned again gains again, as its target gets likelier"
+_NO_NESTED_TARGETS = (
+    "targets do not overlap here, and nested results only delay them; the paper lets all relevant "
+    "elements be targets"
+)
+_RANK_IS_RESULT = (
+    "a rank is a result here, so order within a document matters; the paper lets a rank be a "
+    "document"
+)
+_OFF = "+ with overlap=off, as the Thorough task has it, and with alpha=0,norm=none"
+_INSIDE = "FBelement sees what is inside documents, FBarticle only which are returned"
+_BY_SIZE = "by the amount of relevant text only"
+_PASSAGES = "the highlighted passages are the ideal units"
+
+
+def _thorough(name: str) -> Mapping[str, str]:
+    """An XCG measure as the Thorough task takes it, and on graded judgements."""
+    return {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
+
+
+FAMILIES = (
+    Family(
+        "inex_eval",
+        ("inex_eval",),
+        "y y i + n n/a n y n i i",
+        "y y i + n n/a n y ? i i",
+        "inex_eval",
+        {"Focused": _NESTED_GAIN},
+    ),
+    Family(
+        "inex_eval_ng(o)",
+        ("inex_eval_ng",),
+        "y y i = n n/a n i n i i",
+        "y y i - n n/a n y ? i i",
+        "inex_eval_ng",
+        {
+            "overlap": "text seen before counts neither for nor against",
+            "Thorough": "leaving out what lies in other results goes unnoticed",
+            "Focused": _NESTED_GAIN,
+        },
+    ),
+    Family(
+        "inex_eval_ng(s)",
+        ("inex_eval_ng(variant=s)",),
+        "y y i + n n/a n y n i i",
+        "y y i - n n/a n y ? i i",
+        "inex_eval_ng",
+        {"overlap": "variant s counts all text again", "Focused": _NESTED_GAIN},
+    ),
+    Family(
+        "nxCG",
+        ("nxCG(overlap=on)", "xCG(overlap=on)"),
+        "y n y = y y n y y i i",
+        "y n y = y y n y y i i",
+        "nXCG",
+        {"overlap": _OFF},
+        _thorough("nxCG"),
+    ),
+    Family(
+        "MAnxCG",
+        ("MAnxCG(overlap=on)",),
+        "y y y = y y n y y i i",
+        notes={
+            "precision": "a mean over ranks feels late finds, which nxCG at the last rank does not",
+            "overlap": _OFF,
+        },
+        settings=_thorough("MAnxCG"),
+    ),
+    Family(
+        "ep/gr",
+        ("MAep(overlap=on)", "iMAep(overlap=on)", "ep(overlap=on)", "gr(overlap=on)"),
+        "y y y = y y n y y i i",
+        "y y y = y y n y y i i",
+        "ep/gr",
+        {"overlap": _OFF},
+        _thorough("MAep"),
+    ),
+    Family(
+        "Q, R",
+        ("Q(overlap=on)", "Rmeasure(overlap=on)"),
+        "y y y = y y n y y i i",
+        notes={"overlap": _OFF},
+        settings=_thorough("Q"),
+    ),
+    Family(
+        "Fetch & Browse",
+        ("FBelement(overlap=on)", "FBarticle"),
+        "y y y = y y n i i i n",
+        notes={
+            "overlap": _OFF,
+            "Thorough": _INSIDE,
+            "Focused": _INSIDE,
+            "BiC": "the mean over fetched documents rises if one that is browsed badly is left out",
+        },
+        settings=_thorough("FBelement"),
+    ),
+    Family(
+        "T2I",
+        tuple(
+            f"{name}(T=10,mode=read)" for name in ("T2I", "T2IP", "T2IR", "T2IcharP", "T2IcharR")
+        ),
+        "y y y = y n y n i i i",
+        "y y y = y n y ? y i i",
+        "T2I",
+        {
+            "near": "in T2IcharP; in T2I what begins within the tolerance before a passage counts "
+            "in full",
+            "Thorough": "results that lead to passages already found are useless",
+            "Focused": "within the tolerance it does not matter where a result begins",
+        },
+    ),
+    Family(
+        "GR",
+        ("GR(targets=ideal)",),
+        "y n y = y y y n y i y",
+        "y y y = y y y y y y y",
+        "GR",
+        {
+            "precision": "GR is the recall of the user model; PRUM and EPRUM are its precision",
+            "overlap": _AGAIN,
+            "Thorough": _NO_NESTED_TARGETS,
+            "RiC": _RANK_IS_RESULT,
+        },
+        {"graded": "GR(targets=ideal,weight=exh)", "BiC": "GR"},
+    ),
+    Family(
+        "PRUM",
+        ("PRUM(targets=ideal,unreached=zero)", "PRUM(targets=ideal)"),
+        "y y y = y n y n y i y",
+        "y y y = y n y y y y y",
+        "PRUM",
+        {
+            "recall": "with unreached=zero; by default who never finds enough reads on",
+            "overlap": _AGAIN,
+            "Thorough": _NO_NESTED_TARGETS,
+            "RiC": _RANK_IS_RESULT,
+        },
+        {"BiC": "PRUM(unreached=zero)"},
+    ),
+    Family(
+        "EPRUM",
+        ("EPRUM(targets=ideal)", "EPRUMk(targets=ideal)"),
+        "y y y = y y y n y i y",
+        "y y y = y y y y y y y",
+        "EPRUM",
+        {"overlap": _AGAIN, "Thorough": _NO_NESTED_TARGETS, "RiC": _RANK_IS_RESULT},
+        {"graded": "EPRUM(targets=ideal,weight=exh)", "BiC": "EPRUM"},
+    ),
+    Family(
+        "HiXEval",
+        ("HiF", "HiP", "HiR"),
+        "y y y = y y n y y i i",
+        "y y y = y y n y y i i",
+        "HiXEval",
+        {"overlap": "+ with alpha=0", "ideality": _PASSAGES, "graded": _BY_SIZE},
+        {"Thorough": "HiR(alpha=0,trel=elements)"},
+    ),
+    Family(
+        "iP",
+        ("AiP", "iP", "charP", "charR", "charF"),
+        "y y y = y y n i y i i",
+        notes={
+            "overlap": _REFUSED,
+            "ideality": _PASSAGES,
+            "graded": _BY_SIZE,
+            "Thorough": _REFUSED,
+        },
+    ),
+    Family(
+        "AgP",
+        ("AgP", "gP", "gR", "igP"),
+        "y y y = y n n n n y i",
+        notes={
+            "overlap": _REFUSED,
+            "ideality": _PASSAGES,
+            "Thorough": _TOGETHER,
+            "Focused": _TOGETHER,
+        },
+    ),
+    Family(
+        "AgPw",
+        ("AgPw", "gRw"),
+        "y y y = y y n n n y i",
+        notes={
+            "overlap": _REFUSED,
+            "ideality": _PASSAGES,
+            "graded": "gRw tells documents apart by the amount of relevant text they hold",
+            "Thorough": _TOGETHER,
+            "Focused": _TOGETHER,
+        },
+        settings={"graded": "gRw"},
+    ),
+    Family(
+        "AgP(score=BEP)",
+        ("AgP(score=BEP,n=50)", "gP(score=BEP,n=50)"),
+        "y y y n/a y n n n n n y",
+        notes=dict.fromkeys(("overlap", "Thorough", "Focused", "RiC"), _ONE_EACH),
+    ),
+    Family(
+        "BEPD",
+        ("BEPD",),
+        "y n y n/a y n n n n n i",
+        notes={
+            **dict.fromkeys(("overlap", "Thorough", "Focused", "RiC"), _ONE_EACH),
+            "BiC": "the order of documents does not matter",
+        },
+    ),
+    Family(
+        "P, R, AP",
+        ("AP", "P", "R"),
+        "y y n = n n/a n i i i i",
+        notes={"near": "whatever is returned of a relevant document counts in full"},
+    ),
+)
+"""The rows, oldest first."""
