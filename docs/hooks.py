@@ -63,7 +63,8 @@ relevant. `Trel` counts the relevant characters of the topic, `Trel(d)` those of
 a relevant document and else 0.
 
 `q(e)` is what an assessed element is worth by the quantisation `quant`; `xG[i]` is the gain of the
-result at rank i, `xI[j]` that of the j-th element of the ideal list; `xCG` and `xCI` are their sums.
+result at rank i, `xI[j]` that of the j-th element of the ideal list; `xCG` and `xCI` are their
+sums.
 
 All examples run on one topic with three small documents. A result `D1:20-40` is the text of D1
 from offset 20 up to, and without, 40; `D1:/a/s[1]` is an element. D1 is an element `a` with two

@@ -3,9 +3,9 @@
 Thorough (overlap=off): an element gains what it is worth. Focused (overlap=on): it gains what the
 results before it left to see, no more than the ideal elements it stands for are worth.
 
-Most results are either unseen or wholly seen, and lie in an ideal element: arrays serve them all
-at once. Documents with a partly seen result, or one that holds ideal elements, are followed result
-by result.
+Arrays serve all results of a run at once, level by level of the trees where an element depends on
+its parts. Only where gains depend on earlier gains (formula=encyclopedia, norm=overlap) documents
+are followed result by result.
 """
 
 from __future__ import annotations
@@ -117,6 +117,10 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
     if _counts_characters(forest, settings):
         value[partly] = own[partly] * view.new_rsize[partly] / np.maximum(view.rsize[partly], 1)
         partly = np.zeros(len(node), dtype=bool)
+    elif settings.formula == "inex2005":
+        asked = np.flatnonzero(partly)
+        value[asked] = _left(alignment, settings, view, asked)
+        partly = np.zeros(len(node), dtype=bool)
     step_by_step, gain = partly, value.copy()
     if settings.norm != "none":
         base = recall_base(judged, settings)
@@ -132,7 +136,7 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
             rest = _rest_below(judged, settings, over, shares, result, node[result])
             gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
-        _follow(alignment, settings, view, value, partly, step_by_step, gain)
+        _follow(alignment, settings, value, partly, step_by_step, gain)
     return _without_rounding(gain, own)
 
 
@@ -212,158 +216,169 @@ def _without_rounding(gain: Floats, own: Floats) -> Floats:
     return gain
 
 
+# -- what is left of partly seen elements ------------------------------------------------------
+
+
+def _left(alignment: Alignment, settings: Settings, view: Seen, asked: Ints) -> Floats:
+    """What the elements of these results, partly seen, are still worth.
+
+    What is left of an element is what is left of its children and its own text. Every result asks
+    at its own time; the elements between what was read before and the one asked about are gone
+    through from the deepest up, for all questions at once.
+    """
+    judged, forest, node = alignment.judged, forest_of(alignment), nodes(alignment)
+    ways = _ways(forest, node, view, asked)
+    n, element = max(len(forest), 1), ways.element
+    touched, place = np.unique(ways.question * n + element, return_inverse=True)
+    question, element = np.divmod(touched, n)
+    read = np.zeros(len(touched), dtype=bool)
+    read[place[ways.read]] = True
+    covered = np.bincount(place, np.where(ways.read, 0, ways.new), len(touched))
+    above = np.searchsorted(touched, question * n + forest.parent[element])
+    own, size = worth(judged, settings)[element], forest.size[element].astype(np.float64)
+    whole = own * size
+    seen_before = (1 - settings.alpha) * own
+    open_ = ~read & (covered < (forest.end - forest.start)[element])
+    inside = _inside(judged, settings)[element]
+    left = np.zeros(len(touched))
+    for depth in np.unique(forest.depth[element])[::-1]:
+        at = np.flatnonzero(forest.depth[element] == depth)
+        parts = np.divide(inside[at], size[at], out=np.zeros(len(at)), where=size[at] != 0)
+        part = seen_before[at] + np.where(open_[at], settings.alpha * parts, 0.0)
+        if settings.clamp:
+            part = np.minimum(part, own[at])
+        left[at] = part
+        up = at[element[at] != node[asked[question[at]]]]
+        np.add.at(inside, above[up], left[up] * size[up] - whole[up])
+    return left[np.searchsorted(touched, np.arange(len(asked)) * n + node[asked])]
+
+
+class _Ways(NamedTuple):
+    """The elements from what was read up to what is asked about, each with its question."""
+
+    question: Ints
+    element: Ints
+    new: Ints
+    """Characters that the result had shown first."""
+    read: Bools
+    """Whether this is the element of the result itself, not one around it."""
+
+
+def _ways(forest: Forest, node: Ints, view: Seen, asked: Ints) -> _Ways:
+    """The ways from all results that were read before a question, inside the asked element."""
+    order = np.argsort(node[asked])
+    wanted = node[asked][order]
+    result = np.flatnonzero((view.new_size > 0) & (view.host >= 0))
+    result = result[np.isin(forest.row[view.host[result]], forest.row[wanted])]
+    at, found = view.host[result], []
+    while len(at):
+        i = np.minimum(np.searchsorted(wanted, at), len(wanted) - 1)
+        asks = (wanted[i] == at) & (asked[order[i]] > result)
+        found.append((order[i[asks]], result[asks]))
+        at = forest.parent[at]
+        at, result = at[at >= 0], result[at >= 0]
+    steps = []
+    question, result = (np.concatenate(column) for column in zip(*found, strict=True))
+    at, listed = view.host[result], node[result] >= 0
+    while len(at):
+        steps.append(_Ways(question, at, view.new_size[result], listed))
+        on = at != node[asked[question]]
+        question, at, result = question[on], forest.parent[at[on]], result[on]
+        listed = np.zeros(len(at), dtype=bool)
+    return _Ways(*(np.concatenate(column) for column in zip(*steps, strict=True)))
+
+
+def _inside(judged: Judged, settings: Settings) -> Floats:
+    """What the parts of each element are worth before anything is seen, times their sizes."""
+    assert judged.forest is not None
+    forest, value = judged.forest, worth(judged, settings)
+
+    def calculate() -> Floats:
+        inside = forest.over_children(value * forest.size)
+        if settings.mixed == "ignore":
+            return inside
+        if find_quantisation(settings.quant, forest.assessed.scale).name == "spec":
+            marked = np.maximum(forest.rsize, 0)
+            direct = marked - forest.over_children(np.where(forest.counts, marked, 0))
+            return inside + np.where(forest.counts, np.maximum(direct, 0.0), 0.0)
+        return inside + value * np.maximum(forest.size - forest.over_children(forest.size), 0.0)
+
+    key = ("inside", settings.quant, settings.normalise, settings.mixed)
+    return judged.memo(key, calculate)
+
+
+# -- where gains depend on earlier gains -------------------------------------------------------
+
+
 def _follow(
     alignment: Alignment,
     settings: Settings,
-    view: Seen,
     value: Floats,
     partly: Bools,
     step_by_step: Bools,
     gain: Floats,
 ) -> None:
     """Gains of all results of the documents that need to be followed result by result."""
-    troubled = np.unique(alignment.row[step_by_step])
-    chosen = np.flatnonzero(np.isin(alignment.row, troubled) & (view.host >= 0))
-    order = chosen[np.argsort(alignment.row[chosen], kind="stable")]
-    judged = alignment.judged
-    tree = judged.memo(("tree", settings), lambda: _Tree(judged, settings))
     node = nodes(alignment)
-    followed = zip(
-        order.tolist(),
-        alignment.row[order].tolist(),
-        node[order].tolist(),
-        view.host[order].tolist(),
-        view.new_size[order].tolist(),
-        value[order].tolist(),
-        partly[order].tolist(),
-        strict=True,
-    )
-    row_before = UNKNOWN
-    reader = _Reader(tree)
-    for i, row, element, host, new, known, part in followed:
+    troubled = np.unique(alignment.row[step_by_step])
+    chosen = np.flatnonzero(np.isin(alignment.row, troubled) & (node >= 0))
+    order = chosen[np.argsort(alignment.row[chosen], kind="stable")]
+    columns = (order, alignment.row[order], node[order], value[order], partly[order])
+    reader, row_before = _Reader(alignment.judged, settings), UNKNOWN
+    for i, row, element, known, part in zip(*(c.tolist() for c in columns), strict=True):
         if row != row_before:
-            reader, row_before = _Reader(tree), row
-        left = reader.left(element) if part else known
-        gain[i] = reader.gain(element, left) if element >= 0 else 0.0
-        reader.see(element, host, new, gain[i])
-
-
-class _Tree:
-    """What the reader of a document looks up, as it is before anything is seen."""
-
-    def __init__(self, judged: Judged, settings: Settings) -> None:
-        assert judged.forest is not None
-        forest = judged.forest
-        self.forest = forest
-        self.settings = settings
-        self.worth = worth(judged, settings)
-        self.base = None if settings.norm == "none" else recall_base(judged, settings)
-        self.parent = forest.parent
-        self.size = forest.size
-        self.extent = forest.end - forest.start
-        held = self.worth * forest.size
-        inside = forest.over_children(held)
-        if settings.mixed == "text":
-            inside = inside + self._direct()
-        self.inside = inside
-        self.below = None if self.base is None else _below(judged, settings)
-
-    def _direct(self) -> Floats:
-        """What the text directly inside each element is worth, times its length."""
-        forest = self.forest
-        if find_quantisation(self.settings.quant, forest.assessed.scale).name == "spec":
-            marked = np.maximum(forest.rsize, 0)
-            own = marked - forest.over_children(np.where(forest.counts, marked, 0))
-            return np.where(forest.counts, np.maximum(own, 0.0), 0.0)
-        inner = forest.over_children(forest.size)
-        direct: Floats = self.worth * np.maximum(forest.size - inner, 0.0)
-        return direct
-
-    def ideals_below(self, element: int) -> list[int]:
-        """The ideal elements below one that is not inside any."""
-        assert self.below is not None
-        low, high = np.searchsorted(self.below.above, [element, element + 1])
-        ideals: list[int] = self.below.ideal[low:high].tolist()
-        return ideals
+            reader, row_before = _Reader(alignment.judged, settings), row
+        gain[i] = reader.gain(element, reader.left(element) if part else known)
+        reader.see(element, gain[i])
 
 
 class _Reader:
-    """A reader of one document: what was seen, what is left, what ideal elements still have."""
+    """A reader of one document: what results brought, what ideal elements still have."""
 
-    def __init__(self, tree: _Tree) -> None:
-        self.tree = tree
-        self.value: dict[int, float] = {}
-        """What is left of elements that were touched, times their size."""
-        self.change: dict[int, float] = defaultdict(float)
-        """How much less the children of an element are worth than before anything was seen."""
-        self.covered: dict[int, int] = defaultdict(int)
+    def __init__(self, judged: Judged, settings: Settings) -> None:
+        assert judged.forest is not None
+        self.forest, self.settings = judged.forest, settings
+        self.worth = worth(judged, settings)
+        self.base = None if settings.norm == "none" else recall_base(judged, settings)
+        self.below = None if settings.norm == "none" else _below(judged, settings)
         self.brought: dict[int, float] = defaultdict(float)
         """Gains of the results inside an element, times their sizes."""
         self.spent: dict[int, float] = defaultdict(float)
 
     def left(self, element: int) -> float:
-        """What a partly seen element is worth now."""
-        settings, own = self.tree.settings, float(self.tree.worth[element])
-        size = float(self.tree.size[element])
-        if settings.formula == "inex2005":
-            if element not in self.value:  # its children are untouched, only its own text is not
-                self._recalculate(element)
-            return self.value[element] / size
-        left = settings.alpha * self.brought[element] / size + (1 - settings.alpha) * own
+        """What a partly seen element is worth by formula=encyclopedia: what its parts gained."""
+        settings, own = self.settings, float(self.worth[element])
+        brought = self.brought[element] / float(self.forest.size[element])
+        left = settings.alpha * brought + (1 - settings.alpha) * own
         return min(left, own) if settings.clamp else left
 
     def gain(self, element: int, left: float) -> float:
         """What is assigned to an element, within what its ideal elements still have."""
-        tree = self.tree
-        if tree.base is None:
+        if self.base is None:
             return left
-        ideal = int(tree.base.over[element])
+        ideal = int(self.base.over[element])
         if ideal >= 0:
-            assigned = max(0.0, min(left, float(tree.worth[ideal]) - self.spent[ideal]))
+            assigned = max(0.0, min(left, float(self.worth[ideal]) - self.spent[ideal]))
             self.spent[ideal] += assigned
             return assigned
-        ideals = tree.ideals_below(element)
-        rest = [max(0.0, float(tree.worth[i]) - self.spent[i]) for i in ideals]
+        ideals = self._ideals_below(element)
+        rest = [max(0.0, float(self.worth[i]) - self.spent[i]) for i in ideals]
         total = sum(rest)
         assigned = max(0.0, min(left, total))
-        if tree.settings.norm == "overlap" and assigned > 0:
+        if self.settings.norm == "overlap" and assigned > 0:
             for i, share in zip(ideals, rest, strict=True):
                 self.spent[i] += assigned * share / total
         return assigned
 
-    def see(self, element: int, host: int, new: int, assigned: float) -> None:
-        """Take note that a result with `new` unseen characters was read."""
-        tree = self.tree
-        above = host if element < 0 else int(tree.parent[element])
-        if new and element >= 0:
-            alpha, own = tree.settings.alpha, float(tree.worth[element])
-            self._set(element, (1 - alpha) * own * float(tree.size[element]))
-            self.covered[element] = int(tree.extent[element])
-        brought = assigned * float(tree.size[element]) if assigned else 0.0
-        while above >= 0 and (new or brought):
-            self.brought[above] += brought
-            if new:
-                self.covered[above] += new
-                self._recalculate(above)
-            above = int(tree.parent[above])
+    def _ideals_below(self, element: int) -> list[int]:
+        assert self.below is not None
+        low, high = np.searchsorted(self.below.above, [element, element + 1])
+        ideals: list[int] = self.below.ideal[low:high].tolist()
+        return ideals
 
-    def _recalculate(self, element: int) -> None:
-        tree, settings = self.tree, self.tree.settings
-        own, size = float(tree.worth[element]), float(tree.size[element])
-        part = (1 - settings.alpha) * own
-        if self.covered[element] < tree.extent[element]:
-            inside = float(tree.inside[element]) + self.change[element]
-            part += settings.alpha * inside / size if size else 0.0
-            if settings.clamp:
-                part = min(part, own)
-        self._set(element, part * size)
-
-    def _set(self, element: int, value: float) -> None:
-        tree = self.tree
-        before = self.value.get(element)
-        if before is None:
-            before = float(tree.worth[element]) * float(tree.size[element])
-        self.value[element] = value
-        above = int(tree.parent[element])
-        if above >= 0:
-            self.change[above] += value - before
+    def see(self, element: int, assigned: float) -> None:
+        """Take note of what a result gained."""
+        if assigned:
+            brought, above = assigned * float(self.forest.size[element]), element
+            while (above := int(self.forest.parent[above])) >= 0:
+                self.brought[above] += brought

@@ -126,7 +126,7 @@ class Forest:
         base = np.zeros(len(judgements), dtype=np.int64)
         highlighted = None
         if known:
-            start, end, own = _lay_out(parent, _levels(paths, path), size, rsize)
+            start, end, own = _lay_out(parent, _levels(_depth(paths, path)), size, rsize)
             extent = np.zeros(len(judgements), dtype=np.int64)
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
@@ -229,9 +229,14 @@ class Forest:
         return self.paths.gather(self.path)
 
     @cached_property
+    def depth(self) -> npt.NDArray[np.int16]:
+        """How many elements are above each."""
+        return _depth(self.paths, self.path)
+
+    @cached_property
     def levels(self) -> tuple[Ints, ...]:
         """The numbers of the elements at each depth, from the roots down."""
-        return _levels(self.paths, self.path)
+        return _levels(self.depth)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
         """What each element is worth; nothing if it is empty or does not count."""
@@ -359,9 +364,13 @@ def _scattered(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
     return column
 
 
-def _levels(paths: pl.Series, path: Ints) -> tuple[Ints, ...]:
+def _depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
+    depth: npt.NDArray[np.int16] = paths.str.count_matches("/").cast(pl.Int16).to_numpy() - 1
+    return depth[path]
+
+
+def _levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
     """Numbers by depth, from the roots down."""
-    depth = paths.str.count_matches("/").cast(pl.Int16).to_numpy()[path] - 1
     order = np.argsort(depth, kind="stable")  # few bits: a radix sort
     return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
 
