@@ -62,7 +62,7 @@ class SourceTexts:
         # An index leaves out the folders that hold everything in an archive.
         cut = source.archive and not named_inside and folder
         prefix = "".join(f"{name}/" for name in folder or ()) if cut else ""
-        for doc in asked:
+        for doc in sorted(asked):
             if prefix + doc not in found:
                 message = f"holds no document {doc!r}, which is judged"
                 raise InputError(failures or [Problem(str(self.source), None, message)])

@@ -16,6 +16,7 @@ from foveal.spans import Ints
 
 __all__ = ["FetchBrowseArticle", "FetchBrowseElement"]
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _LEVELS = np.arange(1, 101) / 100
 _TOLERANCE = 1e-12
@@ -137,22 +138,26 @@ class FetchBrowseElement(MeanEffortPrecision):
         key = ("clusters", settings.quant, settings.normalise, focused)
         return judged.memo(key, calculate)
 
-    def _by_document(self, topic: Topic) -> Floats:
-        """The score of every judged document, 0 where the run gains nothing; for all topics."""
+    def _by_document(self, topic: Topic) -> tuple[Floats, Bools]:
+        """The score of every judged document, whatever its topic, and whether it is relevant."""
         alignment, judged = topic.alignment, topic.alignment.judged
-        settings = self.settings_of_gains(judged)
 
-        def calculate() -> Floats:
+        def calculate() -> tuple[Floats, Bools]:
+            bases, settings = self._bases(judged), self.settings_of_gains(judged)
             gains = run_gains(alignment, settings, again=topic.again)
-            points = Points.of(alignment.row, gains, self._bases(judged), self.ideal_)
-            return points.means(self.divisor) if self.score == "MAep" else points.at_levels()
+            points = Points.of(alignment.row, gains, bases, self.ideal_)
+            score = points.means(self.divisor) if self.score == "MAep" else points.at_levels()
+            return score, bases.n > 0
 
-        key = ("FBelement", settings, self.score, self.ideal_, self.divisor, topic.again)
+        key = ("FBelement", tuple(self.settings.items()), topic.again)
         return alignment.memo(key, calculate)
+
+    def defined(self, topic: Topic) -> bool:
+        return len(self.ideal_gains(topic)) > 0
 
     def calculate(self, topic: Topic) -> float:
         judged, documents = topic.alignment.judged, topic.documents
-        relevant = self._bases(judged).n > 0
+        score, relevant = self._by_document(topic)
         retrieved = documents.row[documents.row >= 0]
         retrieved = retrieved[relevant[retrieved]]
         if self.clusters == "retrieved_relevant":
@@ -161,7 +166,7 @@ class FetchBrowseElement(MeanEffortPrecision):
             number = len(documents.head)
         else:
             number = int((relevant & (judged.judgements.topic == topic.at)).sum())
-        return float(self._by_document(topic)[retrieved].sum()) / number if number else 0.0
+        return float(score[retrieved].sum()) / number if number else 0.0
 
 
 # -- effort-precision of many short lists at once ----------------------------------------------

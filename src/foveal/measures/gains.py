@@ -118,8 +118,8 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
         value[partly] = own[partly] * view.new_rsize[partly] / np.maximum(view.rsize[partly], 1)
         partly = np.zeros(len(node), dtype=bool)
     elif settings.formula == "inex2005":
-        asked = np.flatnonzero(partly)
-        value[asked] = _left(alignment, settings, view, asked)
+        if partly.any():
+            value[partly] = _left(alignment, settings, view, np.flatnonzero(partly))
         partly = np.zeros(len(node), dtype=bool)
     step_by_step, gain = partly, value.copy()
     if settings.norm != "none":
@@ -277,9 +277,10 @@ def _ways(forest: Forest, node: Ints, view: Seen, asked: Ints) -> _Ways:
         found.append((order[i[asks]], result[asks]))
         at = forest.parent[at]
         at, result = at[at >= 0], result[at >= 0]
-    steps = []
     question, result = (np.concatenate(column) for column in zip(*found, strict=True))
     at, listed = view.host[result], node[result] >= 0
+    nothing = np.zeros(len(asked), dtype=np.int64)
+    steps = [_Ways(np.arange(len(asked)), node[asked], nothing, nothing > 0)]
     while len(at):
         steps.append(_Ways(question, at, view.new_size[result], listed))
         on = at != node[asked[question]]
