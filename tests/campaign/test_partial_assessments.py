@@ -124,6 +124,10 @@ def test_the_mean_of_seven_functions_is_that_of_their_means(folder: Path) -> Non
     assert mean == pytest.approx(sum(seven) / 7)
     assert mean not in (0, 1)
     assert len(results.measures) == 8
+    alone = foveal.evaluate(
+        folder / "mine.run", [folder / "1.xml", folder / "2.xml"], ["inex_eval(quant=mean7)"]
+    )
+    assert alone.aggregate() == {"mine": {"inex_eval(quant=mean7)": mean}}
 
 
 def test_derived_assessments_can_be_read_back_with_their_index(folder: Path) -> None:

@@ -273,7 +273,8 @@ def _results(
             known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
             overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
     # What was scored only to be averaged is not asked for.
-    measures, values, overall = measures[:shown], values[:, :, :shown], overall[:, :shown]
+    measures, values = measures[:shown], values[:, :, :shown]
+    overall, numbers = overall[:, :shown], numbers[:, :shown]
     _warn_undefined(values, counted, topics, measures, warnings)
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
