@@ -1,0 +1,311 @@
+"""What a measured process of the structure benchmark does: one family of measures on one campaign.
+
+    python -m benchmarks.structure_tasks thorough_spec DIRECTORY [--scoring]
+
+prints as JSON what the task took after its imports; with `--scoring` runs and judgements are read
+before. Nothing here imports NumPy or Polars before a task runs: the process that measures the
+others takes sizes and names from this module, and a child inherits its peak memory (see README.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+__all__ = ["FAMILIES", "READINGS", "Family", "Files", "Size", "add_size_options"]
+
+
+# -- a campaign of trees -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a campaign of trees is generated from; the same size gives the same bytes."""
+
+    topics: int = 114
+    results: int = 1500
+    runs: int = 20
+    documents: int = 6000
+    elements: int = 100
+    relevant: int = 200
+    judged: int = 500
+    seed: int = 2005
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < (0 if name == "seed" else 1):
+                raise ValueError(f"{name} {value} is too small")
+        if self.relevant > self.judged:
+            raise ValueError(f"{self.relevant} relevant documents, but only {self.judged} judged")
+        # Runs of entry points return a document once.
+        most = max(self.results, self.judged)
+        if self.documents < 2 * most:
+            raise ValueError(f"{self.documents} documents are too few, expected {2 * most} or more")
+
+    @classmethod
+    def of(cls, options: Namespace) -> Size:
+        """The size that `add_size_options` read."""
+        return cls(**{field.name: getattr(options, field.name) for field in fields(cls)})
+
+    @property
+    def lines(self) -> int:
+        return self.topics * self.results * self.runs
+
+
+_HELP = {
+    "topics": "number of topics",
+    "results": "results per topic and run",
+    "runs": "number of runs",
+    "documents": "documents in the collection",
+    "elements": "elements of a document, from half to twice as many",
+    "relevant": "relevant documents per topic, each with a best entry point",
+    "judged": "judged documents per topic",
+    "seed": "seed of the random numbers",
+}
+
+
+def add_size_options(parser: ArgumentParser) -> None:
+    """One option for each field of `Size`."""
+    for own in fields(Size):
+        parser.add_argument(
+            f"--{own.name}",
+            type=int,
+            default=own.default,
+            metavar="N",
+            help=f"{_HELP[own.name]} (default {own.default})",
+        )
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a campaign of trees below one directory."""
+
+    root: Path
+
+    @property
+    def articles(self) -> Path:
+        return self.root / "articles"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "articles.index"
+
+    @property
+    def judgements(self) -> Path:
+        return self.root / "judgements.jsonl"
+
+    @property
+    def grades(self) -> Path:
+        """Judgements of the same elements on the scale of 2003 and 2004."""
+        return self.root / "grades.jsonl"
+
+    @property
+    def runs(self) -> list[Path]:
+        """Ranked elements, 7 fields."""
+        return sorted((self.root / "elements").glob("*.run"))
+
+    @property
+    def submissions(self) -> list[Path]:
+        """The first run of each kind as INEX XML."""
+        return sorted((self.root / "submissions").glob("*.xml"))
+
+    @property
+    def entries(self) -> list[Path]:
+        """Runs with one element per document, for the task Best in Context; 7 fields."""
+        return sorted((self.root / "entries").glob("*.run"))
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What the generator counted."""
+        found: dict[str, float] = json.loads((self.root / "facts.json").read_text())
+        return found
+
+    def size(self) -> Size | None:
+        """The size of the campaign that is complete here, if one is."""
+        try:
+            return Size(**json.loads((self.root / "size.json").read_text()))
+        except FileNotFoundError:
+            return None
+
+    def complete(self, size: Size, facts: dict[str, float]) -> None:
+        """Note that the files of a campaign of this size are all written."""
+        (self.root / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
+        (self.root / "size.json").write_text(json.dumps(asdict(size), indent=2) + "\n")
+
+
+# -- what is timed -----------------------------------------------------------------------------
+
+XCG, EPRUM = 3.0, 10.0
+"""The aims: less than so many times the reading of the same runs."""
+_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in a unit of ``ru_maxrss``."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Measures that are timed together, in one call of `foveal.evaluate`."""
+
+    text: str
+    measures: tuple[str, ...] = ()
+    task: str | None = None
+    collection: bool = True
+    entries: bool = False
+    """Score the runs of entry points, not those of elements."""
+    graded: bool = False
+    """Score against the grades of 2003 and 2004."""
+    bound: float | None = None
+
+    @property
+    def reading(self) -> str:
+        """The reading of the runs that the family is compared with."""
+        return "read_entries" if self.entries else "read"
+
+    @property
+    def preparation(self) -> str:
+        """The family that does no more than any measure must, on the same inputs."""
+        name = "prepare_entries" if self.entries else "prepare"
+        return name if self.collection else f"{name}_alone"
+
+
+def _values(settings: str) -> tuple[str, ...]:
+    """The single values that were reported of cumulated gain."""
+    return (*(f"nxCG({settings})@{k}" for k in (10, 25, 50)), f"MAep({settings})")
+
+
+def _curves(settings: str) -> tuple[str, ...]:
+    return f"ep({settings})@curve", f"nxCG({settings})@curve"
+
+
+_FOCUSED = {
+    "spec": "quant=spec,overlap=on",
+    "gen5": "quant=gen5,overlap=on",
+    "half": "quant=gen5,overlap=on,alpha=0.5",
+}
+
+
+def _families() -> Iterator[tuple[str, Family]]:
+    counted = ("num_ret",)
+    yield "prepare", Family("reading, placing and checking all", counted)
+    yield "prepare_alone", Family("the same, no collection", counted, collection=False)
+    yield "prepare_entries", Family("the same, entry points", counted, entries=True)
+    for quant in ("spec", "gen5", "strict5", "genLifted"):
+        text = f"Thorough XCG, `quant={quant}`"
+        yield f"thorough_{quant}", Family(text, _values(f"quant={quant}"), bound=XCG)
+    for name, settings in _FOCUSED.items():
+        text = f"Focused XCG, `{settings}`"
+        yield f"focused_{name}", Family(text, _values(settings), bound=XCG)
+        if name != "half":
+            alone = Family(f"{text}, no collection", _values(settings), collection=False, bound=XCG)
+            yield f"focused_{name}_alone", alone
+    yield "curves", Family("ep and nxCG curves, Thorough", _curves("quant=spec"), bound=XCG)
+    focused = _curves(_FOCUSED["gen5"])
+    yield "curves_focused", Family("ep and nxCG curves, Focused", focused, bound=XCG)
+    sakai = ("Q", "Rmeasure", "Q(overlap=on)", "Rmeasure(overlap=on)")
+    yield "sakai", Family("Q and R, Thorough and Focused", sakai, bound=XCG)
+    yield "fetch", Family("Fetch & Browse, articles", ("FBarticle(quant=gen5)",), bound=XCG)
+    for name, overlap in (("browse", "off"), ("browse_focused", "on")):
+        text, measure = f"Fetch & Browse, `overlap={overlap}`", f"FBelement(overlap={overlap})"
+        yield name, Family(text, (measure,), bound=XCG)
+    yield "inex_eval", Family("inex_eval, one function", ("inex_eval(quant=gen5)",))
+    mean7 = ("inex_eval(quant=mean7)",)
+    yield "inex_eval_7", Family("inex_eval, seven functions", mean7, collection=False, graded=True)
+    concepts = ("inex_eval_ng(variant=o)", "inex_eval_ng(variant=s)")
+    yield "ng", Family("inex_eval_ng, both variants", concepts)
+    yield "bepd", Family("BEPD", ("BEPD",), entries=True)
+    yield "eprum_bep", Family("EPRUM, entry points", ("EPRUM",), entries=True, bound=EPRUM)
+    for targets in ("passages", "ideal"):
+        text, measure = f"EPRUM, {targets}", (f"EPRUM(targets={targets})",)
+        yield f"eprum_{targets}", Family(text, measure, bound=EPRUM)
+    classic = ("EPRUM(targets=ideal,behaviour=classic)",)
+    text = "EPRUM, ideal, no collection, `behaviour=classic`"
+    yield "eprum_ideal_alone", Family(text, classic, collection=False, bound=EPRUM)
+    yield "prum_ideal", Family("PRUM, ideal", ("PRUM(targets=ideal)",))
+    for task in ("2005.CO.Thorough", "2005.CO.Focussed", "2005.CO.FetchBrowse", "2006.Thorough"):
+        name = f"preset_{task}"
+        yield name, Family(f"preset {task}", task=task)
+        yield f"{name}_alone", Family(f"preset {task}, no collection", task=task, collection=False)
+    yield (
+        "preset_2006.BestInContext",
+        Family("preset 2006.BestInContext", task="2006.BestInContext", entries=True),
+    )
+
+
+FAMILIES: dict[str, Family] = dict(_families())
+"""What is scored, in the order of the report."""
+
+READINGS: dict[str, tuple[str, Callable[[Files], Sequence[Path]]]] = {
+    "read": ("reading the runs", lambda files: files.runs),
+    "read_entries": ("reading the runs of entry points", lambda files: files.entries),
+    "read_inex": ("reading one run of each kind, INEX XML", lambda files: files.submissions),
+    "read_fields": (
+        "the same runs, 7 fields",
+        lambda files: [path for path in files.runs if path.stem in _stems(files.submissions)],
+    ),
+    "polars": ("Polars reads the runs, `read_csv`", lambda files: files.runs),
+}
+"""What is read only, in a thread per core as `foveal.evaluate` does."""
+
+
+def _stems(paths: Sequence[Path]) -> set[str]:
+    return {path.stem for path in paths}
+
+
+def _reading(name: str, files: Files) -> Callable[[], object]:
+    from foveal import read_run
+
+    def read_csv(path: Path) -> None:
+        import polars as pl
+
+        pl.read_csv(path, separator=" ", has_header=False)
+
+    def read(path: Path) -> int:
+        return len(read_run(path))  # nothing of it is kept
+
+    paths, task = READINGS[name][1](files), read_csv if name == "polars" else read
+
+    def work() -> object:
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, len(paths))) as threads:
+            return list(threads.map(task, paths))
+
+    return work
+
+
+def _scoring(family: Family, files: Files, *, read_before: bool) -> Callable[[], object]:
+    from foveal import evaluate, read_judgements, read_run
+
+    judgements = files.grades if family.graded else files.judgements
+    runs = files.entries if family.entries else files.runs
+    collection = files.index if family.collection else None
+    task, measures = family.task, family.measures
+    if not read_before:
+        return lambda: evaluate(runs, judgements, measures, task=task, collection=collection)
+    known, truth = [read_run(path) for path in runs], read_judgements(judgements)
+    return lambda: evaluate(known, truth, measures, task=task, collection=collection)
+
+
+def work(name: str, files: Files, *, read_before: bool = False) -> Callable[[], object]:
+    """What is to be timed; `read_before` reads runs and judgements beforehand."""
+    if name in READINGS:
+        return _reading(name, files)
+    return _scoring(FAMILIES[name], files, read_before=read_before)
+
+
+def main(name: str, root: str, *options: str) -> None:
+    task = work(name, Files(Path(root)), read_before="--scoring" in options)
+    begin, used = time.perf_counter(), time.process_time()
+    task()
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - used
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT / 1e6
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "megabytes": most}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
