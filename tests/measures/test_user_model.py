@@ -433,6 +433,10 @@ def element_matrix(
     for result in campaign.results:
         at = node[result.doc, result.xpath or roots[result.doc]]
         place = (result.doc, at.start, at.end)
+        if behaviour == "classic":  # elements of one extent are not the same element
+            key = (result.doc, result.xpath or roots[result.doc])
+            rows.append([Fraction(key == x) for x in ideal])
+            continue
         rows.append(
             [naive_user_model.probability(place, x, text, behaviour, scale, 5) for x in targets]
         )

@@ -133,7 +133,7 @@ def test_elements_combine_one_by_one(policy: str, scale: str, data: st.DataObjec
         lambda pair: scale != "2003" or pair[0] != "0" or pair[1] == "0"
     )
     if scale == "2002":
-        grade = grade.filter(lambda pair: pair != ("3", "S"))
+        grade = grade.filter(lambda p: p != ("3", "S") and (p[0] == "0") == (p[1] == "N"))
     listed = st.dictionaries(st.sampled_from(["/a[1]", "/b[1]", "/c[1]"]), grade, max_size=3)
     assessors = data.draw(st.lists(listed, min_size=1, max_size=4).filter(any))
     judgements = judged(
