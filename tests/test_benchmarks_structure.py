@@ -67,7 +67,7 @@ def test_all_elements_with_highlighted_text_are_assessed(files: Files) -> None:
         files.runs, files.judgements, thorough, collection=files.index
     )
     assert alone.aggregate() == with_collection.aggregate()
-    assert all(0 < scores["MAep"] < 1 for scores in alone.aggregate().values())
+    assert 0 < alone.aggregate()["thorough01"]["MAep"] < 1
 
 
 def test_exhaustivity_never_grows_downwards(files: Files) -> None:
@@ -88,19 +88,17 @@ def test_exhaustivity_never_grows_downwards(files: Files) -> None:
 def test_runs_are_of_the_character_they_claim(files: Files) -> None:
     runs = {path.stem: foveal.read_run(path) for path in files.runs}
     assert list(runs) == ["browse01", "focused01", "noisy01", "thorough01"]
-    measure = "overlap_share"
+    measure = "SetOverlap"
     shares = foveal.evaluate(files.runs, files.judgements, measure, collection=files.index)
     overlap = {run: scores[measure] for run, scores in shares.aggregate().items()}
     assert overlap["focused01"] == 0 < overlap["thorough01"]
-    assert not len(runs["browse01"].returns) < len(runs["thorough01"].returns)
-    assert len(runs["browse01"].returns) == 0
-    assert any(score[1:].min() >= 0 for score in [runs["noisy01"].score])
-    for run in runs.values():
+    assert len(runs["browse01"].returns) == 0 < len(runs["thorough01"].returns)
+    for name, run in runs.items():
         assert run.score is not None
-        for low, high in pairwise(run.bounds.tolist()):
-            steps = np.diff(run.score[low:high])
-            assert (steps <= 0).all()
-    assert (np.diff(runs["noisy01"].score[:30]) == 0).any()
+        steps = [np.diff(run.score[low:high]) for low, high in pairwise(run.bounds.tolist())]
+        assert (np.concatenate(steps) <= 0).all()
+        if name == "noisy01":
+            assert (np.concatenate(steps) == 0).any()
 
 
 def test_entry_points_are_one_per_document(files: Files) -> None:
@@ -162,7 +160,7 @@ def test_powers() -> None:
 def test_benchmark_runs_to_its_end(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     sizes = [f"--{name}={value}" for name, value in vars(TINY).items()]
-    only = ["--only", "thorough_spec", "--only", "eprum_bep", "--no-growth"]
+    only = ["--only", "thorough_spec", "--no-growth"]
     command = [sys.executable, "-m", "benchmarks.structure", *sizes, *only]
     done = subprocess.run(
         [*command, "--output", str(report)], cwd=ROOT, capture_output=True, text=True

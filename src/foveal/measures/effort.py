@@ -14,6 +14,8 @@ from foveal.measures.view import Topic
 from foveal.measures.xcg import cumulated
 
 __all__ = [
+    "LEVELS",
+    "POINTS",
     "EffortPrecision",
     "InterpolatedMeanEffortPrecision",
     "MeanEffortPrecision",
@@ -25,9 +27,10 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
-_LEVELS = np.arange(1, 101) / 100
-_POINTS = {Decimal(point) / 100: point - 1 for point in range(1, 101)}
-"""Level to its place among `_LEVELS`."""
+LEVELS = np.arange(1, 101) / 100
+"""The levels of recall that curves and means over levels have."""
+POINTS = {Decimal(point) / 100: point - 1 for point in range(1, 101)}
+"""Level to its place among `LEVELS`."""
 _TOLERANCE = 1e-12
 
 
@@ -125,7 +128,7 @@ class _Interpolated(_Effort):
     def ep_at_all_levels(self, topic: Topic) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
         key = ("ep", tuple(self.settings.items()))
-        return topic.memo(key, lambda: self.ep(topic, _LEVELS))
+        return topic.memo(key, lambda: self.ep(topic, LEVELS))
 
 
 class EffortPrecision(_Interpolated):
@@ -140,7 +143,7 @@ class EffortPrecision(_Interpolated):
 
     def calculate(self, topic: Topic) -> float:
         assert self.at is not None
-        point = _POINTS.get(self.at)
+        point = POINTS.get(self.at)
         if point is not None:
             return float(self.ep_at_all_levels(topic)[point])
         return float(self.ep(topic, np.array([float(self.at)]))[0])

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Example, Measure, Need
-from foveal.measures.effort import MeanEffortPrecision, at_recall, mean_ep
+from foveal.measures.effort import LEVELS, MeanEffortPrecision, at_recall, mean_ep
 from foveal.measures.gains import Settings, recall_base, run_gains, worth
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
@@ -18,7 +18,6 @@ __all__ = ["FetchBrowseArticle", "FetchBrowseElement"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-_LEVELS = np.arange(1, 101) / 100
 _TOLERANCE = 1e-12
 
 
@@ -95,7 +94,7 @@ class FetchBrowseArticle(Measure):
         if self.score == "MAep":
             return mean_ep(gains, self._ideal(topic), ideal=self.ideal_)
         ideal = self._ideal(topic)
-        return float(at_recall(_LEVELS, gains, ideal, ideal=self.ideal_, between="line").mean())
+        return float(at_recall(LEVELS, gains, ideal, ideal=self.ideal_, between="line").mean())
 
 
 class FetchBrowseElement(MeanEffortPrecision):
@@ -239,11 +238,11 @@ class Points(NamedTuple):
             return score
         row, first = np.unique(self.row, return_index=True)
         total, last = self.bases.total[row, None], np.append(first[1:], len(self.row)) - 1
-        wanted = _LEVELS * total
+        wanted = LEVELS * total
         # How many points of its document each level has passed.
-        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(_LEVELS)
-        level = _search(wanted.ravel(), place, place + len(_LEVELS), self.gained, after=False)
-        inside = level < place + len(_LEVELS)
+        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(LEVELS)
+        level = _search(wanted.ravel(), place, place + len(LEVELS), self.gained, after=False)
+        inside = level < place + len(LEVELS)
         passed = np.bincount(level[inside], minlength=wanted.size).reshape(wanted.shape)
         at = first[:, None] + np.cumsum(passed, axis=1) - 1
         before = at < first[:, None]

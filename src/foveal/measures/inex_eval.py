@@ -8,6 +8,7 @@ import polars as pl
 
 from foveal.errors import UsageError
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
+from foveal.measures.effort import LEVELS, POINTS
 from foveal.measures.gains import Settings, ideal_gains, run_gains
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation
@@ -16,7 +17,6 @@ __all__ = ["InexEval", "encyclopedia", "precall"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
-_POINTS = 100
 _TOLERANCE = 1e-9
 """Relevance is summed; what a level falls short by less than this is rounding."""
 
@@ -142,16 +142,23 @@ class InexEval(Measure):
     def calculate(self, topic: Topic) -> float:
         if not topic.n:
             return 0.0  # a topic that was not answered, whatever a random list would find
-        levels = np.arange(1, _POINTS + 1) / _POINTS if self.at is None else [float(self.at)]
-        judged = topic.alignment.judged
-        scores = []
+        if self.at is not None and self.at not in POINTS:
+            return float(np.mean(self._curves(topic, np.array([float(self.at)]))))
+        key = ("inex_eval", tuple(self.settings.items()))
+        curves = topic.memo(key, lambda: self._curves(topic, LEVELS))
+        if self.at is None:
+            return float(np.mean([curve.mean() for curve in curves]))
+        return float(np.mean([curve[POINTS[self.at]] for curve in curves]))
+
+    def _curves(self, topic: Topic, levels: Floats) -> list[Floats]:
+        """Precision at levels of recall, function by function."""
+        judged, curves = topic.alignment.judged, []
         for function in self.functions:
             total = float(ideal_gains(judged, _settings(function), topic.at).sum())
             if total > 0:  # a function under which nothing is relevant has no score to average
                 worth = run_gains(topic.alignment, _settings(function), again=topic.again)
-                precision = self._precision(topic, worth[topic.slice], total, np.asarray(levels))
-                scores.append(float(precision.mean()))
-        return float(np.mean(scores))
+                curves.append(self._precision(topic, worth[topic.slice], total, levels))
+        return curves
 
     def _precision(self, topic: Topic, worth: Floats, total: float, levels: Floats) -> Floats:
         ceiling = self.points == "ceiling"

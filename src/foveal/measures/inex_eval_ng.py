@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need
+from foveal.measures.effort import LEVELS
 from foveal.measures.structure import first_returned, forest_of, nodes
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import dimensions
@@ -13,7 +14,6 @@ from foveal.recall.quantisation import dimensions
 __all__ = ["InexEvalNg"]
 
 Floats = npt.NDArray[np.float64]
-_LEVELS = np.arange(1, 101) / 100
 _TOLERANCE = 1e-12
 
 
@@ -84,7 +84,8 @@ class InexEvalNg(Measure):
         return recall, np.cumsum(spec * weight) / np.maximum(read, 1)
 
     def calculate(self, topic: Topic) -> float:
-        recall, precision = self._points(topic)
-        levels = _LEVELS if self.at is None else np.array([float(self.at)])
+        key = ("inex_eval_ng", tuple(self.settings.items()))
+        recall, precision = topic.memo(key, lambda: self._points(topic))
+        levels = LEVELS if self.at is None else np.array([float(self.at)])
         at = np.searchsorted(recall, levels - _TOLERANCE)
         return float(np.append(precision, 0.0)[at].mean())
