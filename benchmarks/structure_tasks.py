@@ -224,9 +224,6 @@ def _families() -> Iterator[tuple[str, Family]]:
     for targets in ("passages", "ideal"):
         text, measure = f"EPRUM, {targets}", (f"EPRUM(targets={targets})",)
         yield f"eprum_{targets}", Family(text, measure, bound=EPRUM)
-    classic = ("EPRUM(targets=ideal,behaviour=classic)",)
-    text = "EPRUM, ideal, no collection, `behaviour=classic`"
-    yield "eprum_ideal_alone", Family(text, classic, collection=False, bound=EPRUM)
     yield "prum_ideal", Family("PRUM, ideal", ("PRUM(targets=ideal)",))
     for task in ("2005.CO.Thorough", "2005.CO.Focussed", "2005.CO.FetchBrowse", "2006.Thorough"):
         name = f"preset_{task}"

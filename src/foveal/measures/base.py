@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
 from foveal.errors import UsageError
@@ -374,6 +375,11 @@ class Measure:
             )
         return Decimal(int(text))
 
+    @cached_property
+    def variant(self) -> tuple[tuple[str, Any], ...]:
+        """The settings; a key to what a measure shares with itself at other cut-offs."""
+        return tuple(self.settings.items())
+
     @property
     def label(self) -> str:
         """The canonical spelling: only what differs from the defaults, in declared order."""
@@ -411,7 +417,7 @@ class Measure:
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, tuple(self.settings.items()), self.at))
+        return hash((self.name, self.variant, self.at))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.settings, self.at)

@@ -176,14 +176,12 @@ class ExpectedPrecision(_Expected):
         return Ideality(self.weight, self.quant, probable=self.random_ideal)
 
     def calculate(self, topic: Topic) -> float:
-        weight = self.sought(topic).weight
-        by_units = topic.memo(
-            ("EPRUM", tuple(self.settings.items())), lambda: self._by_units(topic)
-        )
+        by_units = topic.memo(("EPRUM", self.variant), lambda: self._by_units(topic))
         if self.at is not None:
             return float(by_units[self.units_at(len(by_units)) - 1])
         if self.random_ideal:
             return float(by_units.mean())
+        weight = self.sought(topic).weight
         # The natural points of recall are those where the best list shows its next target.
         units = np.sort(in_units(weight))[::-1]
         return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())

@@ -31,7 +31,7 @@ class Cumulated(XCG):
     def curves(self, topic: Topic) -> Curves:
         """The cumulated gains of the run and of the ideal list."""
         return topic.memo(
-            ("curves", tuple(self.settings.items())),
+            ("curves", self.variant),
             lambda: Curves(cumulated(self.gains(topic)), cumulated(self.ideal_gains(topic))),
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -450,8 +450,12 @@ class UserModel(Measure):
 
     def sought(self, topic: Topic) -> Targets:
         """The targets of a topic."""
-        key = ("targets", self.targets, *self.ideality)
-        return topic.memo(key, lambda: self._sought(topic))
+        return topic.memo(self._targets_key, lambda: self._sought(topic))
+
+    @cached_property
+    def _targets_key(self) -> tuple[object, ...]:
+        """What targets depend on: measures that differ in other parameters share them."""
+        return ("targets", self.targets, *self.ideality)
 
     def _sought(self, topic: Topic) -> Targets:
         if self.targets == "bep":
@@ -504,7 +508,8 @@ class UserModel(Measure):
     def units_at(self, total: int) -> int:
         """How many of `total` units the recall level asks for; the least that can be is 1."""
         assert self.at is not None
-        return max(math.ceil(Fraction(self.at) * total), 1)
+        share, whole = self.at.as_integer_ratio()
+        return max(-(-share * total // whole), 1)
 
 
 class WeightedUserModel(UserModel):

@@ -163,6 +163,37 @@ class Results:
             saved.get("meta", {}),
         )
 
+    def only(self, measures: Sequence[str]) -> Results:
+        """These measures alone, in this order."""
+        at = [_position(self.measures, measure, "measure") for measure in measures]
+        return Results(
+            self.runs,
+            self.topics,
+            tuple(self.measures[k] for k in at),
+            self.values[:, :, at],
+            self.counted,
+            self.overall[:, at],
+            self.meta,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Results]) -> Results:
+        """Results of other runs or measures in one table; what two of them hold must be equal."""
+        if len(parts) == 1:
+            return parts[0]
+        values: dict[tuple[str, str, str], float] = {}
+        for part in parts:
+            for run, topic, measure, value in part.rows():
+                known = values.setdefault((run, topic, measure), value)
+                if known != value and not (math.isnan(known) and math.isnan(value)):
+                    raise UsageError(
+                        f"two results for run {run!r}, topic {topic}, measure {measure}: "
+                        f"{known} and {value}; runs of one name must be one run"
+                    )
+        warnings = [line for part in parts for line in part.meta.get("warnings", ())]
+        meta = {"parts": [dict(part.meta) for part in parts], "warnings": warnings}
+        return cls.from_tidy([(*key, value) for key, value in values.items()], meta)
+
     @classmethod
     def from_tidy(
         cls, rows: Sequence[tuple[str, str, str, float | None]], meta: Mapping[str, Any]

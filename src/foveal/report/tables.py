@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from html import escape
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,31 +11,10 @@ from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measure
 from foveal.model import Results
 from foveal.model.results import ALL
+from foveal.report import grids
+from foveal.report.grids import Grid
 
-__all__ = ["TABLE_FORMATS", "Grid", "grid", "html", "latex", "markdown", "plain"]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table as text: header, rows of cells, and which cells are the best of their column."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    best: frozenset[tuple[int, int]]
-    labels: int
-    """How many of the first columns are labels."""
-
-    def transposed(self) -> Grid:
-        """Columns as rows, for results with more measures than fit side by side."""
-        columns = list(zip(self.header, *self.rows, strict=True))
-        labels, values = columns[: self.labels], columns[self.labels :]
-        head = [" ".join(parts) for parts in zip(*labels, strict=True)]
-        return Grid(
-            ("measure", *head[1:]),
-            tuple(tuple(row) for row in values),
-            frozenset((j - self.labels, i + 1) for i, j in self.best),
-            1,
-        )
+__all__ = ["TABLE_FORMATS", "grid", "html", "latex", "markdown", "plain"]
 
 
 def _measure(label: str) -> Measure | None:
@@ -92,109 +70,28 @@ def plain(results: Results, *, per_topic: bool, width: int = 100, bold: bool = F
     """A table for the terminal, turned over if it is wider than the terminal."""
     table = grid(results, per_topic=per_topic)
     turned = table.transposed()
-    if _width(table) > width and _width(turned) < _width(table):
+    if table.width > width and turned.width < table.width:
         table = turned
-    widths = _widths(table)
-    lines = [
-        "  ".join(
-            text.ljust(size) if j < table.labels else text.rjust(size)
-            for j, (text, size) in enumerate(zip(table.header, widths, strict=True))
-        ).rstrip()
-    ]
-    lines.append("  ".join("-" * size for size in widths))
-    for i, row in enumerate(table.rows):
-        cells = []
-        for j, (text, size) in enumerate(zip(row, widths, strict=True)):
-            cell = text.ljust(size) if j < table.labels else text.rjust(size)
-            cells.append(f"\033[1m{cell}\033[0m" if bold and (i, j) in table.best else cell)
-        lines.append("  ".join(cells).rstrip())
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _widths(table: Grid) -> list[int]:
-    return [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
-
-
-def _width(table: Grid) -> int:
-    return sum(_widths(table)) + 2 * (len(table.header) - 1)
+    return grids.plain(table, bold=bold)
 
 
 def markdown(results: Results, *, per_topic: bool) -> str:
     """A GitHub-flavoured Markdown table."""
-    table = grid(results, per_topic=per_topic)
-
-    def line(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
-
-    marks = tuple("---" if j < table.labels else "---:" for j in range(len(table.header)))
-    body = (
-        tuple(f"**{cell}**" if (i, j) in table.best else cell for j, cell in enumerate(row))
-        for i, row in enumerate(table.rows)
-    )
-    return line(table.header) + line(marks) + "".join(map(line, body))
-
-
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"\\": r"\textbackslash{}"}
-)
+    return grids.markdown(grid(results, per_topic=per_topic))
 
 
 def latex(results: Results, *, per_topic: bool) -> str:
     """A LaTeX tabular with booktabs rules."""
-    table = grid(results, per_topic=per_topic)
-
-    def line(i: int, cells: tuple[str, ...]) -> str:
-        shown = [cell.translate(_LATEX) for cell in cells]
-        marked = [
-            rf"\textbf{{{cell}}}" if (i, j) in table.best else cell for j, cell in enumerate(shown)
-        ]
-        return " & ".join(marked) + r" \\"
-
-    columns = "l" * table.labels + "r" * (len(table.header) - table.labels)
-    lines = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        line(-1, table.header),
-        r"\midrule",
-        *(line(i, row) for i, row in enumerate(table.rows)),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "".join(f"{text}\n" for text in lines)
-
-
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}"
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-    "th,td{padding:.25rem .75rem;border-bottom:1px solid #8884;text-align:left}"
-    "td.n,th.n{text-align:right}caption{text-align:left;padding-bottom:.5rem}"
-)
+    return grids.latex(grid(results, per_topic=per_topic))
 
 
 def html(results: Results, *, per_topic: bool) -> str:
     """A page with one table, nothing fetched from anywhere."""
-    table = grid(results, per_topic=per_topic)
-
-    def cells(i: int, row: tuple[str, ...], tag: str) -> str:
-        parts = []
-        for j, cell in enumerate(row):
-            kind = ' class="n"' if j >= table.labels else ""
-            text = f"<b>{escape(cell)}</b>" if (i, j) in table.best else escape(cell)
-            parts.append(f"<{tag}{kind}>{text}</{tag}>")
-        return f"<tr>{''.join(parts)}</tr>"
-
-    version = escape(str(results.meta.get("version", "")))
-    rows = "\n".join(cells(i, row, "td") for i, row in enumerate(table.rows))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<title>Foveal results</title>"
-        f"<style>{_STYLE}</style></head>\n<body><table><caption>{len(results.runs)} runs, "
-        f"{len(results.topics)} topics; best in bold. Foveal {version}</caption>\n"
-        f"<thead>{cells(-1, table.header, 'th')}</thead>\n<tbody>\n{rows}\n</tbody></table></body>"
-        "</html>\n"
+    version = results.meta.get("version", "")
+    title = (
+        f"{len(results.runs)} runs, {len(results.topics)} topics; best in bold. Foveal {version}"
     )
+    return grids.page([replace(grid(results, per_topic=per_topic), title=title)])
 
 
 TABLE_FORMATS: dict[str, Callable[..., str]] = {

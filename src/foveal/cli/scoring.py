@@ -1,0 +1,265 @@
+"""How runs are scored: the options that every command which scores has, and the scoring itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES
+from foveal.cli.cas import cas_options, comma_list
+from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from foveal.campaign.scoring import RunLike
+    from foveal.model import Results
+
+__all__ = [
+    "executor",
+    "one_task",
+    "progress",
+    "runs_of",
+    "saved_or_scored",
+    "score",
+    "scoring_options",
+    "stated",
+]
+
+Command = Callable[..., Any]
+
+_WORTH_PROCESSES = 512 * 1024 * 1024
+"""Bytes of runs from which processes pay for their start."""
+
+
+def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """``1,2,3`` or ``@file`` with topics separated by white space or commas."""
+    if value is None:
+        return None
+    text = value
+    if value.startswith("@"):
+        from foveal.formats import Source
+
+        source = Source.open(value[1:])
+        source.check_utf8()
+        text = source.data.decode()
+    topics = tuple(text.replace(",", " ").split())
+    if not topics:
+        raise click.BadParameter(f"no topic in {value!r}")
+    return topics
+
+
+_SCORING = (
+    click.option(
+        "-j",
+        "--judgements",
+        multiple=True,
+        metavar="PATH",
+        help="File or directory of judgements; repeatable.",
+    ),
+    click.option(
+        "-C",
+        "--collection",
+        metavar="INDEX",
+        help="A collection index ('foveal index'), needed where results are XPaths.",
+    ),
+    click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="M",
+        help="A measure, such as iP@0.01 or 'gP(beta=0.25)@10'; repeatable.",
+    ),
+    click.option(
+        "-t",
+        "--task",
+        "tasks",
+        multiple=True,
+        metavar="PRESET",
+        help="Official settings, such as 2009.Focused.",
+    ),
+    click.option(
+        "--topics",
+        type=click.Choice(TOPIC_POLICIES),
+        default="judged",
+        show_default=True,
+        help="Average over all judged topics (missing ones score 0), those in the run, or "
+        "those in all runs.",
+    ),
+    click.option(
+        "--only-topics", callback=_topics, metavar="LIST|@FILE", help="Evaluate only these topics."
+    ),
+    click.option(
+        "--pools",
+        callback=comma_list,
+        metavar="LIST",
+        help="Use only the assessments of these pools, as in 275,297.",
+    ),
+    cas_options("--cas and for tasks on topics with a castitle"),
+    click.option(
+        "--exclude-tags",
+        callback=comma_list,
+        metavar="LIST",
+        help="Drop these elements from the judgements, as in collectionlink,outsidelink.",
+    ),
+    click.option(
+        "--assessors",
+        default="union",
+        show_default=True,
+        metavar="union|majority|intersection|each|NAME",
+        help="What counts where several assessors judged a document.",
+    ),
+    click.option(
+        "--overlap",
+        type=click.Choice(OVERLAP_POLICIES),
+        help="What to do with overlapping results [default: the measure's own rule].",
+    ),
+    click.option(
+        "--regroup", is_flag=True, help="Bring interleaved results of a document together."
+    ),
+    click.option(
+        "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
+    ),
+    click.option(
+        "--truncate", is_flag=True, help="Cut what exceeds the limits of a restricted task."
+    ),
+    click.option(
+        "--lenient",
+        is_flag=True,
+        help="Clip results past the end of their document; those that the collection does not hold "
+        "keep their rank and hold nothing.",
+    ),
+    click.option(
+        "--recompute",
+        is_flag=True,
+        help="Take the sizes of assessed elements from the collection, not from the judgements.",
+    ),
+    click.option(
+        "--max-results",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Cut each topic of a run at N results [default: no cut; tasks up to 2006 and "
+        "--config: 1500].",
+    ),
+    click.option(
+        "-w",
+        "--workers",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes [default: one per core when the work is worth it].",
+    ),
+)
+"""In the order of the help text."""
+
+
+def scoring_options(command: Command) -> Command:
+    """Judgements, measures, tasks and everything that decides how a run is scored."""
+    for option in reversed(_SCORING):
+        command = option(command)
+    return command
+
+
+def stated(options: dict[str, Any]) -> dict[str, Any]:
+    """Without what is not given, which keeps the default of the library."""
+    return {name: value for name, value in options.items() if value not in (None, False, ())}
+
+
+def one_task(tasks: Sequence[str]) -> str | None:
+    """The task, of commands that take one."""
+    if len(tasks) > 1:
+        raise UsageError("one task at a time; more measures go with -m")
+    return tasks[0] if tasks else None
+
+
+def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
+    """The runs to read; standard input is read here, and can be read only once."""
+    from foveal.formats import STDIN, read_run
+
+    if [*paths, *others].count(STDIN) > 1:
+        raise UsageError("standard input can be read only once")
+    return [read_run(path) if path == STDIN else path for path in paths]
+
+
+@contextlib.contextmanager
+def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
+    """A pool of processes where the work is worth it; else the library's own threads."""
+    if workers is None:
+        files = [Path(run) for run in runs if isinstance(run, (str, Path))]
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        workers = min(os.cpu_count() or 1, len(runs)) if size >= _WORTH_PROCESSES else 1
+    elif workers == 1:  # asked for: one run after the other
+        with ThreadPoolExecutor(1) as one:
+            yield one
+        return
+    if workers == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+@contextlib.contextmanager
+def progress(length: int) -> Iterator[Callable[[], None] | None]:
+    """A bar on a terminal, where there is more than one run to wait for."""
+    if length < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=length, label="scoring", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
+
+
+def score(
+    runs: Sequence[RunLike],
+    judgements: Sequence[str],
+    measures: Sequence[str],
+    task: str | None,
+    *,
+    collection: str | None,
+    workers: int | None,
+    **options: Any,
+) -> Results:
+    """Score runs with a bar to watch; `options` are those that were `stated`."""
+    from foveal.campaign import evaluate
+
+    with executor(workers, runs) as pool, progress(len(runs)) as advance:
+        return evaluate(
+            runs,
+            list(judgements),
+            list(measures),
+            task=task,
+            collection=collection,
+            executor=pool,
+            progress=advance,
+            **options,
+        )
+
+
+def saved_or_scored(
+    paths: Sequence[str],
+    judgements: Sequence[str],
+    measures: Sequence[str],
+    task: str | None,
+    **options: Any,
+) -> Results:
+    """Runs scored against judgements; without judgements the paths are results saved before."""
+    from foveal.formats import read_results
+    from foveal.model import Results
+
+    if judgements:
+        return score(runs_of(paths, *judgements), judgements, measures, task, **options)
+    if task is not None or stated(options):
+        raise UsageError(
+            "without judgements (-j) the files are saved results, which are not scored again; "
+            "leave out the options of scoring"
+        )
+    results = Results.joined([read_results(path) for path in paths])
+    return results.only(measures) if measures else results
