@@ -204,15 +204,20 @@ def test_what_the_collection_does_not_hold_keeps_its_rank_if_lenient(
             "nxCG@10",
             "2003.jsonl",
             run([P2]),
-            "quant=spec is a function of the scale of 2005 and 2006, but the elements are",
+            "2003.jsonl: quant=spec is a function of the scale of 2005 and 2006, but the elements",
         ),
         (
             "FBarticle(quant=gen5)",
             "elements.jsonl",
             run([P2]),
-            "quant=gen5 is a function of the scale of 2005, but the elements are assessed on that",
+            "elements.jsonl: quant=gen5 is a function of the scale of 2005, but the elements are",
         ),
-        ("inex_eval_ng", "elements.jsonl", run([P2]), "inex_eval_ng takes grades of exhaustivity"),
+        (
+            "inex_eval_ng",
+            "elements.jsonl",
+            run([P2]),
+            "elements.jsonl: inex_eval_ng takes grades of exhaustivity",
+        ),
     ],
 )
 def test_what_is_missing_is_named_with_what_would_supply_it(

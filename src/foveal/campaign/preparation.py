@@ -16,7 +16,7 @@ import numpy.typing as npt
 from foveal import spans
 from foveal.campaign.elements import named, whole
 from foveal.campaign.options import Options
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError, Problem, UsageError
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
@@ -83,7 +83,7 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     _check_rules(alignment, measures, options, warnings)
     if options.warn_overlap:
         _warn_of_overlap(alignment, warnings)
-    _warn_of_oddities(alignment, warnings)
+    _warn_of_oddities(alignment, measures, warnings)
     return prepared
 
 
@@ -193,8 +193,12 @@ def _size_before(group: Ints, size: Ints) -> Ints:
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
     missing = _missing(alignment)
+    judgements = alignment.judged.judgements
     for measure in measures:
-        measure.check_judged(alignment.judged)
+        try:
+            measure.check_judged(alignment.judged)
+        except UsageError as error:
+            raise InputError.at(judgements.sources[0].path, None, str(error)) from None
         for need in measure.needs:
             if need in missing:
                 message = f"{measure} needs {need.what}; it takes {need.supplied_by}"
@@ -344,11 +348,14 @@ def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> None:
         warnings.append(f"results that overlap an earlier one, which the task forbids: {over}")
 
 
-def _warn_of_oddities(alignment: Alignment, warnings: list[str]) -> None:
+def _warn_of_oddities(
+    alignment: Alignment, measures: Sequence[Measure], warnings: list[str]
+) -> None:
     """Duplicates and zero lengths are accepted where nothing forbids them, and said."""
     run = alignment.run
     empty = int(((run.start == run.end) & (run.start >= 0)).sum())
-    if empty:
+    entries = all(measure.overlap is Overlap.ONE_PER_DOCUMENT for measure in measures)
+    if empty and not entries:  # an entry point has no length
         warnings.append(f"results without length: {empty}")
     if _all_have_text(alignment) and not len(alignment.conflicts[0]):
         return  # results that repeat each other overlap, unless they are empty or without a place

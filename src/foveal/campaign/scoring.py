@@ -138,6 +138,12 @@ def evaluate(
     if not run_list:
         raise UsageError("no run given")
     truth = Truth(judgements, settings, collection)
+    nested = [measure for measure in chosen if measure.structural]
+    if settings.overlap == "union" and nested:
+        truth.warnings.append(
+            f"--overlap union is about text and changes nothing for {_listed(nested)}; measures of "
+            "elements have a parameter overlap"
+        )
     averaged = (part for measure in chosen for part in measure.averages)
     scored = tuple(dict.fromkeys([*chosen, *averaged]))
     parts: list[tuple[str | None, Judged, list[Scores]]] = []

@@ -121,6 +121,20 @@ def _settings(family: Family) -> str:
     return "; ".join([own, *(f"{name}: {measure}" for name, measure in family.settings.items())])
 
 
+def _tree(doc: str) -> list[str]:
+    """The elements of a document of the example, with what was assessed of each."""
+    from foveal.measures.toy import ELEMENTS, PLACES
+
+    found = []
+    assessed = {path: (grade, size, rsize) for path, grade, size, rsize in ELEMENTS.get(doc, [])}
+    for path, (start, end) in PLACES[doc].items():
+        step = path.rsplit("/", 1)[1]
+        grade, size, rsize = assessed.get(path, ("0", end - start, 0))
+        text = f"exhaustivity {grade}, {rsize} of {size} characters relevant"
+        found.append(f"      {'  ' * (path.count('/') - 1)}{step:6} [{start},{end})  {text}")
+    return found
+
+
 def _explained(name: str) -> str:
     """Everything there is to say of one measure."""
     from foveal.measures import find_measure, parse_measure
@@ -155,6 +169,7 @@ def _explained(name: str) -> str:
         spans = ", ".join(f"[{s},{e})" for s, e in entry["spans"]) or "nothing"
         bep = f", best entry point {entry['bep']}" if "bep" in entry else ""
         lines.append(f"  {doc}: {entry['length']} characters, relevant {spans}{bep}")
+        lines += _tree(doc) if shown.structural else []
     lines.append(f"  run: {example.run}")
     lines.append(f"  {shown} = {run_example(shown, example):.4f}")
     return "".join(f"{line}\n" for line in lines)

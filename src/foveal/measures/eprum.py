@@ -159,7 +159,7 @@ class ExpectedPrecision(_Expected):
     name = "EPRUM"
     section = "15.3"
     cutoff = Cutoff.RECALL_OPTIONAL
-    curve = tuple(f"{j / 100:.2f}" for j in range(1, 101))
+    curve = (*(f"{j / 100:.2f}" for j in range(1, 100)), "1")
     formula = (
         "Prec(r) = E[min(1, s_r / K_r)]; K_r = rank at which r targets are seen, s_r = at best"
     )

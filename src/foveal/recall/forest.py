@@ -341,11 +341,14 @@ def _above(column: str) -> pl.Expr:
 
 def _closed_upwards(listed: pl.DataFrame) -> pl.DataFrame:
     """These elements and all above them, judgement by judgement, parents first."""
-    found = [listed]
-    while len(found[-1]):
-        above = found[-1].with_columns(_above("xpath")).filter(pl.col("xpath") != "").unique()
-        found.append(above.join(pl.concat(found), on=["row", "xpath"], how="anti"))
-    return pl.concat(found).sort("row", pl.col("xpath").str.count_matches("/"), "xpath")
+    by_depth = listed.with_columns(depth=pl.col("xpath").str.count_matches("/"))
+    own = {key[0]: part for key, part in by_depth.partition_by("depth", as_dict=True).items()}
+    level, found = by_depth.clear(), [by_depth.clear()]
+    for depth in range(max(own, default=0), 0, -1):  # each level from the one below, once
+        above = level.with_columns(_above("xpath"), depth=pl.lit(depth, pl.UInt32))
+        level = pl.concat([own.get(depth, by_depth.clear()), above]).unique(["row", "xpath"])
+        found.append(level)
+    return pl.concat(found).sort("row", "depth", "xpath").drop("depth")
 
 
 def _numbered(xpath: pl.Series) -> tuple[pl.Series, Ints]:
