@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import call
-from foveal.campaign import find_preset
-from foveal.campaign.validation import Finding, validate, validate_topics
+from foveal.campaign import PRESETS, find_preset
+from foveal.campaign.validation import Finding, validate, validate_classes, validate_topics
 from foveal.collection import Collection, build_index
 from foveal.formats import Source
+from foveal.nexi import IEEE_CLASSES
 
 GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"
 
@@ -54,7 +56,7 @@ def test_nothing_is_wrong_with_a_good_run(collection: Collection) -> None:
         ("1 Q0 d x 9 m 0 4\n1 Q0 e y 8 m 0 4\n", {}, []),  # the rank may be anything
         (GOOD, {"max_results": 1}, [("length", 2)]),
         (GOOD, {"topics": ["2"]}, [("topic", 1)]),
-        ("1 Q0 d 1 9 m 0 4\n2 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 4\n", {}, [("format", None)]),
+        ("1 Q0 d 1 9 m 0 4\n2 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 4\n", {}, [("format", 3)]),
     ],
 )
 def test_each_kind_of_problem_is_found_on_its_line(
@@ -169,9 +171,154 @@ def test_a_castitle_that_is_no_query_is_said() -> None:
     )
 
 
-def test_tags_that_mean_the_same_are_targets_too() -> None:
+def test_tags_mean_the_same_where_classes_say_so() -> None:
     text = '{"type":"header","task":"SCAS"}\n{"topic":"1","doc":"d","xpath":"/article/bdy/ss1"}\n'
-    assert findings(text, castitles={"1": "//article//sec[about(., x)]"}) == []
+    castitles = {"1": "//article//sec[about(., x)]"}
+    assert findings(text, castitles=castitles, classes=IEEE_CLASSES) == []
+    assert findings(text, castitles=castitles, classes=(frozenset({"sec", "ss1"}),)) == []
+    (found,) = findings(text, castitles=castitles, classes=(frozenset({"sec", "ss2"}),))
+    assert found.message == (
+        "/article[1]/bdy[1]/ss1[1] is not a target of //article//sec[about(., x)]; "
+        "with --tag-classes ieee it is one"
+    )
+
+
+def strict(*results: dict[str, object]) -> str:
+    lines = [{"topic": "1", "doc": "d", **result} for result in results]
+    header = {"type": "header", "task": "SSCAS"}
+    return "".join(json.dumps(line) + "\n" for line in [header, *lines])
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ({"start": 7, "end": 12}, None),  # <p>three</p>
+        ({"start": 8, "end": 10}, None),  # within it
+        ({"start": 4, "end": 12}, "[4,12) is /a[1]/sec[1], not"),
+        ({"start": 5, "end": 9}, "[5,9) lies in /a[1]/sec[1], not"),
+        ({}, "[0,12) is /a[1], not"),  # a whole document is its root
+        ({"xpath": "/a/sec/p/text()[1].1 /a/sec/p/text()[1].3"}, None),
+        ({"xpath": "/a/p /a/sec"}, "[0,12) is /a[1], not"),
+        ({"start": 8, "end": 8}, None),
+    ],
+)
+def test_spans_are_the_element_of_their_extent_or_the_smallest_around(
+    collection: Collection, result: dict[str, object], said: str | None
+) -> None:
+    found = findings(
+        strict(result), collection=collection, castitles={"1": "//sec//p[about(., x)]"}
+    )
+    expected = [] if said is None else [f"r:2: {said} a target of //sec//p[about(., x)] [target]"]
+    assert [str(finding) for finding in found] == expected
+
+
+def test_one_of_several_elements_of_an_extent_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "d.xml").write_text("<a><sec><p>all of it</p></sec></a>")
+    build_index(tmp_path, tmp_path / "index")
+    collection = Collection.open(tmp_path / "index")
+    for target in ("//a", "//sec", "//p"):
+        text = strict({"start": 0, "end": 9})
+        assert (
+            findings(text, collection=collection, castitles={"1": f"{target}[about(., x)]"}) == []
+        )
+
+
+def test_spans_without_a_place_are_not_said_to_miss_the_target(collection: Collection) -> None:
+    text = strict(
+        {"start": 8, "end": 99},
+        {"doc": "x", "start": 0, "end": 5},
+        {"xpath": "/a/text()[9].1 /a/sec"},
+    )
+    found = kinds(text, collection=collection, castitles={"1": "//sec[about(., x)]"})
+    assert found == [("place", 2), ("place", 3), ("place", 4)]
+
+
+@pytest.fixture(scope="module")
+def forest(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Documents d0, d1, ... of tags p and q that hold each other in every way."""
+    chance = random.Random(5)
+
+    def tree(depth: int) -> str:
+        inner = "".join(tree(depth - 1) for _ in range(chance.randint(0, 3 if depth else 0)))
+        tag, text = chance.choice("pq"), "x" * chance.randint(0, 2)
+        return f"<{tag}>{text}{inner}</{tag}>"
+
+    folder = tmp_path_factory.mktemp("forest")
+    for i in range(8):
+        (folder / f"d{i}.xml").write_text(f"<a>{tree(3)}{tree(1)}x</a>")
+    build_index(folder, folder / "index")
+    return Collection.open(folder / "index")
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_targets_of_spans_are_those_of_a_search_through_all_elements(
+    forest: Collection, data: st.DataObject
+) -> None:
+    doc = data.draw(st.sampled_from([f"d{i}" for i in range(8)]))
+    elements = forest.all_elements(doc)
+    first = data.draw(st.integers(0, elements[0].end))
+    last = data.draw(st.integers(first, elements[0].end))
+    around = [e for e in elements if e.start <= first and last <= e.end]
+    least = min(e.end - e.start for e in around)
+    own = [e.xpath.rpartition("/")[2][0] for e in around if e.end - e.start == least]
+    text = strict({"doc": doc, "start": first, "end": last})
+    found = kinds(text, collection=forest, castitles={"1": "//q[about(., x)]"})
+    assert found == ([] if "q" in own else [("target", 2)])
+
+
+def test_what_could_not_be_checked_is_said_and_is_no_fault(collection: Collection) -> None:
+    text = strict({"start": 4, "end": 12}, {"xpath": "/a/sec"}, {"start": 0, "end": 2})
+    (found,) = findings(text)
+    assert str(found) == (
+        "r: targets were not checked: the task is strict, and castitles are not given "
+        "(--topics-file) [unchecked]"
+    )
+    (found,) = findings(text, castitles={"1": "//sec[about(., x)]"})
+    assert str(found) == (
+        "r:2: targets of 2 results that are not named as elements were not checked; "
+        "a collection (-C) tells which elements they are [unchecked]"
+    )
+    (found,) = findings(text, castitles={}, collection=collection)
+    assert str(found) == "r:2: topic '1' has no castitle; targets were not checked [unchecked]"
+    (found,) = findings(text, castitles={"1": "only words"}, collection=collection)
+    assert found.message == "castitle of topic '1' asks for no structure; targets were not checked"
+    assert not found.is_fault
+    # That there is no such topic is all there is to say.
+    assert kinds(text, castitles={}, topics=["2"]) == [("topic", 2)]
+
+
+def test_tasks_that_are_not_strict_need_no_castitles() -> None:
+    assert findings(strict({"start": 4, "end": 12}).replace("SSCAS", "VVCAS")) == []
+
+
+def test_tags_of_castitles_that_no_element_has(collection: Collection) -> None:
+    text = strict({"xpath": "/a/sec"})
+    found = findings(text, castitles={"1": "//seq[about(.//q, x)]"}, collection=collection)
+    assert [str(finding) for finding in found if finding.kind == "tag"] == [
+        (
+            "r:2: castitle of topic '1': no element of the collection has the tag 'seq'; "
+            "did you mean 'sec'? [tag]"
+        ),
+    ]
+    alike = (frozenset({"seq", "sec"}),)
+    assert (
+        findings(text, castitles={"1": "//seq[about(., x)]"}, collection=collection, classes=alike)
+        == []
+    )
+
+
+def test_tags_of_topics_and_of_classes_that_no_element_has(collection: Collection) -> None:
+    topics = '{"topic":"1","title":"x","castitle":"//*[about(.//(p|q), x)]//seq[about(., x)]"}\n'
+    found = validate_topics(Source.of_text(topics, "t"), collection=collection)
+    assert [(f.kind, f.line, f.message[-7:]) for f in found] == [
+        ("tag", 1, " 'sec'?"),
+        ("tag", 1, "tag 'q'"),
+    ]
+    assert validate_topics(Source.of_text(topics, "t")) == []
+    assert validate_classes(["ieee", "sec=p"], collection) == []
+    (unknown,) = validate_classes(["ieee", "sec=ss1"], collection)
+    assert str(unknown) == "--tag-classes: no element of the collection has the tag 'ss1' [tag]"
 
 
 def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,19 +343,62 @@ def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_declared_task_that_is_not_the_preset() -> None:
     text = '{"type":"header","task":"Thorough"}\n{"topic":"1","doc":"d","start":0,"end":3}\n'
     (found,) = findings(text, preset=find_preset("2009.Focused"))
-    assert found.message == "declares the task Thorough, not 2009.Focused"
+    assert str(found) == "r:1: declares the task Thorough, not 2009.Focused [task]"
 
 
-def test_the_command_lists_and_exits_with_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    good, bad = tmp_path / "good", tmp_path / "bad"
-    good.write_text(GOOD)
-    bad.write_text(GOOD + "1 Q0 d 3 99 mine 0 4\n")
-    assert call(capsys, "validate", str(good)) == (0, "", "1 file, nothing wrong\n")
-    outcome = call(capsys, "validate", str(good), str(bad))
-    assert outcome.code == 1
-    assert f"{bad}:3: repeats the result on line 1 [duplicate]\n" in outcome.out
-    assert outcome.err == "2 files, 2 problems: duplicate 1, order 1\n"
-    outcome = call(capsys, "validate", str(bad), "-f", "json")
-    assert [entry["kind"] for entry in json.loads(outcome.out)] == ["duplicate", "order"]
+@pytest.mark.parametrize(
+    ("task", "hint"),
+    [
+        ("Focsed", "did you mean Focused?"),
+        ("COS.Through", "did you mean Thorough?"),
+        ("Zzz", "as in Thorough, CO.Focussed or SSCAS"),
+    ],
+)
+def test_a_task_that_nobody_knows(task: str, hint: str) -> None:
+    expected = f"declares the task {task!r}, which is not known; {hint} [task]"
+    header = f'\n{{"type":"header","task":"{task}"}}\n{{"topic":"1","doc":"d"}}\n'
+    assert [str(f) for f in findings(header)] == [f"r:2: {expected}"]
+    submission = (
+        f'<?xml version="1.0"?>\n\n<inex-submission task="{task}"><topic topic-id="1">\n'
+        "<result><file>d</file><path>/a</path></result></topic></inex-submission>"
+    )
+    assert [str(f) for f in findings(submission)] == [f"r:3: {expected}"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_task_with_official_settings_is_known(name: str) -> None:
+    for task in (name, name.partition(".")[2]):
+        text = f'{{"type":"header","task":"{task}"}}\n{{"topic":"1","doc":"d"}}\n'
+        assert "task" not in [kind for kind, _ in kinds(text)]
+
+
+def test_a_file_is_one_run() -> None:
+    for rest in ("", " 0 4", " /a[1]"):
+        lines = [f"1 Q0 d{i} {i} {9 - i} {name}{rest}\n" for i, name in enumerate("aabab")]
+        (found,) = findings("# made by hand\n" + "".join(lines))
+        assert str(found) == (
+            "r:4: the run is called 'b' here, but 'a' on line 2; expected one run in a file [run]"
+        )
+    header, results = '{"type":"header","run":"a"}\n', '{"topic":"1","doc":"%s"}\n'
+    (found,) = findings(header + results % "d" + header + results % "e")
+    assert str(found) == "r:3: a second header; expected one run in a file [format]"
+
+
+def test_a_topic_that_comes_back_is_named_with_its_line() -> None:
+    text = "".join(f"{t} Q0 d{i} {i} 1 m 0 4\n" for i, t in enumerate("1221132"))
+    assert [str(finding) for finding in findings(text)] == [
+        (
+            "r:4: topic '1' comes back after another one, first on line 1; "
+            "the lines of a topic do not stand together [format]"
+        ),
+        (
+            "r:7: topic '2' comes back after another one, first on line 2; "
+            "the lines of a topic do not stand together [format]"
+        ),
+    ]
+
+
+def test_warnings_of_the_reader_stand_on_their_line() -> None:
+    text = '{"topic":"1","doc":"d","offset":5}\n{"topic":"1","doc":"e"}\n'
+    (found,) = findings("\n" + text)
+    assert (found.kind, found.line) == ("format", 2)

@@ -125,10 +125,11 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
         ('{"topic":"1","doc":"D","text":"words"}', "a result given by its text alone cannot be"),
         ('{"topic":NaN,"doc":"D"}', "not valid JSON"),
-        ('{"topic":"1","doc":"D"', "not valid JSON: "),
+        ('{"topic":"1","doc":"D"', "not valid JSON: Expecting ',' delimiter in column 23"),
         ('{"topic":"1","doc":"D"} {"topic":"1","doc":"E"}', "not valid JSON: Extra data"),
         ('{"topic":' + "[" * 99_999, "not valid JSON: nested too deeply"),
         ('["1","D"]', "not a JSON object"),
+        (HEADER, "a second header; expected one run in a file"),
     ],
 )
 def test_a_bad_line_is_named(line: str, message: str) -> None:
@@ -158,6 +159,16 @@ def test_all_results_have_a_rank_or_score_or_none_has(name: str) -> None:
 def test_a_header_that_is_not_understood_is_refused(declared: str, message: str) -> None:
     text = f'\n{{"type":"header",{declared}}}\n{RESULT}\n'
     assert refusal(read_run, text).startswith(f"x:2: {message}")
+
+
+def test_all_that_is_not_understood_of_a_header_is_said() -> None:
+    text = f'{{"type":"header","unit":"chars","run":5,"version":2}}\n{RESULT}\n'
+    said = refusal(read_run, text).splitlines()
+    assert [line.partition(";")[0] for line in said] == [
+        "x:1: header says unit 'chars'",
+        "x:1: header says run 5",
+        "x:1: version 2 is not known",
+    ]
 
 
 @pytest.mark.parametrize("text", [HEADER, f"{HEADER}\n\n# nothing\n"])

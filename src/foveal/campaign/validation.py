@@ -3,39 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Collection as Names
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
 
-import numpy as np
-
-from foveal import spans
-from foveal.campaign.nesting import extents
+from foveal.campaign.cas import tag_classes
 from foveal.campaign.placing import unplaced
-from foveal.campaign.presets import Preset, task_key
+from foveal.campaign.presets import PRESETS, Preset, task_key
+from foveal.campaign.validation_reading import declared_at, names_apart, noted, read_through
+from foveal.campaign.validation_rules import (
+    BY_DOCUMENT,
+    Check,
+    contradictions,
+    duplicates,
+    order,
+    past_the_end,
+    task_checks,
+    too_many,
+    unknown_topics,
+)
+from foveal.campaign.validation_targets import (
+    UNCHECKED,
+    Classes,
+    off_target,
+    tags_in,
+    unknown_tags,
+)
 from foveal.collection import Collection
-from foveal.errors import InputError
-from foveal.formats import Source, read_run, read_topics
+from foveal.errors import InputError, Problem
+from foveal.formats import Source, found_kind, read_topics
 from foveal.formats.ranking import line_ranks
-from foveal.measures import Overlap
-from foveal.model import Run
-from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
-from foveal.spans import Ints
+from foveal.model import Run, Topics
+from foveal.nexi import CAS, NexiError, parse
 
-__all__ = ["MOST_RESULTS", "Finding", "validate", "validate_topics"]
+__all__ = [
+    "MOST_RESULTS",
+    "Finding",
+    "validate",
+    "validate_classes",
+    "validate_file",
+    "validate_topics",
+]
 
 MOST_RESULTS = 1500
 """Results per topic that INEX accepted in a submission."""
 
+_STRICT = ("sscas", "svcas", "scas")
+"""Tasks whose answers must be the targets of the castitles."""
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong with a run: its kind, where it is, what it is."""
+    """One thing wrong with a file, or not checked: its kind, where it is, what it is.
+
+    >>> print(Finding("order", "a.run", 3, "rank 2 after 3"))
+    a.run:3: rank 2 after 3 [order]
+    """
 
     kind: str
     file: str
     line: int | None
     message: str
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something is wrong; what could not be checked may be right."""
+        return self.kind != UNCHECKED
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
@@ -43,13 +78,38 @@ class Finding:
         return "\n".join([f"{where}: {first} [{self.kind}]", *more])
 
 
-Check = Callable[[Run], Iterator[tuple[str, int, str]]]
+def validate_file(
+    path: str | Path,
+    *,
+    preset: Preset | None = None,
+    collection: Collection | None = None,
+    topics: Topics | None = None,
+    classes: Classes = (),
+    max_results: int = MOST_RESULTS,
+) -> list[Finding]:
+    """What is wrong with a file of a run or of topics; that it cannot be opened is one of these."""
+    try:
+        source = Source.open(path)
+    except InputError as error:
+        return _findings("file", error.problems)
+    if _holds_topics(source):
+        return validate_topics(source, collection=collection, classes=classes)
+    return validate(
+        source,
+        preset=preset,
+        collection=collection,
+        topics=None if topics is None else topics.ids,
+        castitles=None if topics is None else topics.castitles,
+        classes=classes,
+        max_results=max_results,
+    )
 
-_STRICT = ("sscas", "svcas", "scas")
-_WITHOUT_OVERLAP = ("focused", "relevantincontext")
-_BY_DOCUMENT = ("relevantincontext", "fetchbrowse")
-_ONE_PER_DOCUMENT = ("bestincontext",)
-"""What tasks asked of submissions, by the name of the task without year and kind of topics."""
+
+def _holds_topics(source: Source) -> bool:
+    try:
+        return found_kind(source) == "topics"
+    except InputError:
+        return False  # the reader of runs says what is wrong
 
 
 def validate(
@@ -59,9 +119,12 @@ def validate(
     collection: Collection | None = None,
     topics: Names[str] | None = None,
     castitles: Mapping[str, str] | None = None,
+    classes: Classes = (),
     max_results: int = MOST_RESULTS,
 ) -> list[Finding]:
     """What is wrong with a run, in the order of its lines.
+
+    Bad lines are named, and the others are checked as if these were not there.
 
     Parameters
     ----------
@@ -75,60 +138,123 @@ def validate(
         Adds topics that are not among these.
     castitles : mapping of topic to NEXI query, optional
         Adds, for strict tasks, results that are not the target of the query.
+    classes : tuple of sets of tags
+        Tags that targets take for each other.
     max_results : int
         Most results per topic.
     """
-    source = path if isinstance(path, Source) else Source.open(path)
-    try:
-        run = read_run(source)
-    except InputError as error:
-        return [Finding("format", p.file, p.line, p.message) for p in error.problems]
-    found = [Finding("format", source.path, None, note) for note in run.notes]
-    given = line_ranks(source, run) if run.rank is None else run.rank
+    given = path if isinstance(path, Source) else Source.open(path)
+    source, run, problems = read_through(given)
+    found = _findings("format", problems)
+    if run is None:
+        return _in_order(found)
+    found += _findings("format", noted(run))
+    found += _findings("run", names_apart(source))
+    found += _findings("task", _declared(run, source, preset))
+    ranks = line_ranks(source, run) if run.rank is None else run.rank
+    nowhere: set[int] = set()
     if collection is not None:
         run, problems = unplaced(run, collection)
-        found += [Finding("place", p.file, p.line, p.message) for p in problems]
+        found += _findings("place", problems)
+        nowhere = {problem.line for problem in problems if problem.line is not None}
     task = _bare(run.task or "") if preset is None else _bare(preset.name)
     checks: list[Check] = [
         # Within a document the order says nothing where results are grouped by document.
-        lambda r: _order(r, given, by_score=task not in _BY_DOCUMENT),
-        _duplicates,
-        lambda r: _too_many(r, max_results),
+        lambda r: order(r, ranks, by_score=task not in BY_DOCUMENT),
+        duplicates,
+        lambda r: too_many(r, max_results),
+        *task_checks(preset, task),
     ]
     if collection is not None:
-        checks += [_past_the_end, lambda r: _contradictions(r, collection)]
+        checks += [past_the_end, lambda r: contradictions(r, collection)]
     if topics is not None:
-        checks.append(lambda r: _unknown_topics(r, topics))
-    if castitles is not None and task in _STRICT:
-        checks.append(lambda r: _off_target(r, castitles))
-    checks += _task_checks(preset, task)
-    if preset is not None and run.task is not None and not preset.is_for(run.task):
-        message = f"declares the task {run.task}, not {preset.name}"
-        found.append(Finding("task", source.path, None, message))
+        checks.append(lambda r: unknown_topics(r, topics))
+    if task in _STRICT:
+        if castitles is None:
+            message = "targets were not checked: the task is strict, and castitles are not given"
+            found.append(Finding(UNCHECKED, run.source.path, None, f"{message} (--topics-file)"))
+        else:
+            checks.append(
+                lambda r: off_target(
+                    r,
+                    castitles,
+                    topics=topics,
+                    classes=classes,
+                    collection=collection,
+                    skipped=nowhere,
+                )
+            )
     for check in checks:
         found += [
             Finding(kind, source.path, int(run.line[row]), message)
             for kind, row, message in check(run)
         ]
+    return _in_order(found)
+
+
+def _findings(kind: str, problems: Iterable[Problem]) -> list[Finding]:
+    return [Finding(kind, *problem) for problem in problems]
+
+
+def _in_order(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.line or 0, finding.kind))
 
 
-def validate_topics(path: str | Source) -> list[Finding]:
-    """What is wrong with topics: their format, and castitles that are not NEXI."""
+# -- tasks -------------------------------------------------------------------------------------
+
+
+def _bare(task: str) -> str:
+    """The name of a task without year and kind of topics, whatever its spelling."""
+    return re.sub(r"[^a-z]", "", task_key(task.rpartition(".")[2]))
+
+
+def _declared(run: Run, source: Source, preset: Preset | None) -> Iterator[Problem]:
+    """A declared task that is not the one of the preset, or that nobody knows."""
+    if run.task is None or (preset is not None and preset.is_for(run.task)):
+        return
+    message = f"declares the task {run.task}, not {preset.name}" if preset is not None else ""
+    if preset is None:
+        names = {_bare(name): name.partition(".")[2] for name in PRESETS}
+        key = _bare(run.task)
+        if key in names:
+            return
+        near = get_close_matches(key, names, 1)
+        hint = f"did you mean {names[near[0]]}?" if near else "as in Thorough, CO.Focussed or SSCAS"
+        message = f"declares the task {run.task!r}, which is not known; {hint}"
+    yield Problem(source.path, declared_at(source), message)
+
+
+# -- topics and tags ---------------------------------------------------------------------------
+
+
+def validate_topics(
+    path: str | Source, *, collection: Collection | None = None, classes: Classes = ()
+) -> list[Finding]:
+    """What is wrong with topics: their format, and castitles that are not NEXI.
+
+    A collection adds tags in the castitles that it does not hold.
+    """
     try:
         topics = read_topics(path)
     except InputError as error:
-        return [Finding("format", p.file, p.line, p.message) for p in error.problems]
+        return _findings("format", error.problems)
     found = []
     for i, topic in enumerate(topics):
         if topic.structure is None:
             continue
         try:
-            parse(topic.structure)
+            query = parse(topic.structure)
         except NexiError as error:
             accepted = ", accepted in lenient mode only" if _is_lenient(topic.structure) else ""
             where = topics.problem(i, f"topic {topic.id!r}{accepted}: {error}")
-            found.append(Finding("castitle", where.file, where.line, where.message))
+            found.append(Finding("castitle", *where))
+            continue
+        if collection is not None and isinstance(query, CAS):
+            tags = [tag for part in (query.target, *query.support) for tag in tags_in(part)]
+            found += [
+                Finding("tag", *topics.problem(i, f"castitle of topic {topic.id!r}: {said}"))
+                for said in unknown_tags(tags, collection, classes)
+            ]
     return found
 
 
@@ -140,168 +266,11 @@ def _is_lenient(castitle: str) -> bool:
     return True
 
 
-def _bare(task: str) -> str:
-    """The name of a task without year and kind of topics, whatever its spelling."""
-    return re.sub(r"[^a-z]", "", task_key(task.rpartition(".")[2]))
+def validate_classes(texts: Iterable[str], collection: Collection) -> list[Finding]:
+    """Tags that the collection does not hold, in classes of tags that are spelled out.
 
-
-def _topic(run: Run, row: int) -> str:
-    return run.topics[int(run.topic[row])]
-
-
-def _order(run: Run, rank: Ints | None, *, by_score: bool) -> Iterator[tuple[str, int, str]]:
-    """Scores that rise down the ranking, ranks that fall."""
-    same = run.topic[1:] == run.topic[:-1]
-    if run.score is not None and by_score:
-        rises = (run.score[1:] > run.score[:-1]) & same
-        for row in (np.flatnonzero(rises) + 1).tolist():
-            before, score = float(run.score[row - 1]), float(run.score[row])
-            yield "order", row, f"score {score} is above {before} of the result ranked before it"
-        same &= run.score[1:] != run.score[:-1]  # equal scores may stand in any order
-    if rank is not None:
-        for row in (np.flatnonzero((rank[1:] < rank[:-1]) & same) + 1).tolist():
-            message = f"rank {rank[row]} after {rank[row - 1]}; the order of results is another"
-            yield "order", row, message
-
-
-def _duplicates(run: Run) -> Iterator[tuple[str, int, str]]:
-    for a, b in zip(*(rows.tolist() for rows in run.duplicates), strict=True):
-        yield "duplicate", b, f"repeats the result on line {int(run.line[a])}"
-
-
-def _too_many(run: Run, most: int) -> Iterator[tuple[str, int, str]]:
-    for topic, start, end in zip(run.topics, run.bounds[:-1], run.bounds[1:], strict=True):
-        if end - start > most:
-            message = f"topic {topic!r} has {end - start} results, more than {most}"
-            yield "length", int(start) + most, message
-
-
-def _past_the_end(run: Run) -> Iterator[tuple[str, int, str]]:
-    assert run.length is not None
-    past = (run.length >= 0) & (np.maximum(run.start, run.end) > run.length)
-    for row in np.flatnonzero(past).tolist():
-        yield (
-            "place",
-            row,
-            (
-                f"ends at {run.end[row]}, past the end of document {run.doc[row]!r} of "
-                f"{run.length[row]} characters"
-            ),
-        )
-
-
-def _contradictions(run: Run, collection: Collection) -> Iterator[tuple[str, int, str]]:
-    """Results whose path and offsets name different places."""
-    if run.xpath is None:
-        return
-    named = np.flatnonzero(run.xpath.is_not_null().to_numpy())
-    found = collection.resolve(run.doc.gather(named), run.xpath.gather(named))
-    apart = (found.start != run.start[named]) | (found.end != run.end[named])
-    for i in np.flatnonzero(apart & (found.start >= 0)).tolist():
-        row = int(named[i])
-        yield (
-            "place",
-            row,
-            (
-                f"{run.xpath[row]} is at [{found.start[i]},{found.end[i]}), but the result gives "
-                f"[{run.start[row]},{run.end[row]})"
-            ),
-        )
-
-
-def _unknown_topics(run: Run, topics: Names[str]) -> Iterator[tuple[str, int, str]]:
-    for topic, start in zip(run.topics, run.bounds[:-1].tolist(), strict=True):
-        if topic not in topics:
-            yield "topic", start, f"topic {topic!r} is not in the topic file"
-
-
-def _off_target(run: Run, castitles: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    for number, topic in enumerate(run.topics):
-        if topic not in castitles or run.xpath is None:
-            continue
-        start, end = int(run.bounds[number]), int(run.bounds[number + 1])
-        try:
-            query = parse(castitles[topic], lenient=True)
-        except NexiError as error:
-            yield "castitle", start, f"castitle of topic {topic!r}: {error}"
-            continue
-        if not isinstance(query, CAS):
-            continue
-        fits: dict[tuple[str, ...], bool] = {}
-        for row in range(start, end):
-            path = run.xpath[row]
-            if path is None:
-                continue
-            tags = tags_of(path)
-            if tags not in fits:
-                fits[tags] = matches(query.target, tags, IEEE_CLASSES)
-            if not fits[tags]:
-                yield "target", row, f"{path} is not a target of {query}"
-
-
-def _task_checks(preset: Preset | None, task: str) -> list[Check]:
-    """What the measures of a preset and the rules of a task forbid."""
-    measures = () if preset is None else preset.measures
-    rules = {measure.overlap for measure in measures}
-    accepted = preset is not None and preset.overlap is not None
-    checks: list[Check] = []
-    if (Overlap.ERROR in rules or task in _WITHOUT_OVERLAP) and not accepted:
-        checks.append(_overlap)
-    if Overlap.ONE_PER_DOCUMENT in rules or task in _ONE_PER_DOCUMENT:
-        checks.append(_one_per_document)
-    if any(measure.grouped for measure in measures) or task in _BY_DOCUMENT:
-        checks.append(_interleaved)
-    per_topic = None if preset is None else preset.topic_limit
-    per_document = None if preset is None else preset.document_limit
-    if per_topic is not None:
-        checks.append(lambda run: _over_limit(run, per_topic, "topic", run.topic))
-    if per_document is not None:
-        checks.append(lambda run: _over_limit(run, per_document, "document", run.first))
-    return checks
-
-
-def _overlap(run: Run) -> Iterator[tuple[str, int, str]]:
-    """Results that share text with an earlier one that is not the same result."""
-    start, end, known = extents(run)
-    rows = np.flatnonzero(known)
-    pieces = spans.newly_covered(start[rows], end[rows])
-    new = np.bincount(pieces.owner, pieces.end - pieces.start, len(rows))
-    order = rows[np.argsort(run.first[rows], kind="stable")]
-    opens, closes = (
-        np.searchsorted(run.first[order], run.first, side=side) for side in ("left", "right")
-    )
-    result = np.arange(len(run))
-    result[run.duplicates[1]] = run.duplicates[0]
-    for row in rows[new < (end - start)[rows]].tolist():
-        own = order[opens[row] : closes[row]]
-        own = own[: np.searchsorted(own, row)]
-        meets = np.minimum(end[own], end[row]) > np.maximum(start[own], start[row])
-        other = own[meets & (result[own] != result[row])]
-        if len(other):
-            line = int(run.line[other[0]])
-            yield "overlap", row, f"overlaps the result on line {line} of {run.doc[row]!r}"
-
-
-def _one_per_document(run: Run) -> Iterator[tuple[str, int, str]]:
-    for row in run.repeats.tolist():
-        line = int(run.line[run.first[row]])
-        yield "document", row, f"a second result of {run.doc[row]!r} after line {line}"
-
-
-def _interleaved(run: Run) -> Iterator[tuple[str, int, str]]:
-    for row in run.returns.tolist():
-        line = int(run.line[run.first[row]])
-        yield "interleaved", row, f"results of {run.doc[row]!r} are apart, first on line {line}"
-
-
-def _over_limit(run: Run, most: int, what: str, group: Ints) -> Iterator[tuple[str, int, str]]:
-    size = np.maximum(run.end - np.maximum(run.start, 0), 0)
-    read = np.zeros(len(run), dtype=np.int64)
-    over = np.zeros(len(run), dtype=bool)
-    for row, (number, length) in enumerate(zip(group.tolist(), size.tolist(), strict=True)):
-        before = int(read[number])
-        read[number] = before + length
-        over[row] = before <= most < before + length
-    for row in np.flatnonzero(over).tolist():
-        topic = _topic(run, row)
-        yield "limit", row, f"more than {most} characters for this {what} (topic {topic!r})"
+    Those that go by a name, as ``ieee``, are of another collection often enough.
+    """
+    spelled = tag_classes(text for text in texts if "=" in text)
+    tags = sorted(set().union(*spelled))
+    return [Finding("tag", "--tag-classes", None, said) for said in unknown_tags(tags, collection)]

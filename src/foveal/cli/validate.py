@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.cas import comma_list
 from foveal.cli.output import emit
 
+if TYPE_CHECKING:
+    from foveal.campaign.validation import Finding
+
 __all__ = ["command"]
+
+_MOST = 20
+"""Lines that a table shows of one file."""
 
 
 @click.command("validate", epilog="Example: foveal validate my.run -t 2009.Focused -C wiki.fvx")
@@ -19,6 +28,13 @@ __all__ = ["command"]
 @click.option("-t", "--task", metavar="PRESET", help="The task the run is meant for.")
 @click.option("-C", "--collection", metavar="INDEX", help="A collection index.")
 @click.option("--topics-file", metavar="F", help="The topics, with their castitles.")
+@click.option(
+    "--tag-classes",
+    callback=comma_list,
+    metavar="LIST",
+    help="Tags that strict targets take for each other: ieee, or as in sec=ss1=ss2,p=ip1; "
+    "by default every tag stands for itself.",
+)
 @click.option("--max-results", type=click.IntRange(min=1), default=1500, show_default=True)
 @click.option(
     "-f",
@@ -33,6 +49,7 @@ def command(
     task: str | None,
     collection: str | None,
     topics_file: str | None,
+    tag_classes: tuple[str, ...] | None,
     max_results: int,
     form: str,
 ) -> None:
@@ -42,44 +59,67 @@ def command(
     a task, given or declared by the run, what it forbids (overlap, interleaved documents, limits);
     with a collection the documents, paths and offsets; with topics the topic ids and, for strict
     CAS tasks, the targets of the castitles. A topic file in place of a run is checked for castitles
-    that are not NEXI.
+    that are not NEXI. A table shows 20 lines of each file and counts the others; json holds all.
     """
     from foveal.campaign import find_preset
-    from foveal.campaign.validation import validate, validate_topics
+    from foveal.campaign.cas import tag_classes as classes_of
+    from foveal.campaign.validation import validate_classes, validate_file
     from foveal.collection import Collection
-    from foveal.formats import Source, found_kind, read_topics
+    from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None
+    classes = classes_of(tag_classes or ())
     index = Collection.open(collection) if collection else None
     topics = read_topics(topics_file) if topics_file else None
-    findings = []
-    for path in runs:
-        source = Source.open(path)
-        if found_kind(source) == "topics":
-            findings += validate_topics(source)
-            continue
-        findings += validate(
-            source,
+    findings = [] if index is None else [validate_classes(tag_classes or (), index)]
+    findings += [
+        validate_file(
+            path,
             preset=preset,
             collection=index,
-            topics=None if topics is None else topics.ids,
-            castitles=None if topics is None else topics.castitles,
+            topics=topics,
+            classes=classes,
             max_results=max_results,
         )
+        for path in runs
+    ]
+    every = [finding for own in findings for finding in own]
     if form == "json":
-        emit(json.dumps([asdict(finding) for finding in findings], indent=1) + "\n", None)
+        emit(json.dumps([asdict(finding) for finding in every], indent=1) + "\n", None)
     else:
-        emit("".join(f"{finding}\n" for finding in findings), None)
-        click.echo(_summary(len(runs), [finding.kind for finding in findings]), err=True)
-    if findings:
+        emit("".join(f"{line}\n" for own in findings for line in _shown(own)), None)
+        click.echo(_summary(len(runs), every), err=True)
+    if any(finding.is_fault for finding in every):
         sys.exit(1)
 
 
-def _summary(files: int, kinds: list[str]) -> str:
+def _shown(findings: Sequence[Finding]) -> list[str]:
+    """The findings of a file for reading: the first of each kind, then a count of the others."""
+    seen: Counter[str] = Counter()
+    place = []
+    for number, finding in enumerate(findings):
+        place.append((seen[finding.kind], number))
+        seen[finding.kind] += 1
+    chosen = sorted(number for _, number in sorted(place)[:_MOST])
+    lines = [str(findings[number]) for number in chosen]
+    hidden = seen - Counter(findings[number].kind for number in chosen)
+    if hidden:
+        file = findings[0].file
+        lines.append(f"{file}: ... and {hidden.total()} more: {_counts(hidden)}; -f json has all")
+    return lines
+
+
+def _summary(files: int, findings: Sequence[Finding]) -> str:
     """How much was looked at, and how much of which kind is wrong."""
     looked = "1 file" if files == 1 else f"{files} files"
-    if not kinds:
-        return f"{looked}, nothing wrong"
-    problems = "1 problem" if len(kinds) == 1 else f"{len(kinds)} problems"
-    counts = ", ".join(f"{kind} {count}" for kind, count in Counter(kinds).most_common())
-    return f"{looked}, {problems}: {counts}"
+    kinds = Counter(finding.kind for finding in findings if finding.is_fault)
+    said = "nothing wrong"
+    if kinds:
+        problems = "1 problem" if kinds.total() == 1 else f"{kinds.total()} problems"
+        said = f"{problems}: {_counts(kinds)}"
+    unchecked = len(findings) - kinds.total()
+    return f"{looked}, {said}" + (f"; {unchecked} not checked" if unchecked else "")
+
+
+def _counts(kinds: Counter[str]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())

@@ -17,6 +17,7 @@ from foveal.model.results import ALL
 from foveal.spans import Ints
 
 __all__ = [
+    "RESERVED",
     "TOO_FAR",
     "Defects",
     "check_given",
@@ -31,6 +32,8 @@ __all__ = [
 ]
 
 Bools = npt.NDArray[np.bool_]
+RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
+"""Said once for all results of such a topic that stand together."""
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 
 
@@ -131,7 +134,7 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
     reserved = (names.struct.field("value") == ALL).to_numpy()
     size = names.struct.field("len").to_numpy()
     first = (np.cumsum(size) - size)[reserved]
-    return [*defects.at(first, f"a topic may not be called {ALL!r}: results use it for the mean")]
+    return [*defects.at(first, RESERVED)]
 
 
 def check_lengths(defects: Defects, rows: pl.DataFrame, row: Ints, end: Ints) -> None:

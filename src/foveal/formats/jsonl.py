@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_spans
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.placing import check_results, places
@@ -20,7 +21,7 @@ from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "declared_units", "read_run", "write_run"]
+__all__ = ["FORMATS", "declared_units", "header_problems", "read_run", "write_run"]
 
 _RUN: dict[str, Any] = {
     "topic": pl.String,
@@ -32,29 +33,39 @@ _RUN: dict[str, Any] = {
     "xpath": pl.String,
     "text": pl.String,
     "bep": pl.Int64,
+    "type": pl.String,
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 FORMATS = ("foveal-run", "focused-run")
+
+
+def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict[str, str]:
+    """What is wrong with a header of one of the `allowed` formats, by the name of the entry.
+
+    >>> header_problems({"type": "header", "unit": "codepoint", "version": 2}, FORMATS)
+    {'version': 'version 2 is not known; expected 1'}
+    """
+    found: dict[str, str] = {}
+    known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
+    for name, options in known.items():
+        if header.get(name, options[0]) not in options:
+            found[name] = f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
+    for name in ("run", "task"):
+        value = header.get(name)
+        if value is not None and (not isinstance(value, str) or _CONTROL.search(value)):
+            found[name] = f"header says {name} {value!r}; expected text without control characters"
+    if header.get("version", 1) != 1:
+        found["version"] = f"version {header['version']!r} is not known; expected 1"
+    return found
 
 
 def declared_units(
     source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
 ) -> tuple[str, str]:
     """Unit and kind of end that the header declares, checked."""
-    known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
-    for name, options in known.items():
-        if header.get(name, options[0]) not in options:
-            raise source.error(
-                line, f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
-            )
-    for name in ("run", "task"):
-        value = header.get(name)
-        if value is not None and (not isinstance(value, str) or _CONTROL.search(value)):
-            raise source.error(
-                line, f"header says {name} {value!r}; expected text without control characters"
-            )
-    if header.get("version", 1) != 1:
-        raise source.error(line, f"version {header['version']!r} is not known; expected 1")
+    problems = header_problems(header, allowed)
+    if problems:
+        raise InputError(Problem(source.path, line, message) for message in problems.values())
     return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
 
 
@@ -64,6 +75,8 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     table = read_objects(source, _RUN, header_line)
     frame, defects = table.frame, Defects(source, table.line)
+    again = (frame["type"] == "header").fill_null(value=False).to_numpy()
+    defects.raise_if([*defects.at(again, "a second header; expected one run in a file")])
     check_results(defects, frame)
     start, end = places(frame, inclusive=end_kind == "inclusive")
     defects.raise_if(check_spans(defects, start, end))

@@ -27,6 +27,9 @@ def loads(line: bytes) -> Any:
     """A JSON value; whatever keeps it from being one is a ValueError."""
     try:
         return json.loads(line)
+    except json.JSONDecodeError as error:
+        # The place within the line; which line it is, only the file tells.
+        raise ValueError(f"{error.msg} in column {error.colno}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

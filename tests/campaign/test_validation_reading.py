@@ -1,0 +1,192 @@
+"""Reading a run to its end: every bad line of every kind once, and the run of the good ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.campaign.validation_reading import read_through
+from foveal.formats import Source
+
+FIELDS = {
+    "1 Q0 {} 1 9 m 0 4": None,
+    "2 Q0 {} x 9 m 5 1": None,
+    "1 Q0 {} 1": "4 fields found",
+    "1 Q0 {} 1 9 m 0 4 0": "9 fields found",
+    "1 Q0 {} 1 x m 0 4": "score 'x' is not a number",
+    "1 Q0 {} 1 inf m 0 4": "score inf is not a finite number",
+    "1 Q0 {} 1 9 m -3 4": "start -3 is negative",
+    "1 Q0 {} 1 9 m 0 -4": "length -4 is negative",
+    "1 Q0 \xff{} 1 9 m 0 4": "byte 0xff is not valid UTF-8",
+}
+OBJECTS = {
+    '{{"topic":"1","doc":"{}","start":0,"end":4,"rank":1}}': None,
+    '{{"topic":"2","doc":"{}","xpath":"/a/b","rank":2}}': None,
+    '{{"topic":"1","doc":"{}","rank":1': "not valid JSON",
+    '["{}"]': "not a JSON object",
+    '{{"topic":"1","doc":"{}","rank":"x"}}': 'rank "x" is not a whole number',
+    '{{"doc":"{}","rank":1}}': "topic is missing",
+    '{{"topic":"1","doc":"{}","start":5,"rank":1}}': "start and end belong together",
+    '{{"topic":"1","doc":"{}","start":5,"end":3,"rank":1}}': "end 3 is before start 5",
+    '{{"topic":"1","doc":"{}","xpath":"b","rank":1}}': "'b' is not an XPath",
+    '{{"topic":"1","doc":"{}"}}': "rank is missing here",
+    '{{"type":"header","run":"{}"}}': "a second header",
+    '{{"topic":"1","doc":"\xff{}","rank":1}}': "byte 0xff is not valid UTF-8",
+}
+RESULTS = {
+    "<file>{}</file><path>/a</path><rank>1</rank>": None,
+    "\n<file>{}</file>\n<passage start='/a' end='/b'/><rank>2</rank>": None,
+    "<path>/a</path><rank>1</rank>": "result without a <file>",
+    "<file>{}</file><rank>1</rank>": "result without a <path>",
+    "<file>{}</file><path>a</path><rank>1</rank>": "'a' is not an XPath",
+    "<file>{}</file><file>e</file><path>/a</path><rank>1</rank>": "a second <file>",
+    "<file>{}</file><path>/a</path><rank>x</rank>": "rank 'x' is not a whole number",
+    "<file>{}</file><path>/a</path>": "rank is missing here",
+    "<file>{} & e</file><path>/a</path><rank>1</rank>": "not valid XML",
+    "<file>{}</path><path>/a</path><rank>1</rank>": "not valid XML",
+}
+
+
+def source(text: str) -> Source:
+    """Text whose ÿ are bytes that UTF-8 does not know."""
+    return Source("r", text.encode("latin-1"), "no hash")
+
+
+def told(text: str) -> tuple[list[str], dict[int | None, str]]:
+    """The documents that were read, and what is said of which line."""
+    reading = read_through(source(text))
+    docs = [] if reading.run is None else sorted(reading.run.doc.to_list())
+    assert len({problem.line for problem in reading.problems}) == len(reading.problems)
+    return docs, {problem.line: problem.message for problem in reading.problems}
+
+
+def assert_told(text: str, lines: dict[int, str], docs: list[str]) -> None:
+    read, said = told(text)
+    assert set(said) == set(lines)
+    assert all(str(said[line]).startswith(lines[line]) for line in lines), said
+    assert read == sorted(docs)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([*FIELDS]), max_size=9))
+def test_every_bad_line_of_fields_is_told_once(lines: list[str]) -> None:
+    rows = [next(iter(FIELDS)), *lines]
+    text = "".join(row.format(f"d{i}") + "\n" for i, row in enumerate(rows))
+    bad = {i + 1: str(FIELDS[row]) for i, row in enumerate(rows) if FIELDS[row]}
+    assert_told(text, bad, [f"d{i}" for i, row in enumerate(rows) if FIELDS[row] is None])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([*OBJECTS]), max_size=9), st.booleans())
+def test_every_bad_object_is_told_once(lines: list[str], header: bool) -> None:
+    rows = ['{{"type":"header"}}'] * header + [next(iter(OBJECTS)), *lines]
+    text = "".join(row.format(f"d{i}") + "\n" for i, row in enumerate(rows))
+    bad = {i + 1: str(OBJECTS[row]) for i, row in enumerate(rows) if OBJECTS.get(row)}
+    good = [f"d{i}" for i, row in enumerate(rows) if row in OBJECTS and OBJECTS[row] is None]
+    assert_told(text, bad, good)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([*RESULTS]), max_size=9))
+def test_every_bad_result_of_a_submission_is_told_once(lines: list[str]) -> None:
+    rows = [next(iter(RESULTS)), *lines]
+    text, bad, good = '<inex-submission>\n<topic topic-id="1">\n', {}, []
+    for i, row in enumerate(rows):
+        if RESULTS[row] is None:
+            good.append(f"d{i}")
+        else:
+            bad[text.count("\n") + 1] = str(RESULTS[row])
+        text += f"<result>{row.format(f'd{i}')}</result>\n"
+    assert_told(text + "</topic>\n</inex-submission>\n", bad, good)
+
+
+def test_a_topic_without_an_id_does_not_hide_the_others() -> None:
+    result = "<result><file>{}</file><path>{}</path></result>\n"
+    text = (
+        f"<inex-submission>\n<topic>\n{result.format('d', '/a')}</topic>\n"
+        f'<topic topic-id="2">\n{result.format("e", "/a")}{result.format("f", "a")}</topic>\n'
+        "</inex-submission>"
+    )
+    lines = {2: "topic without an id", 7: "'a' is not an XPath"}
+    assert_told(text, lines, ["e"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all Q0 d 1 9 m 0 4\n" * 40 + "1 Q0 e 1 9 m 0 4\n1 Q0 f 1 9 m 0 -4\n",
+        '{"topic":"all","doc":"d"}\n' * 40
+        + '{"topic":"1","doc":"e"}\n{"topic":"1","doc":"e","start":5,"end":-4}\n',
+    ],
+    ids=["fields", "objects"],
+)
+def test_a_topic_called_all_is_told_once(text: str) -> None:
+    docs, said = told(text)
+    assert docs == ["e"]
+    assert said.keys() == {1, 42}
+    assert str(said[1]).startswith("a topic may not be called 'all'")
+
+
+def test_a_topic_called_all_in_a_submission_is_told_once() -> None:
+    result = "<result><file>d</file><path>/a</path></result>\n"
+    text = (
+        f'<inex-submission><topic topic-id="all">\n{result * 40}</topic>'
+        f'<topic topic-id="1">{result}</topic></inex-submission>'
+    )
+    assert_told(text, {2: "a topic may not be called 'all'"}, ["d"])
+
+
+def test_a_first_line_that_is_cut_off_does_not_speak_for_the_file() -> None:
+    text = "1 Q0 c 1 9 m\n1 Q0\n1 Q0 d 2 8 m 0 4\n1 Q0 e 3 7 m 0 4\n1 Q0 f 4 6 m 0 4\n"
+    lines = {1: "6 fields found, but most lines have 8", 2: "2 fields found, but most lines have 8"}
+    assert_told(text, lines, ["d", "e", "f"])
+
+
+def test_what_is_right_in_a_header_still_counts() -> None:
+    header = {"type": "header", "unit": "chars", "version": 7, "end": "inclusive", "task": "T"}
+    text = f'{json.dumps(header)}\n{{"topic":"1","doc":"d","start":0,"end":4}}\n'
+    reading = read_through(source(text))
+    assert [str(problem) for problem in reading.problems] == [
+        (
+            "r:1: header says unit 'chars'; expected codepoint or byte or utf16; "
+            "version 7 is not known; expected 1"
+        )
+    ]
+    assert reading.run is not None
+    assert (reading.run.task, reading.run.end.tolist()) == ("T", [5])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {None: "the run is empty"}),
+        ("# nothing\n", {None: "the run is empty"}),
+        ("1 Q0 d 1 x m\n", {1: "score 'x' is not a number"}),
+        ("a b c\nd e f\n", {1: "3 fields found; a run has 8"}),
+        ("1 d 1 9 5 7 m\n" * 40, {1: "7 fields found; a run has 8"}),
+        ("1 0 d 1\n1 0 e 0\n", {None: "no line is one of a run; these may be", 1: "4 fields"}),
+        ("1 Q0 d 4 9 0 0:4\n", {None: "no line is one of a run; these may be", 1: "7 fields"}),
+        ("<topics/>", {1: "these are topics; expected a run"}),
+        ("<a><result/></a>", {1: "root element <a>; expected <inex-submission>"}),
+        ("<inex-submission><topic", {1: "not valid XML"}),
+        ('{"topic":"1","doc":"d","spans":[]}\n', {1: "these are judgements; expected a run"}),
+        ('{"type":"header","format":"x","version":2}\n', {1: "header says format 'x'"}),
+        ("PAR1 no", {None: "damaged file"}),
+    ],
+)
+def test_a_file_that_is_no_run_is_told_in_a_line_or_two(
+    text: str, expected: dict[int, str]
+) -> None:
+    assert_told(text, expected, [])
+
+
+def test_endless_mistakes_of_markup_end() -> None:
+    result = "<result><file>a & b</file><path>/a</path></result>\n"
+    text = f'<inex-submission><topic topic-id="1">\n{result * 99}</topic></inex-submission>'
+    docs, said = told(text)
+    assert docs == []
+    assert str(said.pop(None)).startswith("the file is not looked at any further")
+    assert list(said) == list(range(2, 2 + len(said)))

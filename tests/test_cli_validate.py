@@ -1,0 +1,166 @@
+"""``foveal validate`` as it is called: what is listed, how much of it, and the exit code."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from command import call
+
+GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"
+TOPICS = '{"topic":"1","title":"x","castitle":"//article//sec[about(., x)]"}\n'
+STRICT = '{"type":"header","task":"SSCAS"}\n{"topic":"1","doc":"d","xpath":"/article/ss1"}\n'
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(**files: str) -> None:
+    for name, text in files.items():
+        Path(name).write_text(text)
+
+
+def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixture[str]) -> None:
+    write(good=GOOD, bad=GOOD + "1 Q0 d 3 99 mine 0 4\n")
+    assert call(capsys, "validate", "good") == (0, "", "1 file, nothing wrong\n")
+    assert call(capsys, "validate", "good", "bad") == (
+        1,
+        (
+            "bad:3: repeats the result on line 1 [duplicate]\n"
+            "bad:3: score 99.0 is above 8.0 of the result ranked before it [order]\n"
+        ),
+        "2 files, 2 problems: duplicate 1, order 1\n",
+    )
+    outcome = call(capsys, "validate", "bad", "-f", "json")
+    assert json.loads(outcome.out)[0] == {
+        "kind": "duplicate",
+        "file": "bad",
+        "line": 3,
+        "message": "repeats the result on line 1",
+    }
+    assert (outcome.code, outcome.err) == (1, "")
+
+
+def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(run="1 Q0 d 1 9 a 0 4\n1 Q0 d 2 x a 0 4\n1 Q0 e 3\n1 Q0 e 4 8 a -1 4\n1 Q0 d 5 7 a 2 4\n")
+    outcome = call(capsys, "validate", "run", "-t", "2009.Focused")
+    assert outcome.out.splitlines() == [
+        "run:2: score 'x' is not a number [format]",
+        "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [format]",
+        "run:4: start -1 is negative; expected an offset from 0 [format]",
+        "run:5: overlaps the result on line 1 of 'd' [overlap]",
+    ]
+
+
+def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bad = "".join(f"1 Q0 d{i} 2 x mine 0 4\n" for i in range(50))
+    write(one=GOOD + bad + "1 Q0 d 3 7 mine 0 4\n", two=GOOD + bad[: 20 * 24])
+    outcome = call(capsys, "validate", "one", "two")
+    lines = outcome.out.splitlines()
+    ones = [line for line in lines if line.startswith("one:")]
+    assert len(ones) == 21
+    assert ones[18:] == [
+        "one:21: score 'x' is not a number [format]",
+        "one:53: repeats the result on line 1 [duplicate]",
+        "one: ... and 31 more: format 31; -f json has all",
+    ]
+    assert [line for line in lines if line.startswith("two:")] == lines[21:]
+    assert outcome.err.startswith("2 files, ")
+    outcome = call(capsys, "validate", "one", "-f", "json")
+    assert [found["line"] for found in json.loads(outcome.out)] == [*range(3, 54)]
+
+
+def test_20_problems_need_no_count(capsys: pytest.CaptureFixture[str]) -> None:
+    write(run=GOOD + "1 Q0 d 2 x mine 0 4\n" * 20)
+    lines = call(capsys, "validate", "run").out.splitlines()
+    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a number [format]")
+
+
+def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(good=GOOD, bad="1 Q0 d\n")
+    Path("folder").mkdir()
+    Path("cut.gz").write_bytes(gzip.compress(GOOD.encode())[:-4])
+    outcome = call(capsys, "validate", "gone", "folder", "cut.gz", "good", "bad")
+    assert outcome.code == 1
+    assert outcome.out.splitlines()[:3] == [
+        "gone: no such file [file]",
+        "folder: is a directory; expected a file [file]",
+        "cut.gz:3: the gzip data break off here; the file is truncated [file]",
+    ]
+    assert outcome.out.splitlines()[3].startswith("bad:1: 3 fields found")
+    assert outcome.err == "5 files, 4 problems: file 3, format 1\n"
+    found = json.loads(call(capsys, "validate", "gone", "-f", "json").out)
+    assert found == [{"kind": "file", "file": "gone", "line": None, "message": "no such file"}]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("-C", "gone"), ("--topics-file", "gone"), ("-t", "2009.Fokused"), ("--tag-classes", "sec")],
+)
+def test_what_is_needed_for_all_files_is_refused(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, str]
+) -> None:
+    write(good=GOOD)
+    outcome = call(capsys, "validate", "good", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+
+
+def test_tags_stand_for_themselves_unless_classes_are_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(run=STRICT, topics=TOPICS)
+    outcome = call(capsys, "validate", "run", "--topics-file", "topics")
+    assert outcome.code == 1
+    assert outcome.out == (
+        "run:2: /article[1]/ss1[1] is not a target of //article//sec[about(., x)]; "
+        "with --tag-classes ieee it is one [target]\n"
+    )
+    for classes in ("ieee", "p=q,sec=ss1"):
+        outcome = call(
+            capsys, "validate", "run", "--topics-file", "topics", "--tag-classes", classes
+        )
+        assert outcome == (0, "", "1 file, nothing wrong\n")
+
+
+def test_targets_that_were_not_checked_are_said_without_a_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(run=STRICT)
+    outcome = call(capsys, "validate", "run")
+    assert outcome == (
+        0,
+        (
+            "run: targets were not checked: the task is strict, and castitles are not given "
+            "(--topics-file) [unchecked]\n"
+        ),
+        "1 file, nothing wrong; 1 not checked\n",
+    )
+    (found,) = json.loads(call(capsys, "validate", "run", "-f", "json").out)
+    assert found["kind"] == "unchecked"
+
+
+def test_tags_that_the_collection_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("docs").mkdir()
+    Path("docs/d.xml").write_text("<article><sec>one</sec></article>")
+    write(topics=TOPICS.replace("sec", "sect"))
+    assert call(capsys, "index", "docs", "-o", "index").code == 0
+    outcome = call(capsys, "validate", "topics", "-C", "index", "--tag-classes", "sec=ss1,ieee")
+    assert outcome.code == 1
+    assert outcome.out.splitlines() == [
+        "--tag-classes: no element of the collection has the tag 'ss1' [tag]",
+        (
+            "topics:1: castitle of topic '1': no element of the collection has the tag 'sect'; "
+            "did you mean 'sec'? [tag]"
+        ),
+    ]
