@@ -73,7 +73,10 @@ def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_tags_are_excluded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("run", "-j", "elements", "-m", "gr@3", "--exclude-tags", "p, x")
-    assert scored(capsys, *args) == ([pytest.approx(1.5 / 2.15)], [])
+    assert scored(capsys, *args) == (
+        [pytest.approx(1.5 / 2.15)],
+        ["--exclude-tags: no judged element is called 'x'"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,6 +90,8 @@ def test_repeated_elements(
     (value,), said = scored(capsys, "again", "-j", "elements", "-m", "xCG@3", *chosen)
     assert value == gained
     dropped = ["mine: results that overlap an earlier one dropped: 1"] if policy == "drop" else []
+    if policy == "union":
+        assert said.pop(0).startswith("--overlap union is about text and changes nothing for xCG@3")
     assert said == ["mine: results that repeat an earlier one: 1", *dropped]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import foveal
 from command import call
@@ -153,7 +156,11 @@ def test_derived_assessments_keep_assessors_apart(collection: Collection) -> Non
         (0, True, 1),
         (1, False, 2),
         (1, True, 2),
+        (2, True, 3),
     ]
+    assert derived.notes == (
+        "passages that overlap, written as one with those they share text with: 1",
+    )
     files = FOLDER_FORMATS["inex2006"](derived)
     assert list(files) == ["1-ann.xml", "1-bob.xml", "1-eve.xml"]
     sources = [text_source(text, name) for name, text in files.items()]
@@ -186,6 +193,217 @@ def test_a_best_entry_point_may_be_the_end_of_a_document(tmp_path: Path) -> None
     assert collection.point("e", 0) == "/a[1]"
     with pytest.raises(KeyError, match="no text of 'd' at 7"):
         collection.point("d", 7)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A folder with the index of one document of three paragraphs of three characters."""
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d.xml").write_text("<a><p>one</p><p>two</p><link>six</link></a>")
+    build_index(tmp_path / "documents", tmp_path / "index")
+    return tmp_path
+
+
+def convert(capsys: pytest.CaptureFixture[str], folder: Path, form: str, *args: str) -> list[str]:
+    """Convert the file ``in`` to ``out``; what was said."""
+    place = (str(folder / "in"), str(folder / "out"), "--to", form)
+    outcome = call(capsys, "convert", *place, "-C", str(folder / "index"), *args)
+    assert (outcome.code, outcome.out) == (0, ""), outcome.err
+    return outcome.err.splitlines()
+
+
+def test_listed_elements_do_not_hide_passages_and_entry_points(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spans = [{"start": 0, "end": 3}, {"start": 3, "end": 5}, {"start": 6, "end": 7, "grade": 0}]
+    elements = [{"xpath": "/a[1]/p[1]", "size": 3, "rsize": 3}]
+    lines = [
+        {"topic": "1", "doc": "d", "bep": 3, "spans": spans, "elements": elements},
+        {"topic": "2", "doc": "d", "bep": 9, "spans": []},
+    ]
+    (small / "in").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert convert(capsys, small, "inex2006") == [
+        "warning: not kept in inex2006: spans that are not relevant: 1"
+    ]
+    assert (small / "out" / "1.xml").read_text().splitlines()[3:7] == [
+        '    <passage start="/a[1]/p[1]/text()[1].0" end="/a[1]/p[1]/text()[1].3"/>',
+        '    <passage start="/a[1]/p[2]/text()[1].0" end="/a[1]/p[2]/text()[1].2"/>',
+        '    <best-entry-point path="/a[1]/p[2]/text()[1].0"/>',
+        '    <element path="/a[1]/p[1]" size="3" rsize="3"/>',
+    ]
+    placed = place_judgements(
+        foveal.read_judgements(small / "out"), Collection.open(small / "index")
+    )
+    assert placed.to_frame().select("topic", "bep", "start", "end").rows() == [
+        ("1", 3, 0, 3),
+        ("1", 3, 3, 5),
+        ("2", 9, None, None),
+    ]
+
+
+@st.composite
+def highlighted(draw: st.DrawFn, length: int) -> list[dict[str, int]]:
+    """Passages in reading order, some of which touch."""
+    cuts = draw(st.lists(st.integers(0, length), min_size=2, max_size=8, unique=True))
+    pairs = [*pairwise(sorted(cuts))]
+    kept = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
+    return [{"start": a, "end": b} for (a, b), keep in zip(pairs, kept, strict=True) if keep]
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_passages_and_entry_points_survive_the_way_through_xpaths(
+    collection: Collection, data: st.DataObject
+) -> None:
+    doc, length = data.draw(st.sampled_from(collection.documents.select("doc", "length").rows()))
+    line = {"topic": "1", "doc": doc, "assessor": "a", "spans": data.draw(highlighted(length))}
+    bep = data.draw(st.none() | st.integers(0, length))
+    given_line = line if bep is None else {**line, "bep": bep}
+    judgements = read_judgements(json.dumps(given_line))
+    files = FOLDER_FORMATS["inex2006"](derive_elements(judgements, collection))
+    read = foveal.read_judgements([text_source(text, name) for name, text in files.items()])
+    columns = ("topic", "doc", "bep", "start", "end")
+    placed = place_judgements(read, collection).to_frame().select(columns)
+    assert placed.equals(judgements.to_frame().select(columns))
+
+
+def test_a_pool_comes_back_through_json_lines(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passage = '<passage start="/a[1]/p[1]/text()[1].1" end="/a[1]/p[2]/text()[1].2"{}/>'
+    pool = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<assessments pool="7" topic="1" version="2" whitespace-text-node="keep">\n'
+        f'  <file collection="tiny" name="d">\n    {passage}\n'
+        '    <best-entry-point path="/a[1]/p[1]/text()[1].1"/>\n'
+        '    <element path="/a[1]" exhaustivity="1" size="9" rsize="4" inpool="yes"/>\n'
+        "  </file>\n</assessments>\n"
+    )
+    (small / "in").write_text(pool.format(' size="4"'))
+    assert convert(capsys, small, "jsonl") == [
+        "warning: not kept in jsonl: sizes of passages: 1",
+    ]
+    (small / "out").rename(small / "in")
+    assert convert(capsys, small, "inex2005") == [
+        "warning: not kept in inex2005: lengths of documents: 1"
+    ]
+    assert (small / "out" / "1-7.xml").read_text() == pool.format("")
+
+
+def test_the_type_of_the_results_is_not_kept_when_they_change(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Passages that are mapped to elements are none any more; all else is still true."""
+    place = '<passage start="/a[1]/p[1]/text()[1].1" end="/a[1]/p[1]/text()[1].2"/>'
+    (small / "in").write_text(
+        '<inex-submission run-id="r" result-type="passage" participant-id="9"><topic topic-id="1">'
+        f"<result><file>d</file>{place}</result></topic></inex-submission>"
+    )
+    opening = '<inex-submission run-id="r" result-type="{}" participant-id="9">'
+    assert convert(capsys, small, "inex") == []
+    assert (small / "out").read_text().splitlines()[1] == opening.format("passage")
+    assert convert(capsys, small, "inex", "--snap") == [
+        "warning: results mapped to the smallest element around them: 1"
+    ]
+    written = (small / "out").read_text()
+    assert written.splitlines()[1] == opening.format("element")
+    assert "<path>/a[1]/p[1]</path>" in written
+
+
+def test_passages_that_no_index_can_name_are_said(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elements = [{"xpath": "/a", "size": 9, "rsize": 2}]
+    line = {"topic": "1", "doc": "d", "spans": [{"start": 0, "end": 2}], "elements": elements}
+    other = json.dumps({**line, "doc": "e", "bep": 1})
+    (small / "in").write_text(json.dumps(line) + "\n" + other + "\n")
+    assert convert(capsys, small, "inex2006") == [
+        "warning: judged documents not in the collection, 1: e",
+        "warning: passages and entry points of documents that the collection lacks, left out: 2",
+    ]
+    (small / "in").write_text(json.dumps({**line, "bep": 10}))
+    args = ("--to", "inex2006", "-C", str(small / "index"))
+    outcome = call(capsys, "convert", str(small / "in"), str(small / "other"), *args)
+    assert outcome.code == 2
+    assert ":1: best entry point 10 is past the end of document 'd' of 9 char" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("form", "written", "kept"),
+    [
+        ("elements", "the XPath is", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
+        ("inex", "the XPath is", [("/a[1]/p[2]", None), ("/a[1]/p[1]", None)]),
+        ("fol", "the offsets are", [(None, 3), (None, 3)]),
+        ("jsonl", "both are", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
+        ("parquet", "both are", [("/a[1]/p[2]", 3), ("/a[1]/p[1]", 3)]),
+    ],
+)
+def test_an_xpath_that_contradicts_its_offsets_is_said(
+    form: str,
+    written: str,
+    kept: list[tuple[str | None, int | None]],
+    small: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Like an evaluation, a conversion takes such a result; unlike it, it is about its place."""
+    paths = ("/a/p[2]", "/a/p[1]")
+    rows = [{"topic": "1", "doc": "d", "start": 3, "end": 6, "xpath": path} for path in paths]
+    (small / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said = convert(capsys, small, form)[0]
+    assert said == (
+        f"warning: results whose XPath and offsets contradict each other, of which {written} "
+        "written: 1 (line 2: /a[1]/p[1] is at [0,3), but the result gives [3,6))"
+    )
+    frame = foveal.read_run(small / "out").to_frame()
+    xpath = frame["xpath"] if "xpath" in frame.columns else [None, None]
+    assert [*zip(xpath, frame["start"], strict=True)] == kept
+
+
+def test_an_xpath_that_its_document_lacks_is_said(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [{"xpath": path} for path in ("/a/p[9]", "/a/p[1] /a/p[2]", "/a/p[2]/text()[7].1")]
+    rows = [{"topic": "1", "doc": "d", "start": 0, "end": 6, **place} for place in places]
+    (small / "in").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    said, loss = convert(capsys, small, "trec")[0], convert(capsys, small, "fol")[-1]
+    assert "of which neither is written: 1 (line 1: document 'd' has no element" in said
+    assert loss == "warning: not kept in fol: XPaths: 3"
+
+
+ASSESSED = [
+    {"xpath": "/a[1]", "size": 9, "rsize": 6},
+    {"xpath": "/a[1]/p[2]", "size": 3, "rsize": 3},
+    {"xpath": "/a[1]/link[1]", "size": 3, "rsize": 3},
+]
+HIGHLIGHTED = {"topic": "1", "doc": "d", "spans": [{"start": 3, "end": 9}]}
+
+
+@pytest.mark.parametrize(
+    ("tags", "with_index", "said"),
+    [
+        ("link,a", True, []),
+        ("link,p", False, []),
+        ("lnik,p", True, ["no element of the collection is called 'lnik' (link?)"]),
+        ("p,links,x,x", False, ["no judged element is called 'links' (link?)", "... 'x'"]),
+        ("Link", True, ["no element of the collection is called 'Link' (link?)"]),
+    ],
+)
+def test_excluding_a_tag_that_nothing_has_is_said(
+    tags: str, with_index: bool, said: list[str], small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (small / "in").write_text(json.dumps({**HIGHLIGHTED, "elements": ASSESSED}))
+    (small / "run").write_text("1 Q0 d 1 9 mine /a[1]/p[2]\n")
+    index = str(small / "index") if with_index else None
+    expected = [
+        "--exclude-tags: " + what.replace("...", "no judged element is called") for what in said
+    ]
+    args = ("--to", "jsonl", "--exclude-tags", tags, *(["-C", index] if index else []))
+    outcome = call(capsys, "convert", str(small / "in"), str(small / "out"), *args)
+    found = [line.removeprefix("warning: ") for line in outcome.err.splitlines()]
+    assert (outcome.code, found) == (0, expected)
+    options = {"collection": index, "exclude_tags": tuple(tags.split(","))}
+    results = foveal.evaluate(small / "run", small / "in", ["gr@1"], **options)
+    assert results.meta["warnings"] == expected
 
 
 def test_sizes_are_recomputed_and_grades_kept(collection: Collection) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.formats import FOLDER_FORMATS, JUDGEMENT_FORMATS
+from foveal.formats.losses import judgement_losses
 from inputs import read_judgements, refusal, text_source
 
 SPECIFICATION = """\
@@ -38,6 +39,9 @@ GRADED = """\
   <file file="other"><path path="/article[1]" exhaustiveness="0" specificity="0"/></file>
 </assessments>
 """
+
+
+UNSAID = {"whitespace": "keep"}
 
 
 def pool(*lines: str, topic: str = "1", name: str = "7") -> str:
@@ -68,7 +72,13 @@ def test_the_example_of_the_specification() -> None:
     assert judgements.relevant.tolist() == [True, False]
     assert judgements.assessors == ("297",)
     assert judgements.line.tolist() == [4, 10]
-    assert judgements.header == {"scale": "2005", "whitespace": "keep"}
+    assert judgements.header == {
+        "scale": "2005",
+        "whitespace": "keep",
+        "collection": "ieee",
+        "version": "2",
+    }
+    assert judgements.unread == {"statements of topics": 1}
     assert not judgements.has_text
     assert elements(judgements, "exhaustivity", "size", "rsize") == [
         (0, "/article[1]", "2", 35760, 812),
@@ -76,8 +86,8 @@ def test_the_example_of_the_specification() -> None:
     ]
     assert judgements.places is not None
     assert judgements.places.rows() == [
-        (0, "/article[1]/bdy[1]/p[1]/text()[1].0", "/article[1]/bdy[1]/p[2]", False, 6),
-        (0, "/article[1]/bdy[1]/sec[1]/p[1]", None, True, 5),
+        (0, "/article[1]/bdy[1]/p[1]/text()[1].0", "/article[1]/bdy[1]/p[2]", False, 6, 812),
+        (0, "/article[1]/bdy[1]/sec[1]/p[1]", None, True, 5, None),
     ]
 
 
@@ -87,10 +97,11 @@ def test_grades_of_2003_unknown_ones_are_not_judged() -> None:
     assert judgements.doc.to_list() == ["co/2000/r7108", "other"]
     assert judgements.relevant.tolist() == [True, False]
     assert judgements.places is None
-    assert elements(judgements, "exhaustivity", "specificity") == [
-        (0, "/article[1]", "3", "2"),
-        (0, "/article[1]/bdy[1]/sec[1]", "0", "0"),
-        (1, "/article[1]", "0", "0"),
+    assert judgements.unread == {"elements of unknown grade (U)": 2}
+    assert elements(judgements, "exhaustivity", "specificity", "inpool", "inferred") == [
+        (0, "/article[1]", "3", "2", "yes", "no"),
+        (0, "/article[1]/bdy[1]/sec[1]", "0", "0", None, "yes"),
+        (1, "/article[1]", "0", "0", None, None),
     ]
 
 
@@ -286,17 +297,76 @@ def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
     assert written.name == "203-297.xml"
     assert written.read_text() == (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<assessments pool="297" topic="203" whitespace-text-node="keep">\n'
-        '  <file name="co/2000/r7108">\n'
-        '    <passage start="/article[1]/bdy[1]/p[1]/text()[1].0" end="/article[1]/bdy[1]/p[2]"/>\n'
+        '<assessments pool="297" topic="203" version="2" whitespace-text-node="keep">\n'
+        '  <file collection="ieee" name="co/2000/r7108">\n'
+        '    <passage start="/article[1]/bdy[1]/p[1]/text()[1].0" end="/article[1]/bdy[1]/p[2]" '
+        'size="812"/>\n'
         '    <best-entry-point path="/article[1]/bdy[1]/sec[1]/p[1]"/>\n'
         '    <element path="/article[1]" exhaustivity="2" size="35760" rsize="812"/>\n'
         '    <element path="/article[1]/bdy[1]/sec[1]/p[1]" exhaustivity="?" size="400" '
         'rsize="400"/>\n'
         "  </file>\n"
-        '  <file name="co/1999/r1010"/>\n'
+        '  <file collection="ieee" name="co/1999/r1010"/>\n'
         "</assessments>\n"
     )
+
+
+def test_how_grades_came_about_is_written_again() -> None:
+    (written,) = FOLDER_FORMATS["inex2003"](read_judgements(GRADED)).values()
+    grades = 'exhaustiveness="{}" specificity="{}"'
+    assert written.splitlines()[2:5] == [
+        '  <file file="co/2000/r7108">',
+        f'    <path path="/article[1]" {grades.format(3, 2)} inpool="yes" inferred="no"/>',
+        f'    <path path="/article[1]/bdy[1]/sec[1]" {grades.format(0, 0)} inferred="yes"/>',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "lost"),
+    [
+        (GRADED, "inex2003", ["elements of unknown grade (U): 2"]),
+        (GRADED, "jsonl", ["elements of unknown grade (U): 2"]),
+        (SPECIFICATION, "inex2005", ["statements of topics: 1"]),
+        (
+            SPECIFICATION,
+            "trec",
+            [
+                "statements of topics: 1",
+                "elements: 2",
+                "passages by XPath: 2",
+                "names of assessors: 1",
+                "the collection ieee",
+                "the version 2",
+            ],
+        ),
+        (
+            SPECIFICATION.replace('"ieee" name="co/1999', '"wikipedia" name="co/1999'),
+            "inex2005",
+            [
+                "names of collections, which are not the same in all files: 2",
+                "statements of topics: 1",
+            ],
+        ),
+    ],
+)
+def test_what_of_a_pool_is_not_written_is_said(text: str, form: str, lost: list[str]) -> None:
+    assert judgement_losses(read_judgements(text), form) == lost
+
+
+def test_what_files_say_differently_is_counted(tmp_path: Path) -> None:
+    one, two = (
+        pool(graded("U", "U"), graded("1", "1", "/b"), name=name).replace(
+            "<file", f'<file collection="{collection}"'
+        )
+        for name, collection in (("1", "ieee"), ("2", "wikipedia"))
+    )
+    judgements = foveal.read_judgements(folder(tmp_path, a=one, b=two))
+    assert judgements.unread == {
+        "elements of unknown grade (U)": 2,
+        "collection of files, which is not the same in all": 2,
+    }
+    same = folder(tmp_path, b=two.replace("wikipedia", "ieee"))
+    assert foveal.read_judgements(same).unread == {"elements of unknown grade (U)": 2}
 
 
 @pytest.mark.parametrize(
@@ -358,9 +428,10 @@ def test_every_topic_and_assessor_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def test_graded_elements_pass_through_json_lines() -> None:
-    judgements = read_judgements(GRADED)
+    judgements = read_judgements(GRADED.replace('topic="61"', 'topic="61" version="3"'))
     again = read_judgements(JUDGEMENT_FORMATS["jsonl"](judgements))
-    assert again.header == judgements.header
+    assert again.header == judgements.header == {**UNSAID, "scale": "2003", "version": "3"}
+    assert again.unread is None
     assert not again.has_text
     assert again.relevant.tolist() == judgements.relevant.tolist()
     assert again.elements is not None
@@ -390,19 +461,27 @@ grades = {
 }
 
 
+answers = st.sampled_from(["yes", "no", None])
+pooled = st.fixed_dictionaries({}, optional={"inpool": answers, "inferred": answers})
+declared = st.fixed_dictionaries({}, optional={"collection": names, "version": names})
+
+
 @st.composite
 def assessed(draw: st.DrawFn, form: str) -> foveal.Judgements:
     keys = draw(st.lists(st.tuples(names, names, names), min_size=1, max_size=4, unique=True))
     found: list[dict[str, Any]] = []
-    places: list[tuple[int, str, str | None, bool]] = []
+    places: list[tuple[int, str, str | None, bool, int | None]] = []
     for row in range(len(keys)):
         for path in draw(st.lists(paths, max_size=3, unique=True)):
-            found.append({"row": row, "xpath": path, **draw(grades[form])})
+            found.append({"row": row, "xpath": path, **draw(grades[form]), **draw(pooled)})
         if form not in ("inex2002", "inex2003"):
             places += [
-                (row, "/a/text()[1].4", end, False) for end in draw(st.lists(paths, max_size=2))
+                (row, "/a/text()[1].4", end, False, draw(st.none() | st.integers(0, 9999)))
+                for end in draw(st.lists(paths, max_size=2))
             ]
-            places += [(row, start, None, True) for start in draw(st.lists(paths, max_size=1))]
+            places += [
+                (row, start, None, True, None) for start in draw(st.lists(paths, max_size=1))
+            ]
     relevant = [
         any(
             f["row"] == row
@@ -414,9 +493,10 @@ def assessed(draw: st.DrawFn, form: str) -> foveal.Judgements:
     ]
     frame = pl.DataFrame(keys, schema=["topic", "doc", "assessor"], orient="row")
     none = pl.Series([], dtype=pl.Int64).to_numpy()
-    text = ("xpath", "exhaustivity", "specificity", "relevance", "coverage")
+    text = ("xpath", "exhaustivity", "specificity", "relevance", "coverage", "inpool", "inferred")
     schema = dict.fromkeys(text, pl.String) | dict.fromkeys(("size", "rsize", "row"), pl.Int64)
     columns = {"row": pl.Int64, "start": pl.String, "end": pl.String, "bep": pl.Boolean}
+    columns |= {"size": pl.Int64}
     return foveal.Judgements.from_rows(
         frame.with_columns(line=pl.int_range(1, pl.len() + 1), relevant=pl.Series(relevant)),
         frame.select(pl.lit(0).repeat_by(pl.len()).explode()).to_series().to_numpy(),
@@ -426,8 +506,14 @@ def assessed(draw: st.DrawFn, form: str) -> foveal.Judgements:
         has_text=False,
         elements=pl.DataFrame(found, schema=schema),
         places=pl.DataFrame(places, schema=columns, orient="row").with_columns(line=pl.col("row")),
-        header={"scale": form[-4:], "whitespace": "keep"},
+        header={"scale": form[-4:], "whitespace": "keep", **draw(declared)},
     )
+
+
+def _said(row: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What a row of a table says, whichever columns its table has."""
+    told = [(k, v) for k, v in row.items() if v is not None and k not in ("row", "line")]
+    return sorted(told)
 
 
 def facts(judgements: foveal.Judgements) -> list[tuple[Any, ...]]:
@@ -438,7 +524,7 @@ def facts(judgements: foveal.Judgements) -> list[tuple[Any, ...]]:
     every = []
     for row, key in enumerate(rows.rows()):
         of_row = [
-            [] if table is None else table.filter(row=row).drop("row", "line", strict=False).rows()
+            [] if table is None else [*map(_said, table.filter(row=row).to_dicts())]
             for table in (judgements.elements, judgements.places)
         ]
         every.append((key, *of_row))
@@ -455,3 +541,6 @@ def test_what_is_written_is_read_again(form: str, data: st.DataObject) -> None:
     assert facts(again) == facts(judgements)
     assert again.header is not None
     assert again.header.get("scale", form[-4:]) == form[-4:]
+    assert judgements.header is not None
+    for name in ("collection", "version"):
+        assert again.header.get(name) == judgements.header.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -14,6 +15,7 @@ import foveal
 from foveal.formats import RUN_FORMATS
 from foveal.formats.inex_regular import regular_results
 from foveal.formats.inex_runs import parsed_results
+from foveal.formats.losses import run_losses
 from inputs import read_run, refusal, results, rewritten, text_source
 
 quick = settings(deadline=None, max_examples=80)
@@ -59,6 +61,15 @@ def test_the_example_of_the_specification() -> None:
     assert results(run) == [("289", "9996", None, None), ("289", "9997", None, None)]
     assert run.line.tolist() == [6, 11]
     assert run.score is None  # not all results have one
+    assert run.header == {
+        "participant-id": "12",
+        "query": "automatic",
+        "result-type": "element",
+        "topic-fields": {"title": "yes", "castitle": "no", "description": "no", "narrative": "no"},
+        "description": "...",
+        "collections": ["wikipedia"],
+    }
+    assert read_run("1 Q0 D 1 1 m 0 4\n").header is None
 
 
 def test_a_path_of_one_step_is_the_whole_document() -> None:
@@ -231,7 +242,11 @@ def test_a_run_is_written_as_a_submission(tmp_path: Path) -> None:
     foveal.write_run(read_run(SPECIFICATION), tmp_path / "out.xml", "inex")
     assert (tmp_path / "out.xml").read_text() == (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<inex-submission run-id="ours" task="Focused" result-type="passage">\n'
+        '<inex-submission run-id="ours" task="Focused" result-type="element" participant-id="12" '
+        'query="automatic">\n'
+        '  <topic-fields title="yes" castitle="no" description="no" narrative="no"/>\n'
+        "  <description>...</description>\n"
+        "  <collections><collection>wikipedia</collection></collections>\n"
         '  <topic topic-id="289">\n'
         "    <result><file>9996</file><path>/article[1]/body[1]/section[2]/p[1]</path>"
         "<rank>1</rank></result>\n"
@@ -240,6 +255,21 @@ def test_a_run_is_written_as_a_submission(tmp_path: Path) -> None:
         "  </topic>\n"
         "</inex-submission>\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/a[1]/b[1]", "element"), ("/a[1]/b[1] /a[1]/b[2]", "passage")]
+)
+def test_a_run_that_says_nothing_of_its_results_is_named_by_them(path: str, kind: str) -> None:
+    run = read_run(f'{{"topic":"1","doc":"D","xpath":"{path}"}}')
+    assert f'<inex-submission run-id="x" result-type="{kind}">' in str(RUN_FORMATS["inex"](run))
+
+
+@pytest.mark.parametrize("form", [form for form in RUN_FORMATS if form != "inex"])
+def test_what_a_submission_says_of_itself_is_not_lost_without_a_word(form: str) -> None:
+    what = "what the submission says of itself: participant-id, query, topic-fields, description"
+    assert f"{what}, collections" in run_losses(read_run(SPECIFICATION), form)
+    assert run_losses(read_run(SPECIFICATION), "inex") == []
 
 
 @pytest.mark.parametrize(
@@ -257,6 +287,11 @@ def test_what_a_submission_cannot_hold_is_said(text: str, message: str, tmp_path
     assert not (tmp_path / "o").exists()
 
 
+def test_no_control_character_is_written_into_a_submission() -> None:
+    run = replace(read_run(submission(element())), header={"description": " \x01 "})
+    assert refusal(RUN_FORMATS["inex"], run).startswith("x: '\\x01' cannot be written in XML")
+
+
 names = st.text("aé漢𝄞 <>&\"'\t\n\r]-", min_size=1, max_size=5).filter(
     lambda name: name == name.strip(" \t\r\n")
 )
@@ -267,6 +302,19 @@ paths = st.lists(steps, min_size=1, max_size=3).map(
 places = paths | st.tuples(paths, paths).map(" ".join)
 
 
+attributes = st.dictionaries(st.sampled_from(["title", "castitle"]), st.just("") | names)
+headers = st.fixed_dictionaries(
+    {"result-type": st.sampled_from(["element", "passage", "FOL"])},
+    optional={
+        "participant-id": st.just("") | names,
+        "query": names,
+        "topic-fields": attributes,
+        "description": st.just("") | names,
+        "collections": st.lists(names, min_size=1, max_size=3),
+    },
+)
+
+
 @st.composite
 def runs(draw: st.DrawFn) -> foveal.Run:
     rows = draw(st.lists(st.tuples(names, names, places, st.floats(-1e9, 1e9)), min_size=1))
@@ -275,7 +323,8 @@ def runs(draw: st.DrawFn) -> foveal.Run:
     frame = frame.with_columns(start=pl.when(whole).then(0).otherwise(-1), end=-1)
     if draw(st.booleans()):
         frame = frame.drop("score")
-    return foveal.Run.from_frame(frame, name=draw(steps), task=draw(st.none() | steps))
+    run = foveal.Run.from_frame(frame, name=draw(steps), task=draw(st.none() | steps))
+    return replace(run, header=draw(headers))
 
 
 @quick
@@ -284,6 +333,7 @@ def test_what_is_written_is_read_again(run: foveal.Run) -> None:
     read = foveal.read_run(text_source(RUN_FORMATS["inex"](run)))
     assert read.to_frame().equals(run.to_frame())
     assert (read.name, read.task, read.topics) == (run.name, run.task, run.topics)
+    assert read.header == run.header
 
 
 def test_a_submission_becomes_an_element_run_and_back(tmp_path: Path) -> None:

@@ -148,6 +148,18 @@ def test_unknown_grades_are_not_judged() -> None:
     assert judgements.doc.to_list() == ["B"]
     assert judgements.elements is not None
     assert judgements.elements.select("row", "xpath").rows() == [(0, "/b[1]")]
+    assert judgements.unread == {"elements of unknown grade (U)": 2}
+
+
+def test_how_an_assessment_came_about_may_be_said() -> None:
+    said = {"xpath": "/a", **SIZES, "inpool": "yes", "inferred": "no"}
+    elements = [said, {"xpath": "/b", **SIZES}]
+    judgements = judged({"topic": "1", "doc": "A", "elements": elements})
+    assert judgements.elements is not None
+    assert judgements.elements.select("inpool", "inferred").rows() == [("yes", "no"), (None, None)]
+    unsaid = judged({"topic": "1", "doc": "A", "elements": elements[1:]}).elements
+    assert unsaid is not None
+    assert not {"inpool", "inferred"} & set(unsaid.columns)
 
 
 def test_elements_are_of_the_assessor_of_their_line_else_of_all_who_highlight() -> None:

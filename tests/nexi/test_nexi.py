@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foveal.errors import UsageError
 from foveal.nexi import (
     CAS,
     CO,
@@ -201,6 +202,57 @@ queries = st.builds(
 def test_printing_and_parsing_are_inverse(query: CAS | CO) -> None:
     assert parse(str(query)) == query
     assert parse(str(query), lenient=True) == query
+
+
+# -- and the dialects in use ----------------------------------------------------------------------
+
+constants = st.text(max_size=8).map(lambda text: text.replace('"', "'")) | st.text(max_size=8).map(
+    lambda text: text.replace("'", '"')
+)
+named = st.builds(lambda name: (name,), names)
+lenient_steps = st.builds(Step, named | st.just(("*",)), st.booleans())
+attribute = st.builds(Step, named, st.booleans(), st.just(True))
+lenient_paths = st.builds(
+    lambda found, last: Path((*found, *last)),
+    st.lists(lenient_steps, min_size=1, max_size=2),
+    st.lists(attribute, max_size=1),
+)
+lenient_clauses = st.builds(
+    Compare, st.none() | lenient_paths, st.sampled_from(["<", "="]), constants, st.just(True)
+) | st.builds(About, st.none() | lenient_paths, st.lists(terms, min_size=1, max_size=2).map(tuple))
+lenient_queries = st.builds(
+    lambda first, more, last: CAS((first, *more, *last)),
+    st.builds(Part, lenient_paths, lenient_clauses),
+    st.lists(st.builds(Part, lenient_paths, lenient_clauses), max_size=2),
+    st.lists(st.builds(Part, lenient_paths, st.none()), max_size=1),
+)
+
+
+@given(lenient_queries)
+@settings(max_examples=60)
+def test_printing_and_parsing_are_inverse_in_the_dialects(query: CAS) -> None:
+    assert parse(str(query), lenient=True) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("//a[.//au = 'Ann']", "//a[.//au = 'Ann']"),
+        ('//a[.//au = "Ann"]', "//a[.//au = 'Ann']"),
+        ('//a[.//au = "O\'Neill"]', '//a[.//au = "O\'Neill"]'),
+        ("//a[.//au = 'the \"old\" one']", "//a[.//au = 'the \"old\" one']"),
+        ("//a[.//au = '']", "//a[.//au = '']"),
+    ],
+)
+def test_a_constant_is_printed_in_quotes_that_it_does_not_hold(text: str, printed: str) -> None:
+    query = parse(text, lenient=True)
+    assert str(query) == printed
+    assert parse(printed, lenient=True) == query
+
+
+def test_no_quotes_fit_around_both_kinds() -> None:
+    with pytest.raises(UsageError, match="holds both kinds of quotes; expected one at most"):
+        Compare(None, "=", "a'b\"", quoted=True)
 
 
 @given(st.text(alphabet="/@*()[]|.,\"'+-<>=ab1 aboutandor\n", max_size=40), st.booleans())

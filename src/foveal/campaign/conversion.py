@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection as Names
 from dataclasses import replace
+from difflib import get_close_matches
 
 import numpy as np
 import polars as pl
 
 from foveal import spans
 from foveal.campaign.cas import CasFilter
+from foveal.campaign.elements import named
 from foveal.campaign.nesting import extents
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
@@ -22,16 +24,21 @@ from foveal.spans import Ints
 
 __all__ = [
     "FOCUS",
+    "contradictions",
     "derive_elements",
     "elements_with_text",
     "exclude_tags",
     "filter_by_structure",
     "focus",
+    "name_passages",
     "recompute_sizes",
+    "unknown_tags",
 ]
 
 FOCUS = ("rank", "deeper", "higher")
 """Which of two overlapping results stays: the better ranked, the smaller, or the larger one."""
+
+_MERGED = "passages and entry points left out: no XPath names them where white space is merged"
 
 
 def focus(run: Run, keep: str = "rank") -> Run:
@@ -74,6 +81,27 @@ def _ranks(run: Run) -> Ints:
     return (
         np.maximum.accumulate(np.where(opens, np.arange(len(run)), 0)) - run.bounds[run.topic] + 1
     )
+
+
+def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
+    """Results whose XPath and offsets name different places: row, and what each of them says.
+
+    An element that its document does not hold is such a place, too; points that the index cannot
+    tell are not.
+    """
+    if run.xpath is None:
+        return []
+    both = (run.end >= 0) & run.xpath.is_not_null().to_numpy()
+    rows = np.flatnonzero(both & (collection.lengths(run.doc) >= 0))
+    found = collection.resolve(run.doc.gather(rows), run.xpath.gather(rows))
+    apart = (found.start != run.start[rows]) | (found.end != run.end[rows])
+    apart &= (found.start >= 0) | named(run)[rows]
+    said = []
+    for i in np.flatnonzero(apart).tolist():
+        row = int(rows[i])
+        place = found.problem.get(i, f"{run.xpath[row]} is at [{found.start[i]},{found.end[i]})")
+        said.append((row, f"{place}, but the result gives [{run.start[row]},{run.end[row]})"))
+    return said
 
 
 def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
@@ -129,24 +157,16 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
             truth.problem(row, f"document {truth.doc[row]!r} is not in the collection")
             for row in np.flatnonzero(lost).tolist()
         )
-    notes = truth.notes
-    places = None
-    if collection.whitespace == "merge":
-        note = "passages and entry points left out: no XPath names them where white space is merged"
-        notes = (*notes, note)
-    else:
-        places = _places(truth, collection)
-    return replace(
-        truth,
+    derived = replace(
+        judgements,
         elements=elements_with_text(truth, collection),
-        places=places,
         header={
             **(judgements.header or {}),
             "scale": "2006",
             "whitespace": collection.whitespace,
         },
-        notes=notes,
     )
+    return name_passages(derived, collection)
 
 
 def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgements:
@@ -171,37 +191,122 @@ def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgement
         )
     rsize = _highlighted(truth)(row, found.start, found.end)
     sizes = (pl.Series("size", found.end - found.start), pl.Series("rsize", rsize))
-    return replace(truth, elements=elements.with_columns(*sizes))
+    return replace(judgements, elements=elements.with_columns(*sizes))
 
 
-def _places(truth: Judgements, collection: Collection) -> pl.DataFrame:
-    """The passages and best entry points of relevant documents as XPaths."""
-    row = truth.row
-    entry = np.flatnonzero(truth.relevant & (truth.bep >= 0))
+def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
+    """The judgements with their relevant passages and entry points as XPaths, too.
+
+    Those that were XPaths in the file stay as they are. Passages of a row that overlap become one,
+    and what the index cannot name is left out; both are noted.
+    """
+    if judgements.places is not None or not judgements.has_text:
+        return judgements
+    if collection.whitespace == "merge":
+        return _noting(judgements, _MERGED)
+    row, start, end, united = _passages(judgements)
+    entry = np.flatnonzero(judgements.bep >= 0)
+    length = collection.lengths(judgements.doc)
+    past = entry[(length[entry] >= 0) & (judgements.bep[entry] > length[entry])]
+    if len(past):
+        raise InputError(
+            judgements.problem(
+                i,
+                f"best entry point {judgements.bep[i]} is past the end of document "
+                f"{judgements.doc[i]!r} of {length[i]} characters in the collection",
+            )
+            for i in past.tolist()
+        )
+    here, there = length[row] >= 0, length[entry] >= 0
+    nowhere = int((~here).sum() + (~there).sum())
+    notes = (
+        ("passages that overlap, written as one with those they share text with", united),
+        ("passages and entry points of documents that the collection lacks, left out", nowhere),
+    )
+    places = _named(judgements, collection, row[here], start[here], end[here], entry[there])
+    return _noting(replace(judgements, places=places), *(f"{what}: {n}" for what, n in notes if n))
+
+
+def _noting(judgements: Judgements, *notes: str) -> Judgements:
+    """With these notes, each once."""
+    return replace(judgements, notes=tuple(dict.fromkeys((*judgements.notes, *notes))))
+
+
+def _passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
+    """Row, start and end of the relevant passages, and how many share text with an earlier one."""
+    truth = judgements.united()
+    text = judgements.end > judgements.start
+    if judgements.grade is not None:
+        text &= judgements.grade > 0
+    row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
+    extent = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(extent, row, end)
+    base = spans.lay_out(extent)[row] if len(row) else start
+    _, later = spans.conflicts(start + base, end + base)
+    shares = np.zeros(len(judgements), dtype=bool)
+    shares[row[later]] = True
+    # Where passages only touch they stay apart, as they were marked.
+    own, whole = ~shares[row], shares[truth.row]
+    every = (
+        np.concatenate([row[own], truth.row[whole]]),
+        np.concatenate([start[own], truth.start[whole]]),
+        np.concatenate([end[own], truth.end[whole]]),
+    )
+    order = np.argsort(every[0], kind="stable")
+    return every[0][order], every[1][order], every[2][order], len(np.unique(later))
+
+
+def _named(
+    judgements: Judgements, collection: Collection, row: Ints, start: Ints, end: Ints, entry: Ints
+) -> pl.DataFrame:
+    """These passages and the best entry points of the rows `entry` as XPaths."""
+    n, rows = len(row), np.concatenate([row, row, entry])
     wanted = pl.DataFrame(
         {
-            "row": np.concatenate([row, row, entry]),
-            "offset": np.concatenate([truth.start, truth.end, truth.bep[entry]]),
-            "closing": np.repeat([False, True, False], [len(row), len(row), len(entry)]),
+            "doc": judgements.doc.gather(rows),
+            "offset": np.concatenate([start, end, judgements.bep[entry]]),
+            "closing": np.repeat([False, True, False], [n, n, len(entry)]),
+            "at": np.arange(len(rows)),
         }
-    ).with_columns(
-        doc=truth.doc.gather(np.concatenate([row, row, entry])), at=pl.int_range(pl.len())
     )
-    named = np.empty(len(wanted), dtype=object)
+    points = np.empty(len(wanted), dtype=object)
     for (doc,), own in wanted.group_by("doc"):
-        points = collection.points(str(doc), own["offset"].to_numpy(), own["closing"].to_numpy())
-        named[own["at"].to_numpy()] = points
-    n = len(row)
+        asked = own["offset"].to_numpy(), own["closing"].to_numpy()
+        points[own["at"].to_numpy()] = collection.points(str(doc), *asked)
     return pl.DataFrame(
         {
             "row": np.concatenate([row, entry]),
-            "start": [*named[:n], *named[2 * n :]],
-            "end": [*named[n : 2 * n], *[None] * len(entry)],
+            "start": [*points[:n], *points[2 * n :]],
+            "end": [*points[n : 2 * n], *[None] * len(entry)],
             "bep": np.repeat([False, True], [n, len(entry)]),
-            "line": truth.line[np.concatenate([row, entry])],
+            "line": judgements.line[np.concatenate([row, entry])],
         },
         schema=PLACE_COLUMNS,
     ).sort("row", maintain_order=True)
+
+
+def unknown_tags(
+    tags: Names[str], paths: pl.Series, collection: Collection | None = None
+) -> list[str]:
+    """What to say of excluded tags that no element has: each is probably misspelt.
+
+    The elements are those of the collection, or without one of these paths.
+
+    >>> unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
+    ["--exclude-tags: no judged element is called 'lnik' (link?)"]
+    """
+    where = "judged element" if collection is None else "element of the collection"
+    if collection is None:
+        known = paths.str.extract_all(r"/[^/\[]+").explode().str.slice(1).unique().drop_nulls()
+    else:
+        known = pl.Series(collection.header["tags"], dtype=pl.String)
+    said = []
+    for tag in dict.fromkeys(tags):
+        if not (known == tag).any():
+            near = get_close_matches(tag, sorted(known), cutoff=0.7)
+            meant = f" ({' or '.join(near)}?)" if near else ""
+            said.append(f"--exclude-tags: no {where} is called {tag!r}{meant}")
+    return said
 
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from foveal.campaign.cas import CasFilter
+from foveal.campaign.conversion import unknown_tags
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection
@@ -156,6 +157,8 @@ class Truth:
         else:
             return None
         if options.exclude_tags:
+            said = unknown_tags(options.exclude_tags, forest.paths, self.index)
+            self.warnings += [note for note in said if note not in self.warnings]
             forest = forest.without_tags(options.exclude_tags)
         if cas is not None:
             forest = forest.only(cas(combined, forest.row, forest.xpath))

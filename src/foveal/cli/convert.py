@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,18 @@ from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.formats import Source
+    from foveal.model import Run
 
 __all__ = ["command"]
 
 _ELEMENT_RUNS = ("elements", "inex")
+_WITH_PASSAGES = ("inex2005", "inex2006")
+_WRITTEN = {
+    **dict.fromkeys(_ELEMENT_RUNS, "the XPath is"),
+    "fol": "the offsets are",
+    **dict.fromkeys(("jsonl", "parquet"), "both are"),
+}
+_SHOWN = 3
 _PLURAL = {"run": "runs", "judgements": "judgements"}
 _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 
@@ -114,7 +123,7 @@ def _run(
     snap: bool,
     lenient: bool,
 ) -> None:
-    from foveal.campaign.conversion import focus
+    from foveal.campaign.conversion import contradictions, focus
     from foveal.campaign.elements import place_elements
     from foveal.campaign.placing import place_run
     from foveal.cli.output import warn
@@ -125,17 +134,34 @@ def _run(
     run = read_run(source)
     if collection is not None:
         index = Collection.open(collection)
+        run = replace(run, notes=(*run.notes, *_apart(run, contradictions(run, index), form)))
         if form in _ELEMENT_RUNS or snap:
-            passages = form == "inex"
+            passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
         else:
             run = place_run(run, index, lenient=lenient)
+    if snap and run.header is not None:
+        # What the submission said of its results is not true any more.
+        left = {name: said for name, said in run.header.items() if name != "result-type"}
+        run = replace(run, header=left)
     if keep is not None:
         before = len(run)
         run = focus(run, keep)
         click.echo(f"results removed because they overlap: {before - len(run)}", err=True)
     write_run(run, target, form)
     warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
+
+
+def _apart(run: Run, said: list[tuple[int, str]], form: str) -> Iterator[str]:
+    """That paths and offsets contradict each other, and which of them the format gets."""
+    if said:
+        written = _WRITTEN.get(form, "neither is")
+        shown = "; ".join(f"line {int(run.line[row])}: {what}" for row, what in said[:_SHOWN])
+        more = "; ..." if len(said) > _SHOWN else ""
+        yield (
+            "results whose XPath and offsets contradict each other, of which "
+            f"{written} written: {len(said)} ({shown}{more})"
+        )
 
 
 def _judgements(
@@ -152,7 +178,9 @@ def _judgements(
         derive_elements,
         exclude_tags,
         filter_by_structure,
+        name_passages,
         recompute_sizes,
+        unknown_tags,
     )
     from foveal.campaign.placing import place_judgements
     from foveal.cli.output import warn
@@ -166,15 +194,21 @@ def _judgements(
     filtered = cas is not None or bool(options.exclude_tags)
     judgements = read_judgements(source)
     given = judgements.length
-    if collection is not None:
-        index = Collection.open(collection)
+    index = None if collection is None else Collection.open(collection)
+    if index is not None:
         judgements = place_judgements(judgements, index)
         if recompute:
             judgements = recompute_sizes(judgements, index)
         elif judgements.elements is None and (filtered or form.startswith("inex")):
             judgements = derive_elements(judgements, index)
+        if form in _WITH_PASSAGES:
+            judgements = name_passages(judgements, index)
     if options.exclude_tags:
+        elements = judgements.elements
         judgements = exclude_tags(judgements, options.exclude_tags)
+        assert elements is not None  # else there would be none to exclude
+        said = unknown_tags(options.exclude_tags, elements["xpath"], index)
+        judgements = replace(judgements, notes=(*judgements.notes, *said))
     if cas is not None:
         judgements = filter_by_structure(judgements, cas)
     write_judgements(judgements, target, form)

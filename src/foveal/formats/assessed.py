@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,10 @@ import polars as pl
 from foveal.errors import Problem
 from foveal.formats.checks import TOO_FAR, Defects
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.grades import GRADES, check_grades, marked
+from foveal.formats.grades import GRADE_RULES, GRADES, KNOWN, Rule, check_rules
 from foveal.formats.xpaths import ELEMENT, canonical_paths
 
-__all__ = ["ELEMENT_COLUMNS", "Assessed", "assessed_elements"]
+__all__ = ["ELEMENT_COLUMNS", "OF_POOLS", "UNKNOWN_GRADES", "Assessed", "assessed_elements"]
 
 ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     "xpath": pl.String,
@@ -24,12 +25,52 @@ ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     "coverage": pl.String,
     "size": pl.Int64,
     "rsize": pl.Int64,
+    "inpool": pl.String,
+    "inferred": pl.String,
 }
 """What an assessed element may carry."""
+
+OF_POOLS = ("inpool", "inferred")
+"""How an assessment came about; nothing depends on it, and most files do not say."""
+
+UNKNOWN_GRADES = "elements of unknown grade (U)"
 
 _SIZED = ("2005", "2006")
 _TELLING = {"2002": ("relevance", "coverage"), "2003": ("specificity",), "2005": ("exhaustivity",)}
 """Scale to the grades of which one tells it where those of the scales before it are absent."""
+
+
+_TELLS = pl.coalesce(
+    *(
+        pl.when(pl.any_horizontal(pl.col(grades).is_not_null())).then(pl.lit(scale))
+        for scale, grades in _TELLING.items()
+    ),
+    pl.lit("2006"),
+)
+
+_PATH_RULES = (
+    Rule(pl.col("xpath").is_null(), "element without a path"),
+    Rule(
+        ~pl.col("xpath").str.contains(ELEMENT),
+        "{!r} is not the path of an element; expected /path[1]/of[1]/element[2]",
+        ("xpath",),
+    ),
+    Rule(
+        ~pl.struct("row", "canonical").is_first_distinct() & pl.col("xpath").is_not_null(),
+        "element {!r} comes twice for one document",
+        ("xpath",),
+    ),
+)
+_SIZES = ("size", "rsize")
+_SIZE_RULES = (
+    *(Rule(pl.col(name) < 0, f"{name} {{}} is negative", (name,)) for name in _SIZES),
+    *(Rule(pl.col(name) > MAX_OFFSET, f"{name} {{}} {TOO_FAR}", (name,)) for name in _SIZES),
+    Rule(pl.col("rsize") > pl.col("size"), "rsize {} is more than size {}", ("rsize", "size")),
+)
+_REQUIRED = tuple(
+    Rule(pl.col(name).is_null(), f"{name} is missing; expected a number of characters")
+    for name in _SIZES
+)
 
 
 class Assessed(NamedTuple):
@@ -58,15 +99,21 @@ def assessed_elements(
         As the file declares it; else the grades tell.
     """
     found = scale or _scale(frame, defects)
-    problems = problems + _check_paths(defects, frame)
-    known = ~(frame["exhaustivity"].eq("U") | frame["specificity"].eq("U")).fill_null(value=False)
+    canonical = canonical_paths(frame["xpath"])
+    rules = [*_PATH_RULES]
     if found is not None:
-        problems += check_grades(defects, frame, found, known.to_numpy())
-        problems += _check_sizes(defects, frame, required=found in _SIZED)
+        rules += [*GRADE_RULES[found], *_SIZE_RULES, *(_REQUIRED if found in _SIZED else ())]
     if scale is not None:
-        problems += _check_foreign(defects, frame, scale)
-    defects.raise_if(problems)
-    elements = frame.filter(known).with_columns(canonical_paths(frame["xpath"].filter(known)))
+        rules += _foreign(scale)
+    whole = frame.hstack([canonical.alias("canonical")])
+    defects.raise_if(problems + check_rules(defects, whole, rules))
+    known = frame.select(KNOWN).to_series()
+    elements = frame.clone().replace_column(frame.get_column_index("xpath"), canonical)
+    if not known.all():
+        elements = elements.filter(known)
+    for name in OF_POOLS:
+        if elements[name].null_count() == len(elements):
+            elements.drop_in_place(name)
     return Assessed(elements, found, known.to_numpy())
 
 
@@ -74,58 +121,27 @@ def _scale(frame: pl.DataFrame, defects: Defects) -> str | None:
     """The scale of the elements by the grades they have; one file has one."""
     if not len(frame):
         return None
-    tells = pl.lit("2006")
-    for scale, grades in reversed(_TELLING.items()):
-        tells = (
-            pl.when(pl.any_horizontal(pl.col(grades).is_not_null()))
-            .then(pl.lit(scale))
-            .otherwise(tells)
-        )
-    scales = frame.select(tells.alias("scale")).to_series()
+    for scale, grades in _TELLING.items():
+        absent = [frame[name].null_count() for name in grades]
+        if 0 in absent:
+            return scale
+        if min(absent) < len(frame):
+            break
+    else:
+        return "2006"
+    scales = frame.select(_TELLS.alias("scale")).to_series()
     first = str(scales[0])
-    other = (scales != first).to_numpy()
+    other = np.flatnonzero(scales.to_numpy() != first)
     message = f"grades of the scale of {{}}, but the first element has those of {first}"
-    defects.raise_if([*defects.at(np.flatnonzero(other)[:1], message, scales)])
+    defects.raise_if([*defects.at(other[:1], message, scales)])
     return first
 
 
-def _check_foreign(defects: Defects, frame: pl.DataFrame, scale: str) -> list[Problem]:
+def _foreign(scale: str) -> Iterator[Rule]:
     """Grades that the declared scale does not have."""
-    every = dict.fromkeys(name for grades in GRADES.values() for name in grades)
-    return [
-        problem
-        for name in every
-        if name not in GRADES[scale]
-        for problem in defects.at(
-            frame[name].is_not_null().to_numpy(),
-            f"{name} {{!r}} is no grade of the scale of {scale}, which the header declares",
-            frame[name],
-        )
-    ]
-
-
-def _check_paths(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
-    path = frame["xpath"]
-    problems = [*defects.at(path.is_null().to_numpy(), "element without a path")]
-    bad = ~path.str.contains(ELEMENT).fill_null(value=True).to_numpy()
-    problems += defects.at(
-        bad, "{!r} is not the path of an element; expected /path[1]/of[1]/element[2]", path
-    )
-    entry = pl.DataFrame({"row": frame["row"], "xpath": canonical_paths(path)})
-    first = entry.select(pl.struct("row", "xpath").is_first_distinct()).to_series()
-    again = (~first & path.is_not_null()).to_numpy()
-    return [*problems, *defects.at(again, "element {!r} comes twice for one document", path)]
-
-
-def _check_sizes(defects: Defects, frame: pl.DataFrame, *, required: bool) -> list[Problem]:
-    problems: list[Problem] = []
-    for name in ("size", "rsize"):
-        size = frame[name]
-        problems += defects.at(marked(size < 0), f"{name} {{}} is negative", size)
-        problems += defects.at(marked(size > MAX_OFFSET), f"{name} {{}} {TOO_FAR}", size)
-        if required:
-            absent = size.is_null().to_numpy()
-            problems += defects.at(absent, f"{name} is missing; expected a number of characters")
-    more = marked(frame["rsize"] > frame["size"])
-    message = "rsize {} is more than size {}"
-    return [*problems, *defects.at(more, message, frame["rsize"], frame["size"])]
+    for name in dict.fromkeys(name for grades in GRADES.values() for name in grades):
+        if name not in GRADES[scale]:
+            message = (
+                f"{name} {{!r}} is no grade of the scale of {scale}, which the header declares"
+            )
+            yield Rule(pl.col(name).is_not_null(), message, (name,))

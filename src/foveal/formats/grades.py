@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -9,7 +12,15 @@ import polars as pl
 from foveal.errors import Problem
 from foveal.formats.checks import Defects
 
-__all__ = ["GRADES", "check_grades", "marked", "positive", "relevant_rows"]
+__all__ = [
+    "GRADES",
+    "GRADE_RULES",
+    "KNOWN",
+    "Rule",
+    "check_rules",
+    "positive",
+    "relevant_rows",
+]
 
 GRADES = {
     "2002": {"relevance": "[0-3]", "coverage": "[ELSN]"},
@@ -42,35 +53,65 @@ def relevant_rows(
     return relevant
 
 
-def check_grades(
-    defects: Defects, frame: pl.DataFrame, scale: str, known: npt.NDArray[np.bool_]
-) -> list[Problem]:
-    """Grades that the scale does not have, and pairs that contradict themselves."""
-    problems: list[Problem] = []
-    for name, pattern in GRADES[scale].items():
-        grade = frame[name]
-        absent = grade.is_null().to_numpy()
-        problems += defects.at(absent & known, f"{name} is missing, the scale of {scale} has it")
-        bad = ~grade.str.contains(f"^{pattern}$").fill_null(value=True).to_numpy()
-        values = pattern.strip("[]").replace("0-3", "0123")
-        message = f"{name} {{!r}} is not a grade of {scale}; expected one of {' '.join(values)}"
-        problems += defects.at(bad & known, message, grade)
-    if scale == "2003":
-        message = "specificity {} with exhaustivity 0; what is not relevant is not specific"
-        vague = (frame["exhaustivity"] == "0") & frame["specificity"].is_in(["1", "2", "3"])
-        problems += defects.at(marked(vague) & known, message, frame["specificity"])
-    if scale == "2002":
-        small = (frame["relevance"] == "3") & (frame["coverage"] == "S")
-        problems += defects.at(
-            marked(small), "relevance 3 with coverage S; what is too small is not highly relevant"
+class Rule(NamedTuple):
+    """What no row may be: which rows are, what to say of them, and the columns that shows."""
+
+    broken: pl.Expr
+    message: str
+    shown: tuple[str, ...] = ()
+
+
+def check_rules(defects: Defects, frame: pl.DataFrame, rules: Sequence[Rule]) -> list[Problem]:
+    """What is wrong with the rows.
+
+    All rules are looked at together: campaigns have thousands of small files without a defect, and
+    a look costs more than what there is to see.
+    """
+    marks = frame.select(
+        rule.broken.fill_null(value=False).alias(str(i)) for i, rule in enumerate(rules)
+    )
+    return [
+        problem
+        for mark, rule in zip(marks, rules, strict=True)
+        if mark.any()
+        for problem in defects.at(
+            mark.to_numpy(), rule.message, *(frame[name] for name in rule.shown)
         )
-        apart = (frame["relevance"] == "0") != (frame["coverage"] == "N")
-        message = "relevance {} does not go with its coverage; 0 and N come together only"
-        problems += defects.at(marked(apart) & known, message, frame["relevance"])
-    return problems
+    ]
 
 
-def marked(column: pl.Series) -> npt.NDArray[np.bool_]:
-    """True values as an array; null is not true."""
-    values: npt.NDArray[np.bool_] = column.fill_null(value=False).to_numpy()
-    return values
+KNOWN = ~((pl.col("exhaustivity") == "U") | (pl.col("specificity") == "U")).fill_null(value=False)
+"""Elements that are judged: ``U`` is unknown."""
+
+
+def _grade_rules(scale: str) -> Iterator[Rule]:
+    """Grades that the scale does not have, and pairs that contradict themselves."""
+    for name, pattern in GRADES[scale].items():
+        grade = pl.col(name)
+        absent = f"{name} is missing, the scale of {scale} has it"
+        yield Rule(grade.is_null() & KNOWN, absent)
+        values = " ".join(pattern.strip("[]").replace("0-3", "0123"))
+        other = f"{name} {{!r}} is not a grade of {scale}; expected one of {values}"
+        yield Rule(~grade.str.contains(f"^{pattern}$") & KNOWN, other, (name,))
+    exhaustivity, specificity = pl.col("exhaustivity"), pl.col("specificity")
+    relevance, coverage = pl.col("relevance"), pl.col("coverage")
+    if scale == "2003":
+        yield Rule(
+            (exhaustivity == "0") & specificity.is_in(["1", "2", "3"]),
+            "specificity {} with exhaustivity 0; what is not relevant is not specific",
+            ("specificity",),
+        )
+    if scale == "2002":
+        yield Rule(
+            (relevance == "3") & (coverage == "S"),
+            "relevance 3 with coverage S; what is too small is not highly relevant",
+        )
+        yield Rule(
+            (relevance == "0") != (coverage == "N"),
+            "relevance {} does not go with its coverage; 0 and N come together only",
+            ("relevance",),
+        )
+
+
+GRADE_RULES = {scale: tuple(_grade_rules(scale)) for scale in GRADES}
+"""Scale to what the grades of an element may not be."""

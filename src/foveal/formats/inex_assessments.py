@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem
-from foveal.formats.assessed import Assessed, assessed_elements
+from foveal.formats.assessed import OF_POOLS, UNKNOWN_GRADES, Assessed, assessed_elements
 from foveal.formats.checks import TOO_FAR, Defects, check_names
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.grades import marked, relevant_rows
+from foveal.formats.grades import Rule, check_rules, relevant_rows
 from foveal.formats.markup import BLANKS, Markup, read_markup
 from foveal.formats.source import Source
 from foveal.model import Judgements
@@ -24,12 +23,49 @@ __all__ = ["ROOT", "read_judgements"]
 ROOT = "assessments"
 
 _NAMES = {
+    "xpath": ("path",),
     "exhaustivity": ("exhaustivity", "exhaustiveness"),
     "specificity": ("specificity",),
     "relevance": ("relevance",),
     "coverage": ("coverage",),
+    "size": ("size",),
+    "rsize": ("rsize",),
+    **{name: (name,) for name in OF_POOLS},
 }
+"""Columns and the attributes that hold them."""
+_SIZES = ("size", "rsize")
 _WHOLE = r"^-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)$"
+
+
+def _digits(name: str) -> pl.Expr:
+    """A size without its thousands separators."""
+    return pl.col(name).str.replace_all(",", "", literal=True)
+
+
+def _number(name: str) -> pl.Expr:
+    return _digits(name).cast(pl.Int64)
+
+
+def _size_rules(name: str) -> tuple[Rule, ...]:
+    whole = pl.col(name).str.contains(_WHOLE)
+    far = _digits(name).cast(pl.Float64, strict=False).abs() > MAX_OFFSET
+    return (
+        Rule(~whole, f"{name} {{!r}} is not a whole number", (name,)),
+        Rule(whole & far, f"{name} {{}} {TOO_FAR}", (name,)),
+    )
+
+
+_SIZE_RULES = tuple(rule for name in _SIZES for rule in _size_rules(name))
+_BEP, _MISSING = pl.col("bep"), "is missing; expected an XPath"
+_POINT_RULES = (
+    Rule(pl.col("start").is_null() & ~_BEP, f"a start {_MISSING}"),
+    Rule(pl.col("end").is_null() & ~_BEP, f"an end {_MISSING}"),
+    Rule(pl.col("start").is_null() & _BEP, f"a path {_MISSING}"),
+    *(
+        Rule(~pl.col(name).str.contains(rf"^/[^{BLANKS}]+$"), "{!r} is not an XPath", (name,))
+        for name in ("start", "end")
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -51,14 +87,15 @@ def read_judgements(source: Source) -> Judgements:
     line = Defects(source, markup.line[files])
     doc = pl.Series(markup.values(files, "name", "file"), dtype=pl.String)
     problems = check_names(line, pl.Series([topic] * len(files), dtype=pl.String))
-    problems += line.at((doc.fill_null("") == "").to_numpy(), "file without a name")
-    line.raise_if(problems)
+    unnamed = np.array([not name for name in doc.to_list()], dtype=bool)
+    line.raise_if([*problems, *line.at(unnamed, "file without a name")])
     if not len(files):
         raise source.error(None, "the judgements are empty: no document is judged")
     elements, scale, judged = _elements(markup, files)
     places = _places(markup, files)
     relevant = relevant_rows(elements, len(files), scale)
-    relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
+    if places is not None:
+        relevant[places["row"].to_numpy()[~places["bep"].to_numpy()]] = True
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
         pl.DataFrame(
@@ -76,17 +113,38 @@ def read_judgements(source: Source) -> Judgements:
         source=source.provenance,
         has_text=False,
         elements=elements if len(elements) else None,
-        places=places if len(places) else None,
-        header=_header(markup, scale),
+        places=places,
+        header=_header(markup, files, scale),
+        unread=_unread(markup, files, len(elements)),
     )
     judgements.check_distinct()
     return judgements if judged.all() else judgements.only(judged)
 
 
-def _header(markup: Markup, scale: str | None) -> dict[str, Any]:
-    (declared,) = markup.values(np.array([0]), "whitespace-text-node")
+def _header(markup: Markup, files: Ints, scale: str | None) -> dict[str, Any]:
+    rule, version = (
+        markup.values(np.array([0]), name)[0] for name in ("whitespace-text-node", "version")
+    )
     header = {} if scale is None else {"scale": scale}
-    return header | {"whitespace": "strip" if declared == "strip" else "keep"}
+    header["whitespace"] = "strip" if rule == "strip" else "keep"
+    collections = set(markup.values(files, "collection"))
+    if len(collections) == 1 and (name := collections.pop()):
+        header["collection"] = name
+    return header | ({"version": version} if version else {})
+
+
+def _unread(markup: Markup, files: Ints, assessed: int) -> dict[str, int] | None:
+    """What the pool says that judgements do not keep."""
+    collections = pl.Series(markup.values(files, "collection"), dtype=pl.String)
+    several = collections.n_unique() > 1
+    found = {
+        UNKNOWN_GRADES: len(_children(markup, files, "element", "path").number) - assessed,
+        "names of collections, which are not the same in all files": (
+            collections.count() if several else 0
+        ),
+        "statements of topics": len(markup.named("inex-topic")),
+    }
+    return {what: n for what, n in found.items() if n} or None
 
 
 def _children(markup: Markup, files: Ints, *tags: str) -> _Children:
@@ -96,19 +154,24 @@ def _children(markup: Markup, files: Ints, *tags: str) -> _Children:
     return _Children(number, row, Defects(markup.source, markup.line[number]))
 
 
+def _texts(markup: Markup, numbers: Ints, *names: str) -> list[str | None]:
+    """Values of attributes without the blanks around them."""
+    values = markup.values(numbers, *names)
+    return [None if value is None else value.strip(BLANKS) for value in values]
+
+
 def _elements(markup: Markup, files: Ints) -> Assessed:
     """The assessed elements, and which files have a judgement of any of theirs."""
     found = _children(markup, files, "element", "path")
-    texts = {name: markup.values(found.number, *names) for name, names in _NAMES.items()}
     frame = pl.DataFrame(
-        {"xpath": markup.values(found.number, "path"), **texts}
-        | {name: markup.values(found.number, name) for name in ("size", "rsize")},
-        schema=dict.fromkeys(("xpath", *_NAMES, "size", "rsize"), pl.String),
-    ).with_columns(pl.all().str.strip_chars(BLANKS), row=pl.Series(found.row, dtype=pl.Int64))
-    problems = [p for name in ("size", "rsize") for p in _check_size(found.defects, name, frame)]
-    found.defects.raise_if(problems)
-    sizes = pl.col("size", "rsize").str.replace_all(",", "").cast(pl.Int64)
-    elements, scale, known = assessed_elements(frame.with_columns(sizes), found.defects, [])
+        {name: _texts(markup, found.number, *names) for name, names in _NAMES.items()},
+        schema=dict.fromkeys(_NAMES, pl.String),
+    )
+    found.defects.raise_if(check_rules(found.defects, frame, _SIZE_RULES))
+    frame = frame.with_columns(map(_number, _SIZES)).hstack(
+        [pl.Series("row", found.row, dtype=pl.Int64)]
+    )
+    elements, scale, known = assessed_elements(frame, found.defects, [])
     # A document of which everything is unknown was not judged.
     judged = np.ones(len(files), dtype=bool)
     judged[found.row] = False
@@ -116,49 +179,26 @@ def _elements(markup: Markup, files: Ints) -> Assessed:
     return Assessed(elements, scale, judged)
 
 
-def _check_size(defects: Defects, name: str, frame: pl.DataFrame) -> list[Problem]:
-    """Sizes that are no numbers; they may have thousands separators."""
-    size = frame[name]
-    whole = size.str.contains(_WHOLE).fill_null(value=True).to_numpy()
-    problems = [*defects.at(~whole, f"{name} {{!r}} is not a whole number", size)]
-    number = size.str.replace_all(",", "").cast(pl.Float64, strict=False)
-    far = marked(number.abs() > MAX_OFFSET) & whole
-    return [*problems, *defects.at(far, f"{name} {{}} {TOO_FAR}", size)]
-
-
-def _places(markup: Markup, files: Ints) -> pl.DataFrame:
+def _places(markup: Markup, files: Ints) -> pl.DataFrame | None:
     """Passages and best entry points, in the order of the rows, passages first."""
     passages = _children(markup, files, "passage")
     points = _children(markup, files, "best-entry-point")
-    start, end, size = (markup.values(passages.number, name) for name in ("start", "end", "size"))
-    entry = markup.values(points.number, "path", "start")
-    problems = _check_points(passages.defects, start, "a start")
-    problems += _check_points(passages.defects, end, "an end")
-    sizes = pl.DataFrame({"size": size}, schema={"size": pl.String})
-    problems += _check_size(
-        passages.defects, "size", sizes.select(pl.all().str.strip_chars(BLANKS))
+    number = np.concatenate([passages.number, points.number])
+    if not len(number):
+        return None
+    row = np.concatenate([passages.row, points.row])
+    bep = np.arange(len(row)) >= len(passages.row)
+    start, end, size = (_texts(markup, passages.number, name) for name in ("start", "end", "size"))
+    entry, none = _texts(markup, points.number, "path", "start"), [None] * len(points.number)
+    frame = pl.DataFrame(
+        {"row": row, "start": start + entry, "end": end + none, "bep": bep}
+        | {"line": markup.line[number], "size": size + none},
+        schema={**PLACE_COLUMNS, "size": pl.String},
     )
-    passages.defects.raise_if(problems)
-    problems = _check_points(points.defects, entry, "a path")
+    defects = Defects(markup.source, markup.line[number])
+    problems = check_rules(defects, frame, (*_POINT_RULES, *_size_rules("size")))
     again = np.flatnonzero(points.row[1:] == points.row[:-1]) + 1
     problems += points.defects.at(again, "a second best entry point in one file")
-    points.defects.raise_if(problems)
-    places = pl.DataFrame(
-        {
-            "row": np.concatenate([passages.row, points.row]),
-            "start": [*start, *entry],
-            "end": [*end, *[None] * len(entry)],
-            "bep": np.arange(len(start) + len(entry)) >= len(start),
-            "line": np.concatenate([passages.defects.line, points.defects.line]),
-        },
-        schema=PLACE_COLUMNS,
-    )
-    texts = pl.col("start", "end").str.strip_chars(BLANKS)
-    return places.with_columns(texts).sort("row", maintain_order=True)
-
-
-def _check_points(defects: Defects, values: list[str | None], what: str) -> list[Problem]:
-    point = pl.Series(values, dtype=pl.String).str.strip_chars(BLANKS)
-    problems = [*defects.at(point.is_null().to_numpy(), f"{what} is missing; expected an XPath")]
-    bad = ~point.str.contains(rf"^/[^{BLANKS}]+$").fill_null(value=True).to_numpy()
-    return [*problems, *defects.at(bad, "{!r} is not an XPath", point)]
+    defects.raise_if(problems)
+    places = frame.with_columns(_number("size"))[np.argsort(row, kind="stable")]
+    return places if places["size"].count() else places.drop("size")

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
+from foveal.formats.assessed import OF_POOLS
 from foveal.formats.grades import GRADES, positive
 from foveal.formats.markup import escaped, unfit
 from foveal.model import Judgements
@@ -38,7 +39,8 @@ def _pools(judgements: Judgements, scale: str) -> dict[str, str]:
         "row", text=_element(scale, "path" if scale in _BY_GRADES else "element")
     )
     if judgements.places is not None:
-        children = pl.concat([judgements.places.select("row", text=_place()), children])
+        places = judgements.places.select("row", text=_place(sized="size" in judgements.places))
+        children = pl.concat([places, children])
     inside = dict(children.group_by("row").agg(pl.col("text").str.join("")).iter_rows())
     files = _files(judgements, scale, inside)
     return {
@@ -53,14 +55,13 @@ def _files(
     """File name to the opening tag and what stands between it and the end."""
     files: dict[str, tuple[str, list[str]]] = {}
     attribute = "file" if scale in _BY_GRADES else "name"
+    collection = _attribute(judgements, "collection")
     assessors = [None] * len(judgements) if judgements.assessor is None else judgements.assessor
     for row, assessor in enumerate(assessors):
         topic = judgements.topics[judgements.topic[row]]
         doc = escaped(str(judgements.doc[row]))
-        if row in inside:
-            text = f'  <file {attribute}="{doc}">\n{inside[row]}  </file>\n'
-        else:
-            text = f'  <file {attribute}="{doc}"/>\n'
+        opened = f'  <file{collection} {attribute}="{doc}"'
+        text = f"{opened}>\n{inside[row]}  </file>\n" if row in inside else f"{opened}/>\n"
         opening = _opening(judgements, scale, topic, assessor)
         files.setdefault(_file_name(topic, assessor), (opening, []))[1].append(text)
     return files
@@ -68,11 +69,17 @@ def _files(
 
 def _opening(judgements: Judgements, scale: str, topic: str, assessor: str | None) -> str:
     pool = "" if assessor is None else f' pool="{escaped(assessor)}"'
-    rule = (judgements.header or {}).get("whitespace")
-    blanks = (
-        "" if scale in _BY_GRADES or rule is None else f' whitespace-text-node="{escaped(rule)}"'
-    )
-    return f'<assessments{pool} topic="{escaped(topic)}"{blanks}>\n'
+    version = _attribute(judgements, "version")
+    blanks = ""
+    if scale not in _BY_GRADES:
+        blanks = _attribute(judgements, "whitespace", "whitespace-text-node")
+    return f'<assessments{pool} topic="{escaped(topic)}"{version}{blanks}>\n'
+
+
+def _attribute(judgements: Judgements, name: str, written: str | None = None) -> str:
+    """What the header says, as an attribute; nothing if it does not."""
+    value = (judgements.header or {}).get(name)
+    return f' {written or name}="{escaped(value)}"' if isinstance(value, str) else ""
 
 
 def _file_name(topic: str, assessor: str | None) -> str:
@@ -90,17 +97,23 @@ def _percent(pattern: re.Pattern[str], text: str) -> str:
 def _element(scale: str, tag: str) -> pl.Expr:
     columns = {"path": "xpath", **_WRITTEN[scale]}
     form = " ".join(f'{name}="{{}}"' for name in columns)
-    return pl.format(
-        f"    <{tag} {form}/>\n", *(escaped(pl.col(c).cast(pl.String)) for c in columns.values())
-    )
+    values = (escaped(pl.col(c).cast(pl.String)) for c in columns.values())
+    return pl.format(f"    <{tag} {form}{{}}{{}}/>\n", *values, *map(_if_said, OF_POOLS))
 
 
-def _place() -> pl.Expr:
+def _if_said(name: str) -> pl.Expr:
+    """An attribute, or nothing where the column is null."""
+    value = escaped(pl.col(name).cast(pl.String))
+    return pl.format(f' {name}="{{}}"', value).fill_null("")
+
+
+def _place(*, sized: bool) -> pl.Expr:
     start, end = escaped(pl.col("start")), escaped(pl.col("end"))
+    size = _if_said("size") if sized else pl.lit("")
     return (
         pl.when("bep")
         .then(pl.format('    <best-entry-point path="{}"/>\n', start))
-        .otherwise(pl.format('    <passage start="{}" end="{}"/>\n', start, end))
+        .otherwise(pl.format('    <passage start="{}" end="{}"{}/>\n', start, end, size))
     )
 
 
@@ -134,7 +147,8 @@ def _checked(judgements: Judgements, scale: str) -> pl.DataFrame:
 
 
 def _complete(elements: pl.DataFrame | None) -> pl.DataFrame:
-    schema: dict[str, type[pl.DataType]] = dict.fromkeys(("xpath", *_COLUMNS), pl.String)
+    names = ("xpath", *_COLUMNS, *OF_POOLS)
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
     schema |= dict.fromkeys(("row", "size", "rsize"), pl.Int64)
     given = pl.DataFrame(schema=schema) if elements is None else elements
     return given.select(
@@ -160,6 +174,10 @@ def _check_columns(judgements: Judgements, elements: pl.DataFrame, scale: str) -
 
 def _check_names(judgements: Judgements, elements: pl.DataFrame) -> None:
     named = [pl.Series(judgements.topics), judgements.doc, elements["xpath"]]
+    named += [elements[name].drop_nulls() for name in OF_POOLS]
+    header = judgements.header or {}
+    said = [value for name in ("collection", "version") if (value := header.get(name))]
+    named.append(pl.Series([value for value in said if isinstance(value, str)], dtype=pl.String))
     if judgements.assessor is not None:
         named.append(judgements.assessor.drop_nulls())
     if judgements.places is not None:

@@ -7,16 +7,16 @@ character. Whatever else a submission may hold is left to the general reader.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from foveal.formats.markup import check_markup
+from foveal.formats.markup import BLANKS, Markup, check_markup, read_markup
 from foveal.formats.source import Source
 from foveal.spans import Ints
 
-__all__ = ["Results", "regular_results"]
+__all__ = ["Results", "declared", "regular_results"]
 
 _TEXT, _VALUE, _GAP = r"([^<&\r]*)", r"([^\"<&\t\r\n]*)", r"[ \t\r\n]*"
 _ITEM = re.compile(
@@ -28,7 +28,8 @@ _DECLARATION = re.compile(rb"<\?xml[^>]*\bencoding=[\"'](?!utf-?8[\"'])", re.IGN
 _DOCTYPE = re.compile(rb"<!DOCTYPE\s[^<\[>]*>")
 _HEAD = 1 << 14
 _ANSWER = re.compile(r"<(?:result|topic(?![-_]))", re.IGNORECASE)
-_CLOSING = re.compile(rf"</inex-submission>{_GAP}")
+_END = "</inex-submission>"
+_CLOSING = re.compile(rf"{_END}{_GAP}")
 _FIELDS = ("name", "closing", "doc", "path", "start", "end", "rank", "score")
 
 
@@ -38,21 +39,45 @@ class Results(NamedTuple):
     The columns are topic, doc, path, passage (two paths), rank and score.
     """
 
-    header: dict[str, str]
+    header: dict[str, Any]
     frame: pl.DataFrame
     line: Ints
+
+
+def declared(markup: Markup) -> dict[str, Any]:
+    """What a submission says of itself: the attributes of its root, and what is not a topic.
+
+    >>> text = '<s task="CO"><topic-fields title="yes"/><description> ours </description></s>'
+    >>> declared(read_markup(Source.of_text(text)))
+    {'task': 'CO', 'topic-fields': {'title': 'yes'}, 'description': 'ours'}
+    """
+    header: dict[str, Any] = dict(markup.attributes.get(0, {}))
+    fields, about, collections = (
+        numbers[markup.depth[numbers] == depth]
+        for tag, depth in (("topic-fields", 1), ("description", 1), ("collection", 2))
+        for numbers in [markup.named(tag)]
+    )
+    if len(fields):
+        header["topic-fields"] = markup.attributes.get(int(fields[0]), {})
+    if len(about):
+        header["description"] = markup.texts(about)[0].strip(BLANKS)
+    if len(collections):
+        header["collections"] = [text.strip(BLANKS) for text in markup.texts(collections)]
+    return header
 
 
 def regular_results(source: Source) -> Results | None:
     """The results of a regular submission, None if it is not one."""
     if _has_more(source.data):
         return None
-    header = check_markup(source)
+    check_markup(source)
     text = source.data.decode()
     first = text.find("<topic ")
     rows = None if first < 0 or _ANSWER.search(text[:first]) else _rows(text, first)
     if rows is None:
         return None
+    # Before the first topic only the root is open.
+    header = declared(read_markup(Source.of_text(text[:first] + _END)))
     topics, line, values = rows
     fields = [*zip(*values, strict=True)] or [()] * len(_FIELDS)
     columns = dict(zip(_FIELDS, fields, strict=True))

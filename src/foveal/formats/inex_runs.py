@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +13,8 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
-from foveal.formats.inex_regular import Results, regular_results
-from foveal.formats.markup import BLANKS, Markup, escaped, read_markup, unfit
+from foveal.formats.inex_regular import Results, declared, regular_results
+from foveal.formats.markup import BLANKS, Markup, escaped, escaped_lines, read_markup, unfit
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
 from foveal.formats.xpaths import canonical_paths
@@ -47,7 +49,9 @@ def read_run(source: Source) -> Run:
         end=pl.lit(UNKNOWN, dtype=pl.Int64),
     )
     name, task = (_declared(source, header, attribute) for attribute in ("run-id", "task"))
-    return ranked(frame, line, defects, name=name or source.stem, task=task)
+    run = ranked(frame, line, defects, name=name or source.stem, task=task)
+    more = {about: value for about, value in header.items() if about not in ("run-id", "task")}
+    return replace(run, header=more or None)
 
 
 def parsed_results(source: Source) -> Results:
@@ -56,12 +60,12 @@ def parsed_results(source: Source) -> Results:
     results = markup.named("result")
     frame = pl.DataFrame({"topic": _topics(markup, results), **_fields(markup, results)})
     columns = ("topic", "doc", "path", "passage", "rank", "score")
-    return Results(markup.attributes.get(0, {}), frame.select(columns), markup.line[results])
+    return Results(declared(markup), frame.select(columns), markup.line[results])
 
 
-def _declared(source: Source, header: Mapping[str, str], attribute: str) -> str | None:
+def _declared(source: Source, header: Mapping[str, Any], attribute: str) -> str | None:
     """What the submission says of itself."""
-    value = header.get(attribute)
+    value: str | None = header.get(attribute)
     if value and _CONTROL.search(value):
         raise source.error(None, f"{attribute} {value!r} holds control characters; expected text")
     return value or None
@@ -189,12 +193,33 @@ def write_run(run: Run) -> str:
         )
     ).to_series()
     kind = "passage" if xpath.str.contains(" ", literal=True).any() else "element"
-    task = "" if run.task is None else f' task="{escaped(run.task)}"'
-    parts = [f'<{ROOT} run-id="{escaped(run.name)}"{task} result-type="{kind}">\n']
+    parts = [*_opening(run, kind)]
     for i, topic in enumerate(run.topics):
         own = lines[int(run.bounds[i]) : int(run.bounds[i + 1])]
         parts += [f'  <topic topic-id="{escaped(topic)}">\n', *own, "  </topic>\n"]
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{"".join(parts)}</{ROOT}>\n'
+
+
+def _opening(run: Run, kind: str) -> Iterator[str]:
+    """The root and what it says of the run; what the file said goes before what we can tell."""
+    header = run.header or {}
+    attributes = {"run-id": run.name, "task": run.task, "result-type": kind}
+    attributes |= {name: value for name, value in header.items() if isinstance(value, str)}
+    about = attributes.pop("description", None)
+    yield f"<{ROOT}{_attributes(attributes)}>\n"
+    fields, names = header.get("topic-fields"), header.get("collections")
+    if isinstance(fields, Mapping):
+        yield f"  <topic-fields{_attributes(fields)}/>\n"
+    if about is not None:
+        yield f"  <description>{escaped_lines(about)}</description>\n"
+    if isinstance(names, list):
+        inside = "".join(f"<collection>{escaped_lines(name)}</collection>" for name in names)
+        yield f"  <collections>{inside}</collections>\n"
+
+
+def _attributes(values: Mapping[str, str | None]) -> str:
+    given = ((name, value) for name, value in values.items() if value is not None)
+    return "".join(f' {name}="{escaped(value)}"' for name, value in given)
 
 
 def _check_writable(run: Run, xpath: pl.Series) -> None:
@@ -205,7 +230,8 @@ def _check_writable(run: Run, xpath: pl.Series) -> None:
             int(run.line[absent[0]]),
             "result without an XPath; INEX XML names elements, which a collection can tell (-C)",
         )
-    names = [run.name, *run.topics, *([] if run.task is None else [run.task])]
+    said = (str(value).strip(BLANKS) for value in (run.task, *(run.header or {}).values()) if value)
+    names = [run.name, *run.topics, *filter(None, said)]
     for column in (pl.Series(names), run.doc, xpath):
         bad = unfit(column)
         if bad is None and column is xpath:

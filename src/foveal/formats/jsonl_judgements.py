@@ -11,7 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats.assessed import ELEMENT_COLUMNS, Assessed, assessed_elements
+from foveal.formats.assessed import (
+    ELEMENT_COLUMNS,
+    UNKNOWN_GRADES,
+    Assessed,
+    assessed_elements,
+)
 from foveal.formats.checks import (
     Defects,
     check_given,
@@ -32,6 +37,15 @@ from foveal.spans import Ints
 __all__ = ["FORMATS", "read_judgements", "write_judgements"]
 
 FORMATS = ("foveal-judgements", "focused-qrels")
+
+_VERSION = "assessments-version"
+_KEPT = {
+    "collection": "collection",
+    "scale": "scale",
+    "whitespace": "whitespace",
+    _VERSION: "version",
+}
+"""Names in the header and ours for them; ``version`` there is that of the format."""
 
 _SCALES = {scale: scale for scale in GRADES}
 _WHITESPACE = {
@@ -113,6 +127,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         has_text=has_text,
         elements=_with_rows(assessed.elements, rows, frame["assessor"]),
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
+        unread=_unread(frame, assessed),
     )
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
@@ -121,7 +136,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
 
 def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:
     """What the header declares that judgements keep, checked and in our words."""
-    kept = {name: header[name] for name in ("collection", "scale", "whitespace") if name in header}
+    kept = {ours: header[name] for name, ours in _KEPT.items() if name in header}
     for name, options in (("scale", _SCALES), ("whitespace", _WHITESPACE)):
         if name in kept:
             value = str(kept[name])
@@ -191,6 +206,11 @@ def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Asses
     return Assessed(elements, scale, judged)
 
 
+def _unread(frame: pl.DataFrame, assessed: Assessed) -> dict[str, int] | None:
+    unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
+    return {UNKNOWN_GRADES: unknown} if unknown else None
+
+
 def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np.bool_]) -> None:
     """Refuse elements that hold relevant text where the spans of their line hold none."""
     positive = (pl.element().struct["end"] > pl.element().struct["start"]) & (
@@ -227,6 +247,7 @@ def _with_rows(
 def write_judgements(judgements: Judgements) -> str:
     """Judgements with a header, one line per topic, document and assessor; nothing is lost."""
     _check_writable(judgements)
+    header, names = judgements.header or {}, {ours: name for name, ours in _KEPT.items()}
     lines = [
         json.dumps(
             {
@@ -235,7 +256,7 @@ def write_judgements(judgements: Judgements) -> str:
                 "version": 1,
                 "unit": "codepoint",
                 "end": "exclusive",
-                **(judgements.header or {}),
+                **{names.get(name, name): value for name, value in header.items()},
             },
             ensure_ascii=False,
         )

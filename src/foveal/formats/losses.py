@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 
 import numpy as np
@@ -13,6 +14,8 @@ from foveal.model import Judgements, Run, Topics
 __all__ = ["judgement_losses", "run_losses", "topic_losses"]
 
 _LINES = ("fol", "elements", "trec")
+_TOLD = ("result-type",)
+"""What of a submission's header the results tell, too."""
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 
 
@@ -35,6 +38,9 @@ def run_losses(run: Run, form: str) -> list[str]:
     losses = [f"{what}: {count}" for what, count in found if count]
     if form in (*_LINES, "parquet") and run.task is not None:
         losses.append(f"the task {run.task}")
+    about = [name for name in run.header or {} if name not in _TOLD]
+    if form != "inex" and about:
+        losses.append(f"what the submission says of itself: {', '.join(about)}")
     if form in _LINES and one_word_of(run.name) != run.name:
         losses.append(f"the name {run.name!r}, written as {one_word_of(run.name)!r}")
     return losses
@@ -42,25 +48,41 @@ def run_losses(run: Run, form: str) -> list[str]:
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     """What of the judgements is not in the file, each as ``what: how many``."""
+    found = [*(judgements.unread or {}).items()]
     if form == "jsonl":
-        return []
-    found = [("quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count())]
+        found += [("sizes of passages", _sizes(judgements))]
+    else:
+        found += _unheld(judgements, form)
+    losses = [f"{what}: {count}" for what, count in found if count]
+    header = {} if form == "jsonl" else judgements.header or {}
+    for name in ("collection", "version"):
+        value = header.get(name)
+        if value is not None and not (form in FOLDER_FORMATS and isinstance(value, str)):
+            losses.append(f"the {name} {value}")
+    return losses
+
+
+def _sizes(judgements: Judgements) -> int:
+    places = judgements.places
+    return 0 if places is None or "size" not in places else places["size"].count()
+
+
+def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
+    """What any format but JSON Lines leaves behind."""
+    yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
     if judgements.grade is not None:
         other = (judgements.grade != 1) & (judgements.grade > 0)
-        found.append(("grades other than 1", int(other.sum())))
-    unnamed = form in FOLDER_FORMATS and judgements.places is None
-    if form == "trec" or unnamed:
-        found += [
-            ("passages", len(judgements.start)),
-            ("best entry points", int((judgements.bep >= 0).sum())),
-        ]
+        yield "grades other than 1", int(other.sum())
+        yield "spans that are not relevant", int((judgements.grade <= 0).sum())
+    if form == "trec" or (form in FOLDER_FORMATS and judgements.places is None):
+        yield "passages", len(judgements.start)
+        yield "best entry points", int((judgements.bep >= 0).sum())
     if form not in FOLDER_FORMATS:
         tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
-        found += [(what, 0 if table is None else len(table)) for what, table in tables]
-        found.append(("names of assessors", len(judgements.assessors)))
+        yield from ((what, 0 if table is None else len(table)) for what, table in tables)
+        yield "names of assessors", len(judgements.assessors)
     if form != "fol":
-        found.append(("lengths of documents", int((judgements.length >= 0).sum())))
-    return [f"{what}: {count}" for what, count in found if count]
+        yield "lengths of documents", int((judgements.length >= 0).sum())
 
 
 def topic_losses(topics: Topics, form: str) -> list[str]:

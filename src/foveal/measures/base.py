@@ -376,7 +376,7 @@ class Measure:
         return Decimal(int(text))
 
     @cached_property
-    def variant(self) -> tuple[tuple[str, Any], ...]:
+    def key(self) -> tuple[tuple[str, Any], ...]:
         """The settings; a key to what a measure shares with itself at other cut-offs."""
         return tuple(self.settings.items())
 
@@ -417,7 +417,7 @@ class Measure:
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.variant, self.at))
+        return hash((self.name, self.key, self.at))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.settings, self.at)

@@ -127,7 +127,7 @@ class _Interpolated(_Effort):
 
     def ep_at_all_levels(self, topic: Topic) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
-        key = ("ep", self.variant)
+        key = ("ep", self.key)
         return topic.memo(key, lambda: self.ep(topic, LEVELS))
 
 

@@ -176,7 +176,7 @@ class ExpectedPrecision(_Expected):
         return Ideality(self.weight, self.quant, probable=self.random_ideal)
 
     def calculate(self, topic: Topic) -> float:
-        by_units = topic.memo(("EPRUM", self.variant), lambda: self._by_units(topic))
+        by_units = topic.memo(("EPRUM", self.key), lambda: self._by_units(topic))
         if self.at is not None:
             return float(by_units[self.units_at(len(by_units)) - 1])
         if self.random_ideal:

@@ -148,7 +148,7 @@ class FetchBrowseElement(MeanEffortPrecision):
             score = points.means(self.divisor) if self.score == "MAep" else points.at_levels()
             return score, bases.n > 0
 
-        key = ("FBelement", self.variant, topic.again)
+        key = ("FBelement", self.key, topic.again)
         return alignment.memo(key, calculate)
 
     def defined(self, topic: Topic) -> bool:

@@ -144,7 +144,7 @@ class InexEval(Measure):
             return 0.0  # a topic that was not answered, whatever a random list would find
         if self.at is not None and self.at not in POINTS:
             return float(np.mean(self._curves(topic, np.array([float(self.at)]))))
-        key = ("inex_eval", self.variant)
+        key = ("inex_eval", self.key)
         curves = topic.memo(key, lambda: self._curves(topic, LEVELS))
         if self.at is None:
             return float(np.mean([curve.mean() for curve in curves]))

@@ -84,7 +84,7 @@ class InexEvalNg(Measure):
         return recall, np.cumsum(spec * weight) / np.maximum(read, 1)
 
     def calculate(self, topic: Topic) -> float:
-        key = ("inex_eval_ng", self.variant)
+        key = ("inex_eval_ng", self.key)
         recall, precision = topic.memo(key, lambda: self._points(topic))
         levels = LEVELS if self.at is None else np.array([float(self.at)])
         at = np.searchsorted(recall, levels - _TOLERANCE)

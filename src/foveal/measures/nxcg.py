@@ -31,7 +31,7 @@ class Cumulated(XCG):
     def curves(self, topic: Topic) -> Curves:
         """The cumulated gains of the run and of the ideal list."""
         return topic.memo(
-            ("curves", self.variant),
+            ("curves", self.key),
             lambda: Curves(cumulated(self.gains(topic)), cumulated(self.ideal_gains(topic))),
         )
 

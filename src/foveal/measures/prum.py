@@ -74,7 +74,7 @@ class PrecisionWithUserModel(UserModel):
 
     def by_number(self, topic: Topic) -> Floats:
         """PRUM for readers who seek 1, 2, ... targets."""
-        key = ("PRUM", self.variant)
+        key = ("PRUM", self.key)
         return topic.memo(
             key,
             lambda: precision_of_readers(

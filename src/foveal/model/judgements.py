@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +30,9 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
     "line": pl.Int64,
 }
 """The columns of `Judgements.places`."""
+
+_OF_FILES = ("collection", "version")
+"""What files declare that one set of them can hold only once."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -70,9 +74,12 @@ class Judgements:
         Assessed elements, with ``row`` pointing to the judgement.
     places : polars.DataFrame, optional
         Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
-        entry point), ``bep``, whether it is one, and ``line``, where it was read.
+        entry point), ``bep``, whether it is one, ``line``, where it was read, and where files give
+        it the ``size`` of passages.
     header : mapping
-        What the file declared about itself (collection, scale, white space).
+        What the file declared about itself (collection, scale, white space, version).
+    unread : mapping of str to int, optional
+        What the file says that is not kept here, and how often.
     """
 
     topics: tuple[str, ...]
@@ -96,6 +103,7 @@ class Judgements:
     places: pl.DataFrame | None = None
     header: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    unread: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
@@ -121,10 +129,10 @@ class Judgements:
         and ``relevant`` (derived from the spans where it is absent).
         """
         topics = topic_order(frame["topic"].unique().to_list())
-        position = pl.DataFrame(
-            {"topic": topics, "code": np.arange(len(topics))}, schema_overrides={"topic": pl.String}
-        )
-        code = frame.select("topic").join(position, on="topic", how="left", maintain_order="left")
+        number = {topic: i for i, topic in enumerate(topics)}
+        code = np.zeros(len(frame), dtype=np.int64)
+        if len(topics) > 1:
+            code = frame["topic"].replace_strict(number, return_dtype=pl.Int64).to_numpy().copy()
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in frame.columns:
             relevant = frame["relevant"].to_numpy().copy()
@@ -136,7 +144,7 @@ class Judgements:
             relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
         return cls(
             topics=topics,
-            topic=code["code"].to_numpy().astype(np.int64),
+            topic=code,
             doc=frame["doc"],
             length=_column(frame, "length"),
             bep=_column(frame, "bep"),
@@ -224,6 +232,8 @@ class Judgements:
     @property
     def several_assessors(self) -> bool:
         """Whether any document of any topic has more than one row."""
+        if self.doc.n_unique() == len(self):
+            return False
         return bool((self.pair != np.arange(len(self))).any())
 
     def problem(self, row: int, message: str, *, line: int | None = None) -> Problem:
@@ -344,6 +354,12 @@ class Judgements:
         if len(parts) == 1:
             return parts[0]
         merged = cls(**merged_columns(parts))
+        unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
+        for name in _OF_FILES:
+            declared = sum(name in (part.header or {}) for part in parts)
+            if declared and name not in (merged.header or {}):
+                unread[f"{name} of files, which is not the same in all"] += declared
+        merged = replace(merged, unread=unread or None)
         merged.check_distinct()
         return merged
 
@@ -394,7 +410,8 @@ class Judgements:
 def _column(frame: pl.DataFrame, name: str) -> Ints:
     if name not in frame.columns:
         return np.full(len(frame), UNKNOWN, dtype=np.int64)
-    return frame[name].fill_null(UNKNOWN).cast(pl.Int64).to_numpy().copy()
+    column = frame[name] if not frame[name].null_count() else frame[name].fill_null(UNKNOWN)
+    return column.to_numpy().astype(np.int64)
 
 
 def _renumbered(table: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:

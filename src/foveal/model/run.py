@@ -50,6 +50,9 @@ class Run:
         Length of each result's document where a collection tells it, else `UNKNOWN`.
     task : str, optional
         The task that the run declares.
+    header : mapping, optional
+        What else the file says of itself, which no measure uses: who took part, how topics were
+        used, a description.
     notes : tuple of str
         What the reader warned about.
     """
@@ -68,6 +71,7 @@ class Run:
     length: Ints | None = None
     task: str | None = None
     notes: tuple[str, ...] = ()
+    header: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for column in vars(self).values():

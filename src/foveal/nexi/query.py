@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
+from foveal.errors import UsageError
+
 __all__ = [
     "CAS",
     "CO",
@@ -82,15 +84,27 @@ class About:
 
 @dataclass(frozen=True)
 class Compare:
-    """``.//path <= 1999``; a quoted constant (2003 dialect) is kept as text."""
+    """``.//path <= 1999``; a quoted constant (2003 dialect) is kept as text.
+
+    >>> print(Compare(None, "=", "O'Neill", quoted=True))
+    . = "O'Neill"
+    """
 
     path: Path | None
     operator: str
     value: str
     quoted: bool = False
 
+    def __post_init__(self) -> None:
+        if self.quoted and {"'", '"'} <= set(self.value):
+            raise UsageError(
+                f"the constant {self.value} holds both kinds of quotes; expected one at most"
+            )
+
     def __str__(self) -> str:
-        value = f"'{self.value}'" if self.quoted else self.value
+        # The language cannot escape a quote, so that the other kind goes around it.
+        mark = '"' if "'" in self.value else "'"
+        value = f"{mark}{self.value}{mark}" if self.quoted else self.value
         return f".{self.path or ''} {self.operator} {value}"
 
 
