@@ -1,0 +1,147 @@
+"""``foveal fidelity``: put measures on trial with runs whose order is known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foveal.cli.output import emit, warn
+from foveal.cli.scoring import executor, one_task, progress, scoring_options, stated
+from foveal.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from foveal.analysis.fidelity import Fidelity
+
+__all__ = ["command"]
+
+_FORMATS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
+_TABLES = ("scores", "orderings", "verdict")
+_SIMULATED = 20
+
+
+@click.command(
+    "fidelity",
+    epilog="Examples: foveal fidelity -j qrels.jsonl -C wiki.fvx; foveal fidelity -j qrels.jsonl "
+    "-C wiki.fvx -m AiP -m 'AgP(beta=0.25)'; foveal fidelity -j qrels.jsonl --runs mine --expect "
+    "orderings.txt -m iP@0.01",
+)
+@scoring_options
+@click.option(
+    "--runs",
+    metavar="DIR",
+    help="Own simulated runs instead of those of the S-R space: a folder, or one file.",
+)
+@click.option(
+    "--expect",
+    metavar="FILE",
+    help="Own expectations, a line each: better >= worse, on 'every' topic (default) or of the "
+    "'mean'; # begins a comment.",
+)
+@click.option(
+    "--empty",
+    type=click.Choice(("keep", "omit")),
+    default="keep",
+    show_default=True,
+    help="A document of which a simulated run returns nothing keeps its rank, or is left out.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="At which an average is called reversed.",
+)
+@click.option(
+    "--table",
+    type=click.Choice(_TABLES),
+    help="Only this table [default: all; tsv and csv hold one, the orderings].",
+)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="Output format [default: table on a terminal, else tsv]; json holds everything.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+def command(
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    collection: str | None,
+    tasks: tuple[str, ...],
+    runs: str | None,
+    expect: str | None,
+    empty: str,
+    level: float,
+    table: str | None,
+    form: str | None,
+    output: str | None,
+    workers: int | None,
+    **options: Any,
+) -> None:
+    """Does a measure measure what it should?
+
+    Measures score the runs of the S-R space ('foveal simulate'), whose order is known: returning
+    too much or too little of a relevant document must not pay, nor a non-relevant document before
+    it. Every expected ordering is looked at topic by topic, and the verdict is said in words. The
+    exit code is 1 if a measure breaks an ordering that must hold on every topic.
+
+    Without -m and -t the measures are those of the study by Pehcevski, Thom and Kamps. SL, SS and
+    SST take a collection (-C).
+    """
+    from foveal.analysis.fidelity import fidelity
+
+    if not judgements:
+        raise UsageError("no judgements given (-j)")
+    if form == "json" and table is not None:
+        raise UsageError("json holds everything; leave out --table")
+    own = [] if runs is None else _files(runs)
+    task = one_task(tasks)
+    with executor(workers, own) as pool, progress(len(own) or _SIMULATED) as advance:
+        trial = fidelity(
+            list(judgements),
+            collection,
+            measures,
+            runs=own,
+            orderings=expect,
+            task=task,
+            level=level,
+            empty=empty,
+            executor=pool,
+            progress=advance,
+            **stated(options),
+        )
+    terminal = sys.stdout.isatty() and output is None
+    form = form or ("table" if terminal else "tsv")
+    content = _rendered(trial, form, table)
+    warn(trial.notes)
+    emit(content, output)
+    if form in ("tsv", "csv") and table != "verdict":  # whose rows hold numbers only
+        for sentence in trial.sentences:
+            click.echo(sentence, err=True)
+    if not trial.passed:
+        raise click.exceptions.Exit(1)
+
+
+def _files(path: str) -> list[str]:
+    place = Path(path)
+    if not place.is_dir():
+        return [path]
+    files = sorted(str(p) for p in place.iterdir() if p.is_file() and p.name[0] != ".")
+    if not files:
+        raise InputError.at(path, None, "the directory holds no file; expected simulated runs")
+    return files
+
+
+def _rendered(trial: Fidelity, form: str, table: str | None) -> str:
+    from foveal.report.fidelity import grids_of, rows_of
+    from foveal.report.grids import GRID_FORMATS
+
+    if form == "json":
+        return trial.to_json()
+    if form in ("tsv", "csv"):
+        return rows_of(trial, table, "\t" if form == "tsv" else ",")
+    return GRID_FORMATS[form](grids_of(trial, table))

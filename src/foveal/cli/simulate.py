@@ -1,0 +1,111 @@
+"""``foveal simulate``: write the runs of the S-R space."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
+from foveal.cli.cas import comma_list
+from foveal.cli.output import warn
+from foveal.cli.scoring import stated
+
+__all__ = ["command"]
+
+
+@click.command(
+    "simulate",
+    epilog="Example: foveal simulate -j qrels.jsonl -C wiki.fvx -o simulated",
+)
+@click.option(
+    "-j",
+    "--judgements",
+    multiple=True,
+    required=True,
+    metavar="PATH",
+    help="File or directory of judgements; repeatable.",
+)
+@click.option(
+    "-C",
+    "--collection",
+    metavar="INDEX",
+    help="A collection index ('foveal index'), needed for SL, SS and SST.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="A new or empty folder for the runs, one file each, as in SLDRSI.jsonl.",
+)
+@click.option(
+    "--parts",
+    callback=comma_list,
+    metavar="LIST",
+    help=f"Only these part sets: {', '.join(PARTS)}.",
+)
+@click.option(
+    "--rankings",
+    callback=comma_list,
+    metavar="LIST",
+    help=f"Only these rankings: {', '.join(RANKINGS)}.",
+)
+@click.option(
+    "--empty",
+    type=click.Choice(EMPTY),
+    default=EMPTY[0],
+    show_default=True,
+    help="A document of which nothing is returned keeps its rank, or is left out.",
+)
+@click.option(
+    "--only-topics", callback=comma_list, metavar="LIST", help="Simulate only these topics."
+)
+@click.option(
+    "--assessors",
+    default="union",
+    show_default=True,
+    metavar="union|majority|intersection|NAME",
+    help="What counts where several assessors judged a document.",
+)
+def command(
+    judgements: tuple[str, ...], collection: str | None, output: str, **options: Any
+) -> None:
+    """Write runs of known quality, made from judgements.
+
+    Of each relevant document a run returns the highlighted passages (S), the smallest elements
+    around them (SL), the whole document (SLD), the largest elements inside them (SS) or the
+    innermost of those (SST). Documents are ranked by decreasing highlighted text (R), with the
+    first two swapped (RS), with a non-relevant one put first (RI), or both (RSI). 'foveal fidelity'
+    tells which must score better.
+    """
+    from foveal.analysis.simulation import simulate
+    from foveal.formats import RUN_FORMATS
+    from foveal.formats.files import write_folder
+
+    chosen = stated(options)
+    length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
+    with _progress(2 * length) as advance:
+        made = simulate(list(judgements), collection, progress=advance, **chosen)
+        files = {}
+        for run in made.runs:
+            content = RUN_FORMATS["jsonl"](run)
+            assert isinstance(content, str)
+            files[f"{run.name}.jsonl"] = content
+            advance()
+    write_folder(output, files)
+    warn(made.notes)
+    click.echo(f"{len(files)} runs of {len(made.topics)} topics written to {output}", err=True)
+
+
+@contextlib.contextmanager
+def _progress(length: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal: runs made, runs put into words."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with click.progressbar(length=length, label="simulating", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
