@@ -1,7 +1,7 @@
 """The S-R space: runs of known quality, made from judgements instead of by a system.
 
 Five ways to choose the parts of a relevant document and four ways to rank the documents make 20
-runs (Pehcevski, Thom and Kamps, section 4). `foveal.analysis.fidelity` says which must be better.
+runs (Pehcevski, Thom and Kamps, section 4). `foveal.analysis.trials` says which must be better.
 """
 
 from __future__ import annotations

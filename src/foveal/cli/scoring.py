@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES
+from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
 from foveal.cli.cas import cas_options, comma_list
 from foveal.errors import UsageError
 
@@ -165,9 +166,16 @@ def scoring_options(command: Command) -> Command:
     return command
 
 
+_USUAL = {field.name: field.default for field in fields(Options)}
+
+
 def stated(options: dict[str, Any]) -> dict[str, Any]:
-    """Without what is not given, which keeps the default of the library."""
-    return {name: value for name, value in options.items() if value not in (None, False, ())}
+    """Without what is not given, or given as it is anyway."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value not in (None, False, ()) and value != _USUAL.get(name)
+    }
 
 
 def one_task(tasks: Sequence[str]) -> str | None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
-from foveal.analysis.fidelity import (
+from foveal.analysis.trials import (
     Fidelity,
     Ordering,
     expected_orderings,

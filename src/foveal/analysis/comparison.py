@@ -1,0 +1,569 @@
+"""Runs compared on the topics they share: which differences are real, how large, how sure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal._version import __version__
+from foveal.analysis import significance
+from foveal.analysis.aligned import Aligned, align
+from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
+from foveal.campaign import evaluate
+from foveal.campaign.scoring import RunLike
+from foveal.errors import UsageError
+from foveal.measures import Measure
+from foveal.model import Judgements, Results, Run
+
+__all__ = ["Comparison", "Pairs", "Settings", "SignificantPairs", "compare", "significant_pairs"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_SHOWN = 5
+_RESAMPLED = ("randomisation", "bootstrap")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How runs are compared; the defaults are two-sided t-tests with Holm's correction.
+
+    Parameters
+    ----------
+    tests : tuple of str
+        Of `TESTS`; letters, marks and the matrix go by the first.
+    correction : str
+        Of `CORRECTIONS`, over all pairs of one measure.
+    tails : int
+        2, or 1 to test the better mean against the worse.
+    alpha : float
+        A pair differs if its corrected p is below this.
+    confidence : float
+        Of the intervals.
+    interval : str
+        ``bootstrap`` (percentiles) or ``t``.
+    resamples, seed : int
+        Of the randomisation and bootstrap tests and the bootstrap intervals.
+    exact : bool
+        Let the randomisation test go through all flips instead of random ones.
+    power : float
+        Chance of finding a difference that the number of topics needed stands for.
+    """
+
+    tests: tuple[str, ...] = ("t",)
+    correction: str = "holm"
+    tails: int = 2
+    alpha: float = 0.05
+    confidence: float = 0.95
+    interval: str = "bootstrap"
+    resamples: int = 10_000
+    seed: int = 0
+    exact: bool = False
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        for test in self.tests:
+            _one_of(test, TESTS, "test")
+        if not self.tests:
+            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
+        _one_of(self.correction, CORRECTIONS, "correction")
+        _one_of(self.interval, INTERVALS, "interval")
+        if self.tails not in (1, 2):
+            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
+        for name in ("alpha", "confidence", "power"):
+            value = getattr(self, name)
+            if not 0 < value < 1:
+                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
+        if self.power <= self.alpha:
+            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
+        if self.resamples < 1:
+            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
+
+    def p_values(self, test: str, differences: Floats) -> Floats:
+        """Of one test, without correction."""
+        options: dict[str, Any] = {"tails": self.tails}
+        if test in _RESAMPLED:
+            options |= {"resamples": self.resamples, "seed": self.seed}
+        if test == "randomisation":
+            options["exact"] = self.exact
+        return TESTS[test](differences, **options)
+
+    def limits(self, values: Floats) -> tuple[Floats, Floats]:
+        """The confidence interval of the mean of each row."""
+        if self.interval == "t":
+            return significance.t_interval(values, confidence=self.confidence)
+        return significance.bootstrap_interval(
+            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
+        )
+
+
+def _one_of(name: str, known: Sequence[str] | Mapping[str, Any], what: str) -> None:
+    if name not in known:
+        raise UsageError(f"unknown {what} {name!r}; expected {' or '.join(known)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of runs by one measure; arrays have an entry for each pair.
+
+    Parameters
+    ----------
+    aligned : Aligned
+        The scores behind it.
+    first, second : int arrays
+        Places of the runs; every difference is first minus second.
+    difference, low, high : float arrays
+        The mean difference with its confidence interval.
+    effect : float array
+        Cohen's d of the paired differences.
+    wins, ties, losses : int arrays
+        Topics on which the first is better, equal, worse.
+    needed : float array
+        Topics needed to find an effect of this size; infinite if there is none.
+    p, adjusted : mappings of test to float array
+        Before and after correction over the pairs of this measure.
+    limits : pair of float arrays
+        The confidence interval of each run's mean.
+    """
+
+    aligned: Aligned
+    first: Ints
+    second: Ints
+    difference: Floats
+    low: Floats
+    high: Floats
+    effect: Floats
+    wins: Ints
+    ties: Ints
+    losses: Ints
+    needed: Floats
+    p: Mapping[str, Floats]
+    adjusted: Mapping[str, Floats]
+    limits: tuple[Floats, Floats]
+
+    @property
+    def measure(self) -> str:
+        return self.aligned.measure
+
+    @property
+    def sign(self) -> int:
+        """1 if a greater value is better, else -1."""
+        return 1 if self.aligned.higher_is_better else -1
+
+    @cached_property
+    def order(self) -> Ints:
+        """Places of the runs from best to worst; equal ones as they were given."""
+        return np.argsort(-self.sign * self.aligned.means, kind="stable")
+
+    @property
+    def better(self) -> Ints:
+        """1 where the first run has the better mean, -1 where the second has, else 0.
+
+        So it is also the place in a sequence of three: equal, first, second.
+        """
+        return np.sign(self.sign * self.effect).astype(np.int64)
+
+    def square(self, of_pairs: npt.NDArray[Any], fill: Any) -> npt.NDArray[Any]:
+        """Values of pairs as a matrix (run, run), equal on both sides of the diagonal."""
+        runs = len(self.aligned.runs)
+        matrix = np.full((runs, runs), fill, dtype=of_pairs.dtype)
+        matrix[self.first, self.second] = matrix[self.second, self.first] = of_pairs
+        return matrix
+
+
+class SignificantPairs(NamedTuple):
+    """How many pairs of runs a measure tells apart."""
+
+    significant: int
+    pairs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs compared pair by pair, with one `Pairs` for each measure; made by `compare`."""
+
+    runs: tuple[str, ...]
+    baseline: str | None
+    settings: Settings
+    measures: tuple[Pairs, ...]
+    warnings: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        pairs = len(self.measures[0].first)
+        return f"<Comparison: {len(self.runs)} runs, {pairs} pairs, {len(self.measures)} measures>"
+
+    def __getitem__(self, measure: str) -> Pairs:
+        for pairs in self.measures:
+            if pairs.measure == str(measure):
+                return pairs
+        held = ", ".join(pairs.measure for pairs in self.measures)
+        raise UsageError(f"no measure {str(measure)!r} in the comparison; it holds {held}")
+
+    def _test(self, test: str | None) -> str:
+        chosen = self.settings.tests[0] if test is None else test
+        _one_of(chosen, self.settings.tests, "test")
+        return chosen
+
+    def significant(self, measure: str, test: str | None = None) -> Bools:
+        """Which pairs differ, by the first test or this one."""
+        adjusted = self[measure].adjusted[self._test(test)]
+        return np.asarray(adjusted < self.settings.alpha, dtype=np.bool_)
+
+    def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
+        """Corrected p values of every run against every other, runs from best to worst.
+
+        A run against itself, and a pair that was not tested, is null.
+        """
+        pairs = self[measure]
+        square = pairs.square(pairs.adjusted[self._test(test)], np.nan)[pairs.order][:, pairs.order]
+        names = [self.runs[i] for i in pairs.order.tolist()]
+        columns = {name: square[:, j] for j, name in enumerate(names)}
+        return pl.DataFrame({"": names}).hstack(pl.DataFrame(columns).fill_nan(None))
+
+    def letters(self, measure: str, test: str | None = None) -> dict[str, str]:
+        """Run to letters, from best to worst; runs that share a letter do not differ."""
+        if self.baseline is not None:
+            raise UsageError("letters need all pairs; this comparison has a baseline")
+        pairs = self[measure]
+        apart = pairs.square(self.significant(measure, test), fill=False)
+        named = significance.letters(apart[pairs.order][:, pairs.order])
+        return {self.runs[i]: name for i, name in zip(pairs.order.tolist(), named, strict=True)}
+
+    def marks(self, measure: str, test: str | None = None) -> dict[str, str]:
+        """Run to its mark against the baseline: + or - for the mean, * if significant."""
+        if self.baseline is None:
+            raise UsageError("marks are against a baseline; this comparison has none")
+        pairs = self[measure]
+        return {
+            self.runs[run]: "=+-"[better] + ("*" if differs else "")
+            for run, better, differs in zip(
+                pairs.first.tolist(),
+                pairs.better.tolist(),
+                self.significant(measure, test).tolist(),
+                strict=True,
+            )
+        }
+
+    def pair_rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each measure, pair and test; what does not exist is None."""
+        for pairs in self.measures:
+            means = pairs.aligned.means.tolist()
+            for test in self.settings.tests:
+                significant = self.significant(pairs.measure, test)
+                for k, (i, j) in enumerate(
+                    zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+                ):
+                    better = (None, self.runs[i], self.runs[j])[pairs.better[k]]
+                    yield {
+                        "measure": pairs.measure,
+                        "run": self.runs[i],
+                        "other": self.runs[j],
+                        "topics": len(pairs.aligned.topics),
+                        "mean": means[i],
+                        "other_mean": means[j],
+                        "difference": float(pairs.difference[k]),
+                        "low": float(pairs.low[k]),
+                        "high": float(pairs.high[k]),
+                        "effect": float(pairs.effect[k]),
+                        "better": better,
+                        "wins": int(pairs.wins[k]),
+                        "ties": int(pairs.ties[k]),
+                        "losses": int(pairs.losses[k]),
+                        "topics_needed": _whole(pairs.needed[k]),
+                        "test": test,
+                        "p": float(pairs.p[test][k]),
+                        "p_corrected": float(pairs.adjusted[test][k]),
+                        "significant": bool(significant[k]),
+                    }
+
+    def run_rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each measure and run, from best to worst."""
+        for pairs in self.measures:
+            against = self.baseline is not None
+            shown = (self.marks if against else self.letters)(pairs.measure)
+            means = pairs.aligned.means
+            for i in pairs.order.tolist():
+                yield {
+                    "measure": pairs.measure,
+                    "run": self.runs[i],
+                    "topics": len(pairs.aligned.topics),
+                    "mean": float(means[i]),
+                    "low": float(pairs.limits[0][i]),
+                    "high": float(pairs.limits[1][i]),
+                    "mark" if against else "letters": shown.get(self.runs[i]),
+                }
+
+    def summary_rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each measure and test: how many of the pairs differ.
+
+        ``one_tailed`` counts without correction the better mean against the worse, which is how
+        the sources count what a measure tells apart.
+        """
+        for pairs in self.measures:
+            differences = significance.paired_differences(
+                pairs.aligned.values, pairs.first, pairs.second
+            )
+            plain = significance.t_test(differences, tails=1) < self.settings.alpha
+            for test in self.settings.tests:
+                yield {
+                    "measure": pairs.measure,
+                    "test": test,
+                    "topics": len(pairs.aligned.topics),
+                    "pairs": len(pairs.first),
+                    "significant": int(self.significant(pairs.measure, test).sum()),
+                    "one_tailed": int(plain.sum()),
+                }
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each measure, pair and test."""
+        rows = list(self.pair_rows())
+        types = {"better": pl.String, "topics_needed": pl.Int64}
+        return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+
+    def runs_frame(self) -> pl.DataFrame:
+        """A row for each measure and run: the mean, its interval, letters or mark."""
+        return pl.DataFrame(list(self.run_rows()), infer_schema_length=None)
+
+    def summary(self) -> pl.DataFrame:
+        """A row for each measure and test: how many of the pairs differ."""
+        return pl.DataFrame(list(self.summary_rows()), infer_schema_length=None)
+
+    def to_json(self) -> str:
+        """The whole of it: meta, runs, pairs, summary; an infinite effect is null."""
+        parts = {"runs": self.run_rows(), "pairs": self.pair_rows(), "summary": self.summary_rows()}
+        blocks = [f'"meta":{json.dumps(self.meta, ensure_ascii=False, indent=1)}']
+        for name, rows in parts.items():
+            lines = (json.dumps(_finite(row), ensure_ascii=False) for row in rows)
+            blocks.append(f'"{name}":[\n' + ",\n".join(lines) + "\n]")
+        return "{" + ",\n".join(blocks) + "}\n"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame()._repr_html_())
+
+
+def _whole(number: float) -> int | None:
+    return int(number) if math.isfinite(number) else None
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
+def compare(
+    runs: Results | RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
+    measures: str | Measure | Sequence[str | Measure] = (),
+    *,
+    baseline: str | None = None,
+    tests: str | Sequence[str] = ("t",),
+    correction: str = "holm",
+    tails: int = 2,
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    interval: str = "bootstrap",
+    resamples: int = 10_000,
+    seed: int = 0,
+    exact: bool = False,
+    power: float = 0.8,
+    tested: Callable[[], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare runs pair by pair, topic by topic.
+
+    Parameters
+    ----------
+    runs : Results, or runs as for `foveal.evaluate`
+        Results are not scored again.
+    judgements : as for `foveal.evaluate`
+        Needed where `runs` are not results.
+    measures : text or Python forms of measures
+        Of results: those to compare by, and if there are none, all.
+    baseline : str, optional
+        The name of a run that all others are compared with; by default all pairs are.
+    tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power
+        See `Settings`.
+    tested : callable, optional
+        Called after each measure.
+    **options
+        Those of `foveal.evaluate`.
+
+    Examples
+    --------
+    >>> x = [0.42, 0.10, 0.55, 0.31, 0.70, 0.25]
+    >>> y = [0.40, 0.12, 0.45, 0.22, 0.61, 0.25]
+    >>> rows = [("x", str(t), "AP", v) for t, v in enumerate(x)]
+    >>> rows += [("y", str(t), "AP", v) for t, v in enumerate(y)]
+    >>> found = compare(Results.from_tidy(rows, {}), tests=["t", "sign"])
+    >>> found.to_frame().select("test", "wins", "ties", "losses", pl.col("p").round(4)).rows()
+    [('t', 4, 1, 1, 0.0826), ('sign', 4, 1, 1, 0.375)]
+    >>> found.letters("AP")
+    {'x': 'a', 'y': 'a'}
+    """
+    settings = Settings(
+        tests=(tests,) if isinstance(tests, str) else tuple(dict.fromkeys(tests)),
+        correction=correction,
+        tails=tails,
+        alpha=alpha,
+        confidence=confidence,
+        interval=interval,
+        resamples=resamples,
+        seed=seed,
+        exact=exact,
+        power=power,
+    )
+    results = _results(runs, judgements, measures, options)
+    first, second = _pairs(results.runs, baseline)
+    found, warnings = [], []
+    for measure in results.measures:
+        aligned = _aligned(results, measure)
+        if aligned.left_out:
+            warnings.append(_left_out(aligned))
+        found.append(_tested(aligned, first, second, settings))
+        if tested is not None:
+            tested()
+    meta = {
+        "version": __version__,
+        "options": {"baseline": baseline, **asdict(settings)},
+        "seed": seed,
+        "left_out": {p.measure: list(p.aligned.left_out) for p in found if p.aligned.left_out},
+        "scores": dict(results.meta),
+        "warnings": warnings,
+    }
+    return Comparison(results.runs, baseline, settings, tuple(found), tuple(warnings), meta)
+
+
+def significant_pairs(
+    results: Results,
+    measure: str | Measure,
+    *,
+    tails: int = 1,
+    test: str = "t",
+    correction: str = "none",
+    alpha: float = 0.05,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> SignificantPairs:
+    """Count the pairs of runs that a measure tells apart, of all pairs.
+
+    By default the better mean is tested against the worse with one tail and without correction,
+    the way the sources judge measures by what they tell apart.
+
+    Examples
+    --------
+    >>> rows = [(run, str(t), "AP", level + t / 10)
+    ...         for run, level in [("a", 0.5), ("b", 0.1), ("c", 0.1)] for t in range(4)]
+    >>> significant_pairs(Results.from_tidy(rows, {}), "AP")
+    SignificantPairs(significant=2, pairs=3)
+    """
+    settings = Settings(
+        tests=(test,),
+        correction=correction,
+        tails=tails,
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+    )
+    first, second = _pairs(results.runs, None)
+    aligned = _aligned(results, str(measure))
+    differences = significance.paired_differences(aligned.values, first, second)
+    adjusted = significance.correct(settings.p_values(test, differences), correction)
+    return SignificantPairs(int(np.count_nonzero(adjusted < alpha)), len(first))
+
+
+def _results(
+    runs: Results | RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path] | None,
+    measures: str | Measure | Sequence[str | Measure],
+    options: dict[str, Any],
+) -> Results:
+    """What is given as results, or what scoring makes of runs."""
+    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if isinstance(runs, Results):
+        if judgements is not None or options:
+            raise UsageError("results are not scored again; leave out judgements and options")
+        return runs.only([str(measure) for measure in given]) if given else runs
+    if judgements is None:
+        raise UsageError("runs need judgements to be scored against, and there are none")
+    listed = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
+    if len(listed) < 2:
+        raise UsageError(f"{len(listed)} runs given; expected at least two to compare")
+    return evaluate(listed, judgements, given, **options)
+
+
+def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
+    """Places of the runs of each pair: all pairs in order, or every other run and the baseline."""
+    if len(runs) < 2:
+        held = f": {', '.join(runs)}" if runs else ""
+        raise UsageError(f"{len(runs)} runs to compare{held}; expected at least two")
+    if baseline is None:
+        first, second = np.triu_indices(len(runs), 1)
+        return first.astype(np.int64), second.astype(np.int64)
+    if baseline not in runs:
+        known = ", ".join(runs[:_SHOWN]) + (", ..." if len(runs) > _SHOWN else "")
+        raise UsageError(f"no run {baseline!r} to be the baseline; there are {known}")
+    place = list(runs).index(baseline)
+    others = np.array([i for i in range(len(runs)) if i != place], dtype=np.int64)
+    return others, np.full(len(others), place, dtype=np.int64)
+
+
+def _aligned(results: Results, measure: str) -> Aligned:
+    aligned = align(results, measure)
+    number = len(aligned.topics)
+    if number < 2:
+        found = f"{number} topics" if number != 1 else f"one topic ({aligned.topics[0]})"
+        raise UsageError(
+            f"{measure}: the runs have scores on {found} in common; expected at least two to "
+            "compare them by"
+        )
+    return aligned
+
+
+def _left_out(aligned: Aligned) -> str:
+    shown = ", ".join(aligned.left_out[:_SHOWN])
+    shown += ", ..." if len(aligned.left_out) > _SHOWN else ""
+    return (
+        f"{aligned.measure}: topics on which some run has no score, not compared, "
+        f"{len(aligned.left_out)}: {shown}"
+    )
+
+
+def _tested(aligned: Aligned, first: Ints, second: Ints, settings: Settings) -> Pairs:
+    differences = significance.paired_differences(aligned.values, first, second)
+    low, high = settings.limits(differences)
+    effect = significance.effect_sizes(differences)
+    oriented = differences if aligned.higher_is_better else -differences
+    p = {test: settings.p_values(test, differences) for test in settings.tests}
+    return Pairs(
+        aligned=aligned,
+        first=first,
+        second=second,
+        difference=differences.mean(axis=1),
+        low=low,
+        high=high,
+        effect=effect,
+        wins=(oriented > 0).sum(axis=1),
+        ties=(oriented == 0).sum(axis=1),
+        losses=(oriented < 0).sum(axis=1),
+        needed=significance.topics_needed(
+            effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
+        ),
+        p=p,
+        adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
+        limits=settings.limits(aligned.values),
+    )

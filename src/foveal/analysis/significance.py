@@ -1,0 +1,485 @@
+"""Is a difference real: paired tests, corrections, intervals, effect sizes and power, on arrays.
+
+Everything here takes differences, an array (pair, topic) with a row for each pair of runs, and
+answers for all rows at once. A row's answer never depends on the other rows: resamples are drawn
+for the topics, and the same ones serve every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.errors import UsageError
+
+__all__ = [
+    "CORRECTIONS",
+    "INTERVALS",
+    "TESTS",
+    "bootstrap_interval",
+    "bootstrap_test",
+    "correct",
+    "effect_sizes",
+    "generator",
+    "letters",
+    "paired_differences",
+    "power_of",
+    "randomisation_test",
+    "sign_test",
+    "t_interval",
+    "t_test",
+    "topics_needed",
+    "wilcoxon_test",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
+"""What is drawn with a seed, each from a stream of its own."""
+_BITS = 40
+_ROOM = 4_000_000
+"""Numbers held at a time while resampling, 32 MB."""
+_ENUMERATED = 20
+"""Topics up to which every flip of signs can be gone through."""
+_EXACT, _EXACT_TIED = 50, 13
+"""Topics up to which Wilcoxon's test is exact, and if there are ties; the limits of scipy."""
+_LARGE = 1e6
+"""Topics from which the t distribution is as good as normal."""
+
+
+def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
+    """``values[first] - values[second]``, free of the noise of floating point.
+
+    Scores of .3 and .2 differ by as much as scores of .2 and .1, and in binary they do not: ranks
+    would have no ties and equal sums would be told apart. Differences are therefore rounded to a
+    power of two, about 1e-12 of the greatest score of the pair; their sums are exact then.
+
+    >>> noisy = np.array([[0.3, 0.2], [0.2, 0.1]])
+    >>> np.unique(noisy[0] - noisy[1]).size
+    2
+    >>> np.unique(paired_differences(noisy, np.array([0]), np.array([1]))).size
+    1
+    """
+    greatest = np.maximum(np.abs(values).max(axis=1, initial=0.0), np.finfo(np.float64).tiny)
+    scale = np.maximum(greatest[first], greatest[second])[:, None]
+    # Scores next to the smallest number there is would underflow; they are taken as they are.
+    step = np.ldexp(1.0, np.maximum(np.frexp(scale)[1] - _BITS, -1000))
+    return np.asarray(np.rint((values[first] - values[second]) / step) * step, dtype=np.float64)
+
+
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """The random numbers of one purpose, the same for the same seed on every machine."""
+    return np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
+
+
+# -- tests ---------------------------------------------------------------------------------------
+
+
+def t_test(differences: Floats, *, tails: int = 2) -> Floats:
+    """Student's paired t-test; without variance p is 1 for equal means, else 0.
+
+    With one tail, here and in all tests, the better mean is tested against the worse; of equal
+    means neither is better and p is 1.
+
+    >>> x = np.array([[0.42, 0.10, 0.55, 0.31, 0.70, 0.25], [0.40, 0.12, 0.45, 0.22, 0.61, 0.25]])
+    >>> t_test(paired_differences(x, np.array([0]), np.array([1]))).round(4).tolist()
+    [0.0826]
+    """
+    from scipy.special import stdtr
+
+    statistic = np.abs(_t_statistics(differences))
+    p = tails * stdtr(differences.shape[1] - 1, -statistic)
+    return _of_better(differences, np.asarray(p, dtype=np.float64), tails)
+
+
+def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
+    """Wilcoxon's signed-rank test, topics without a difference dropped.
+
+    Exact for at most 50 topics, or 13 if some differences are 0 or of equal size; else by the
+    normal distribution with the variance corrected for ties. `scipy.stats.wilcoxon` chooses the
+    same way; it does so for all rows together, and here each row is by itself.
+    """
+    from scipy.special import ndtr
+
+    ups = np.ones(len(differences))
+    downs = np.ones(len(differences))
+    known: dict[int, Floats] = {}  # without ties the distribution is one for each number of topics
+    for i, row in enumerate(_oriented(differences)):
+        told = row[row != 0]
+        if not len(told):
+            continue
+        _, place, counts = np.unique(np.abs(told), return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+        tied = len(counts) < len(row)
+        total = ranks[told > 0].sum()
+        if len(row) <= (_EXACT_TIED if tied else _EXACT):
+            chances = _rank_sums(ranks) if tied else known.get(len(told))
+            if chances is None:
+                chances = known[len(told)] = _rank_sums(ranks)
+            at = round(2 * total)
+            ups[i], downs[i] = chances[at:].sum(), chances[: at + 1].sum()
+        else:
+            n = len(told)
+            variance = n * (n + 1) * (2 * n + 1) / 24 - (counts**3 - counts).sum() / 48
+            z = (total - n * (n + 1) / 4) / np.sqrt(variance)
+            ups[i], downs[i] = ndtr(-z), ndtr(z)
+    p = ups if tails == 1 else 2 * np.minimum(ups, downs)
+    return _of_better(differences, np.minimum(p, 1.0), tails)
+
+
+def _rank_sums(ranks: Floats) -> Floats:
+    """Chance of each sum of ranks with a positive sign, in halves: entry k is the sum k/2."""
+    doubled = np.rint(2 * ranks).astype(np.int64)
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled.tolist():
+        shifted = np.zeros_like(chances)
+        shifted[rank:] = chances[:-rank]
+        chances = (chances + shifted) / 2
+    return chances
+
+
+def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
+    """The exact sign test: topics won against topics lost, ties dropped.
+
+    >>> sign_test(np.array([[0.02, -0.02, 0.1, 0.09, 0.09, 0.0]])).tolist()
+    [0.375]
+    """
+    from scipy.special import bdtr
+
+    oriented = _oriented(differences)
+    won, lost = (oriented > 0).sum(axis=1), (oriented < 0).sum(axis=1)
+    fewer = lost if tails == 1 else np.minimum(won, lost)
+    p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
+    return _of_better(differences, np.asarray(p, dtype=np.float64), tails)
+
+
+def randomisation_test(
+    differences: Floats,
+    *,
+    tails: int = 2,
+    resamples: int = 10_000,
+    seed: int = 0,
+    exact: bool = False,
+) -> Floats:
+    """Fisher's randomisation test of the mean: on every topic the runs may change places.
+
+    Of B random flips of the signs, k have a mean at least as far from 0 as the observed one, and
+    p = (k+1)/(B+1). If `exact`, all 2^T flips are gone through instead, and p is their share.
+
+    >>> randomisation_test(np.array([[0.1, 0.2, 0.3]]), exact=True).tolist()
+    [0.25]
+    """
+    topics = differences.shape[1]
+    if exact and topics > _ENUMERATED:
+        raise UsageError(
+            f"an exact randomisation test of {topics} topics would go through 2^{topics} flips; "
+            f"expected at most {_ENUMERATED} topics"
+        )
+    oriented = _oriented(differences)
+    observed = oriented.sum(axis=1)
+    least = observed - _slack(oriented)
+    flips = _all_flips(topics) if exact else _flips(topics, resamples, seed, len(differences))
+    extreme, drawn = np.zeros(len(differences), dtype=np.int64), 0
+    for signs in flips:
+        sums = signs @ oriented.T
+        extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
+        drawn += len(signs)
+    # The observed flip is one of all flips, and stands beside the random ones.
+    p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
+    return _of_better(differences, p, tails)
+
+
+def bootstrap_test(
+    differences: Floats, *, tails: int = 2, resamples: int = 10_000, seed: int = 0
+) -> Floats:
+    """The bootstrap shift test: topics drawn with replacement, the mean moved to 0.
+
+    What is compared is the mean in units of its standard error. The mean alone would find too
+    many differences where topics are few, since resamples vary less than new topics would.
+    p = (k+1)/(B+1).
+    """
+    topics = differences.shape[1]
+    oriented = _oriented(differences)
+    centred = oriented - oriented.mean(axis=1, keepdims=True)
+    centred[np.ptp(oriented, axis=1) == 0] = 0.0
+    squares = centred**2
+    noise = squares.sum(axis=1) * 1e-13
+    least = _t_statistics(oriented) * (1 - 1e-12)
+    extreme = np.zeros(len(differences), dtype=np.int64)
+    for weights in _draws(topics, resamples, seed, "bootstrap", 4 * len(differences)):
+        means = (weights @ centred.T) / topics
+        spread = weights @ squares.T - topics * means**2
+        # A resample without spread, such as one topic again and again, is as far out as can be.
+        found = np.where(means == 0, 0.0, np.copysign(np.inf, means))
+        error = np.sqrt(np.maximum(spread, 0.0) / (topics - 1) / topics)
+        np.divide(means, error, out=found, where=spread > noise)
+        extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
+    return _of_better(differences, (extreme + 1) / (resamples + 1), tails)
+
+
+TESTS: dict[str, Callable[..., Floats]] = {
+    "t": t_test,
+    "wilcoxon": wilcoxon_test,
+    "sign": sign_test,
+    "randomisation": randomisation_test,
+    "bootstrap": bootstrap_test,
+}
+"""Name to test, ``test(differences, tails=...)``; the last two also take resamples and seed."""
+
+
+def _t_statistics(differences: Floats) -> Floats:
+    return effect_sizes(differences) * float(np.sqrt(differences.shape[1]))
+
+
+def _slack(differences: Floats) -> Floats:
+    """What rounding may do to a sum of the differences in another order."""
+    return np.asarray(np.abs(differences).sum(axis=1) * 1e-12, dtype=np.float64)
+
+
+def _means(differences: Floats) -> Floats:
+    """Means, exactly 0 where only rounding is left."""
+    sums = differences.sum(axis=1)
+    return np.where(np.abs(sums) <= _slack(differences), 0.0, sums / differences.shape[1])
+
+
+def _oriented(differences: Floats) -> Floats:
+    """Every row turned so that its mean is not negative."""
+    return np.where(_means(differences) < 0, -1.0, 1.0)[:, None] * differences
+
+
+def _of_better(differences: Floats, p: Floats, tails: int) -> Floats:
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
+
+
+# -- resamples -----------------------------------------------------------------------------------
+
+
+def _parts(resamples: int, numbers: int) -> Iterator[int]:
+    """Resamples to draw at a time, so that `numbers` for each fit into the room."""
+    most = max(1, _ROOM // numbers)
+    for start in range(0, resamples, most):
+        yield min(most, resamples - start)
+
+
+def _flips(topics: int, resamples: int, seed: int, pairs: int) -> Iterator[Floats]:
+    """Random signs (resample, topic); the same however they are parted."""
+    random = generator(seed, "randomisation")
+    for size in _parts(resamples, 2 * topics + 2 * pairs):
+        yield np.where(random.random((size, topics)) < 0.5, -1.0, 1.0)
+
+
+def _all_flips(topics: int) -> Iterator[Floats]:
+    """Every combination of signs, each once."""
+    low = min(topics, 12)
+    inner = 1.0 - 2.0 * (np.arange(2**low)[:, None] >> np.arange(low) & 1)
+    for number in range(2 ** (topics - low)):
+        outer = 1.0 - 2.0 * (number >> np.arange(topics - low) & 1)
+        yield np.hstack([inner, np.tile(outer, (len(inner), 1))])
+
+
+def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:
+    """How often each topic is in a resample (resample, topic), drawn as scipy's bootstrap does."""
+    random = generator(seed, purpose)
+    for size in _parts(resamples, 3 * topics + others):
+        drawn = random.integers(0, topics, (size, topics)) + topics * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * topics)
+        yield counts.reshape(size, topics).astype(np.float64)
+
+
+# -- intervals, effects, power -------------------------------------------------------------------
+
+
+def bootstrap_interval(
+    differences: Floats, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """The interval that holds this share of the means of resampled topics (percentile method)."""
+    pairs, topics = differences.shape
+    low, high = np.empty(pairs), np.empty(pairs)
+    tail = (1 - confidence) / 2
+    together = max(1, _ROOM // resamples)
+    for start in range(0, pairs, together):
+        part = slice(start, start + together)
+        block = differences[part]
+        draws = _draws(topics, resamples, seed, "interval", len(block))
+        means = np.hstack([block @ weights.T for weights in draws]) / topics
+        low[part], high[part] = np.quantile(means, [tail, 1 - tail], axis=1)
+    return low, high
+
+
+def t_interval(differences: Floats, *, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """The interval of the mean by Student's t.
+
+    >>> low, high = t_interval(np.array([[1.0, 2.0, 3.0]]))
+    >>> round(low.item(), 4), round(high.item(), 4)
+    (-0.4841, 4.4841)
+    """
+    from scipy.special import stdtrit
+
+    topics = differences.shape[1]
+    reach = stdtrit(topics - 1, (1 + confidence) / 2) / np.sqrt(topics)
+    half = reach * differences.std(axis=1, ddof=1)
+    means = differences.mean(axis=1)
+    return means - half, means + half
+
+
+INTERVALS = ("bootstrap", "t")
+
+
+def effect_sizes(differences: Floats) -> Floats:
+    """Cohen's d of paired differences (d_z): their mean in units of their standard deviation.
+
+    Without variance it is 0 for equal means, else infinite.
+
+    >>> effect_sizes(np.array([[0.1, 0.2, 0.3], [0.0, 0.0, 0.0], [5.0, 5.0, 5.0]])).round(2)
+    array([ 2.,  0., inf])
+    """
+    means = _means(differences)
+    spread = differences.std(axis=1, ddof=1)
+    effect = np.where(means == 0, 0.0, np.copysign(np.inf, means))
+    told = np.ptp(differences, axis=1) > 0
+    np.divide(means, spread, out=effect, where=told & (spread > 0))
+    return effect
+
+
+def power_of(effect: Floats, topics: Floats, *, alpha: float = 0.05, tails: int = 2) -> Floats:
+    """Chance that a t-test of so many topics finds an effect of this size.
+
+    >>> power_of(np.array([0.5]), np.array([34.0])).round(4).tolist()
+    [0.8078]
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    freedom, shift = topics - 1, np.abs(effect) * np.sqrt(topics)
+    critical = stdtrit(freedom, 1 - alpha / tails)
+    found = 1 - nctdtr(freedom, shift, critical)
+    if tails == 2:
+        # The chance of the wrong side, which scipy calls nan where it is too small to be held.
+        found = found + np.nan_to_num(nctdtr(freedom, shift, -critical))
+    return np.asarray(found, dtype=np.float64)
+
+
+def topics_needed(
+    effect: Floats, *, power: float = 0.8, alpha: float = 0.05, tails: int = 2
+) -> Floats:
+    """The least number of topics with which a t-test would find effects of these sizes.
+
+    It is infinite for an effect of 0, which no number of topics can show.
+
+    >>> topics_needed(np.array([0.5, 0.2, 0.0, np.inf])).tolist()
+    [34.0, 199.0, inf, 2.0]
+    """
+    from scipy.special import ndtri
+
+    size = np.abs(np.asarray(effect, dtype=np.float64))
+    with np.errstate(divide="ignore", over="ignore"):
+        z = float(ndtri(1 - alpha / tails) + ndtri(power))
+        needed: Floats = np.ceil((z / size) ** 2)
+    needed[np.isinf(size)] = 2.0
+    sought = np.isfinite(size) & (needed < _LARGE)
+    if not sought.any():
+        return needed
+    d = size[sought]
+    few, enough = np.ones(len(d)), np.full(len(d), 2.0)
+    while (short := power_of(d, enough, alpha=alpha, tails=tails) < power).any():
+        few[short] = enough[short]
+        enough[short] *= 2
+    while (enough - few > 1).any():
+        middle = np.maximum(np.floor((few + enough) / 2), 2.0)
+        reached = power_of(d, middle, alpha=alpha, tails=tails) >= power
+        enough = np.where(reached, np.minimum(middle, enough), enough)
+        few = np.where(reached, few, np.maximum(middle, few))
+    needed[sought] = enough
+    return needed
+
+
+# -- many pairs ----------------------------------------------------------------------------------
+
+
+def _none(p: Floats) -> Floats:
+    return p.copy()
+
+
+def _bonferroni(p: Floats) -> Floats:
+    return np.minimum(p * len(p), 1.0)
+
+
+def _holm(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    steps = p[order] * np.arange(len(p), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def _benjamini_hochberg(p: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    steps = p[order] * (len(p) / np.arange(1, len(p) + 1))
+    adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
+    return adjusted
+
+
+CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
+    "holm": _holm,
+    "bonferroni": _bonferroni,
+    "bh": _benjamini_hochberg,
+    "none": _none,
+}
+"""Name to correction of a family of p values."""
+
+
+def correct(p: Floats, correction: str = "holm") -> Floats:
+    """Adjust p values for their number, so that each can be held against alpha.
+
+    Holm and Bonferroni bound the chance of any false alarm in the family, Benjamini and Hochberg
+    the share of false alarms among what is found.
+
+    >>> correct(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    return CORRECTIONS[correction](np.asarray(p, dtype=np.float64))
+
+
+def letters(different: Bools) -> tuple[str, ...]:
+    """The compact letter display: two runs share a letter if and only if they do not differ.
+
+    Runs are expected from best to worst, so that the first letters go to the best.
+
+    >>> apart = np.zeros((3, 3), dtype=bool)
+    >>> apart[0, 2] = apart[2, 0] = True
+    >>> letters(apart)
+    ('a', 'ab', 'b')
+    """
+    runs = len(different)
+    alike = ~different
+    groups: list[Ints] = []
+    covered = np.zeros((runs, runs), dtype=bool)
+    for i in range(runs):
+        # A run apart from all others has a letter of its own.
+        open_ = [j for j in range(i, runs) if alike[i, j] or i == j]
+        for j in [*open_[1:], i]:
+            if covered[i, j]:
+                continue
+            group = [i, j] if i != j else [i]
+            for k in range(runs):
+                if k not in group and alike[k, group].all():
+                    group.append(k)
+            members = np.array(sorted(group), dtype=np.int64)
+            groups.append(members)
+            covered[np.ix_(members, members)] = True
+    names = ["" for _ in range(runs)]
+    for number, members in enumerate(groups):
+        for run in members.tolist():
+            names[run] += _letter(number)
+    return tuple(names)
+
+
+def _letter(number: int) -> str:
+    """The alphabet, and after its end the alphabet with a number: a1, b1 and so on."""
+    again, place = divmod(number, 26)
+    return chr(ord("a") + place) + (str(again) if again else "")

@@ -1,0 +1,519 @@
+"""``foveal correlate``: do measures, quantisations or topics rank systems alike."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from foveal.cli.output import emit, warn
+from foveal.cli.scoring import runs_of, score, scoring_options, stated
+from foveal.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from foveal.analysis.rankings import Correlations
+    from foveal.campaign import Preset
+    from foveal.model import Results, Run
+    from foveal.report.grids import Grid
+
+__all__ = ["command"]
+
+_FORMATS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
+_COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
+_FIELDS = ("statistic", "task", "first", "second", "value", "low", "high", "count", "undefined")
+
+
+def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    """``5,10,25``."""
+    if value is None:
+        return None
+    parts = value.replace(",", " ").split()
+    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise click.BadParameter(f"{value!r} is no list of sizes; expected one as in 5,10,25")
+    return tuple(sorted({int(part) for part in parts}))
+
+
+@click.command(
+    "correlate",
+    epilog="Examples: foveal correlate runs/ -j qrels.txt -m AP -m AiP -m iP@0.01; "
+    "foveal correlate runs2005/ -j assessments/ -t 2005.CO.Thorough -t 2005.CO.Focussed "
+    "--by quant; foveal correlate scores.json --by topics --heatmap agreement.svg",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@scoring_options
+@click.option(
+    "--by",
+    type=click.Choice(("measure", "quant", "topics")),
+    default="measure",
+    show_default=True,
+    help="What the compared rankings differ in: the measure, its quantisation, or the topics.",
+)
+@click.option(
+    "-c",
+    "--coefficient",
+    "coefficients",
+    type=click.Choice((*_COEFFICIENTS, "all")),
+    multiple=True,
+    default=("tau_b",),
+    help="How rankings are correlated; repeatable  [default: tau_b].",
+)
+@click.option(
+    "--rbo-p",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Persistence of RBO: the smaller, the more the top counts.",
+)
+@click.option(
+    "--topic-sets",
+    metavar="FILE",
+    help="With --by topics: sets to compare instead of random halves, on each line a name and "
+    "its topics.",
+)
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Random draws of topics, for --by topics and --stability.",
+)
+@click.option(
+    "--seed", type=int, default=2005, show_default=True, help="Where random numbers start."
+)
+@click.option(
+    "--stability", is_flag=True, help="Add the swap rate of each measure by number of topics."
+)
+@click.option(
+    "--sizes",
+    callback=_sizes,
+    metavar="LIST",
+    help="Numbers of topics for --stability  [default: ten up to half of the topics].",
+)
+@click.option(
+    "--discriminative-power",
+    "power",
+    is_flag=True,
+    help="Add the share of pairs of runs that differ significantly, by measure.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of significance for --discriminative-power.",
+)
+@click.option(
+    "--tails",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    help="Tails of the test for --discriminative-power.",
+)
+@click.option(
+    "--heatmap", metavar="FILE", help="Draw the matrix; .svg, or with matplotlib .png and .pdf."
+)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="Output format [default: table on a terminal, else tsv].",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+def command(
+    runs: tuple[str, ...],
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    tasks: tuple[str, ...],
+    by: str,
+    coefficients: tuple[str, ...],
+    rbo_p: float,
+    topic_sets: str | None,
+    samples: int,
+    seed: int,
+    sizes: tuple[int, ...] | None,
+    alpha: float,
+    tails: int,
+    heatmap: str | None,
+    form: str | None,
+    output: str | None,
+    *,
+    stability: bool,
+    power: bool,
+    **options: Any,
+) -> None:
+    """Correlate the rankings of systems that measures, quantisations or topics give.
+
+    RUN is a file, or a directory of them. Runs are ranked within the task they declare, and
+    correlations averaged over tasks: those of -t, or else all that are declared. Without -j the
+    files are results saved by 'foveal evaluate -f json'.
+    """
+    from foveal.analysis import rankings
+    from foveal.analysis import stability as stable
+
+    _check(heatmap, topic_sets, by, sizes, stability=stability)
+    warnings: list[str] = []
+    sets = None if topic_sets is None else _read_sets(topic_sets)
+    results = _results(_files(runs), judgements, measures, tasks, warnings, options)
+    number = sum(len(part.measures) for part in results.values())
+    chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
+    halves = by == "topics" and sets is None
+    found, swaps, powers = None, None, None
+    if not (by == "measure" and number < 2 and (stability or power)):
+        with _bar(number if halves else 0) as advance:
+            found = rankings.correlate(
+                results,
+                by=by,
+                coefficients=chosen,
+                rbo_p=rbo_p,
+                topic_sets=sets,
+                samples=samples,
+                seed=seed,
+                progress=advance,
+            )
+    if stability:
+        with _bar(number) as advance:
+            swaps = stable.swaps_of(
+                results, sizes=sizes, samples=samples, seed=seed, progress=advance
+            )
+    if power:
+        powers = stable.power_of(results, alpha=alpha, tails=tails)
+    content = _Output(found, swaps, powers, samples, seed, alpha, tails)
+    meta = _meta(results, content, warnings)
+    text = content.render(form, meta, to_file=output is not None)
+    picture = None
+    if heatmap is not None:
+        from foveal.report.heatmap import heatmap as draw
+
+        if found is None:
+            raise UsageError("--heatmap draws correlations, and one measure alone has none")
+        picture = draw(found, heatmap)
+    warn(warnings)
+    if found is not None and content.form(form, to_file=output is not None) in ("tsv", "csv"):
+        warn(found.notes)
+    if heatmap is not None and picture is not None:
+        emit(picture, heatmap)
+    emit(text, output)
+
+
+def _check(
+    heatmap: str | None,
+    topic_sets: str | None,
+    by: str,
+    sizes: tuple[int, ...] | None,
+    *,
+    stability: bool,
+) -> None:
+    """Refuse before anything is scored what would be refused after."""
+    if topic_sets is not None and by != "topics":
+        raise UsageError("--topic-sets names sets to compare; it goes with --by topics")
+    if sizes is not None and not stability:
+        raise UsageError("--sizes are those of --stability, which is not asked for")
+    if heatmap is None:
+        return
+    if by == "topics" and topic_sets is None:
+        raise UsageError(
+            "random halves make no matrix; --heatmap needs --topic-sets, or another --by"
+        )
+    if Path(heatmap).suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise UsageError(
+            f"{heatmap}: no picture of this kind can be drawn; expected .svg, .png or .pdf"
+        )
+
+
+@contextlib.contextmanager
+def _bar(length: int) -> Iterator[Callable[[], None] | None]:
+    if length < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=length, label="sampling", file=sys.stderr) as bar:
+        yield lambda: bar.update(1)
+
+
+# -- inputs ------------------------------------------------------------------------------------
+
+
+def _files(paths: Sequence[str]) -> list[str]:
+    """Files as they are, and of directories all files."""
+    found: list[str] = []
+    for path in paths:
+        place = Path(path)
+        if not place.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
+        if not inside:
+            raise InputError.at(path, None, "the directory holds no file")
+        found += map(str, inside)
+    return found
+
+
+def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
+    """A name and its topics on each line, separated by blanks or commas; # starts a comment."""
+    from foveal.formats import Source
+
+    source = Source.open(path)
+    source.check_utf8()
+    sets: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(source.data.decode().splitlines(), 1):
+        name, *topics = line.replace(",", " ").split() or [""]
+        if not name or name.startswith("#"):
+            continue
+        if not topics:
+            raise source.error(number, f"the set {name!r} has no topic; expected NAME TOPIC...")
+        if name in sets:
+            raise source.error(number, f"a second set {name!r}; expected every name once")
+        sets[name] = tuple(dict.fromkeys(topics))
+    if len(sets) < 2:
+        raise source.error(None, f"{len(sets)} sets of topics found; expected at least two")
+    return sets
+
+
+def _results(
+    paths: list[str],
+    judgements: Sequence[str],
+    measures: Sequence[str],
+    tasks: Sequence[str],
+    warnings: list[str],
+    options: Mapping[str, Any],
+) -> dict[str, Results]:
+    """Task to results, scored or saved before."""
+    if judgements:
+        return _scored(paths, judgements, measures, tasks, warnings, options)
+    # --topics and --assessors have defaults, which say nothing.
+    usual = {"topics": "judged", "assessors": "union"}
+    if tasks or any(value != usual.get(name) for name, value in stated(dict(options)).items()):
+        raise UsageError(
+            "without judgements (-j) the files are saved results, which are not scored again; "
+            "leave out the options of scoring"
+        )
+    return _saved(paths, measures)
+
+
+def _saved(paths: Sequence[str], measures: Sequence[str]) -> dict[str, Results]:
+    from foveal.analysis.rankings import tasks_of, without_curves
+    from foveal.formats import read_results
+    from foveal.measures import parse_measures
+
+    parts = [read_results(path) for path in paths]
+    if not measures:
+        return tasks_of([without_curves(part) for part in parts])
+    wanted = [m.label for text in measures for m in parse_measures(text)]
+    known = {label for part in parts for label in part.measures}
+    for label in wanted:
+        if label not in known:
+            shown = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
+            raise UsageError(f"no measure {label!r} in the results; they hold {shown}")
+    kept = [part.only([label for label in wanted if label in part.measures]) for part in parts]
+    return tasks_of([part for part in kept if part.measures])
+
+
+def _scored(
+    paths: Sequence[str],
+    judgements: Sequence[str],
+    measures: Sequence[str],
+    tasks: Sequence[str],
+    warnings: list[str],
+    options: Mapping[str, Any],
+) -> dict[str, Results]:
+    """Runs scored with those of their task; a run that fits no task is said to be left out."""
+    from foveal.analysis.rankings import without_curves
+    from foveal.campaign import find_preset
+    from foveal.formats import read_run
+    from foveal.measures import parse_measures
+    from foveal.model import Run
+
+    own = [m.label for text in measures for m in parse_measures(text)]
+    runs = [run if isinstance(run, Run) else read_run(run) for run in runs_of(paths, *judgements)]
+    presets = {find_preset(task).name: find_preset(task) for task in tasks}
+    groups = _by_preset(runs, presets, warnings) if presets else _by_declared(runs, warnings)
+    given = {"collection": None, "workers": None} | stated(dict(options))
+    found: dict[str, Results] = {}
+    for task, members in groups.items():
+        preset = task if task in presets else None
+        results = score(members, judgements, measures, preset, **given)
+        said = f"{task}: " if len(groups) > 1 else ""
+        warnings += [f"{said}{line}" for line in results.meta["warnings"]]
+        kept = without_curves(results).measures
+        found[task] = results.only([m for m in results.measures if m in kept or m in own])
+    return found
+
+
+def _by_preset(
+    runs: Sequence[Run], presets: Mapping[str, Preset], warnings: list[str]
+) -> dict[str, list[Run]]:
+    """Each run with every task of -t that it declares; of one task, also what declares none."""
+    groups: dict[str, list[Run]] = {name: [] for name in presets}
+    others: dict[str, list[str]] = {}
+    for run in runs:
+        fitting = [
+            name
+            for name, preset in presets.items()
+            if (preset.is_for(run.task) if run.task else len(presets) == 1)
+        ]
+        for name in fitting:
+            groups[name].append(run)
+        if not fitting:
+            others.setdefault(run.task or "", []).append(run.name)
+    for task, names in others.items():
+        declared = f"the task {task}, which is none of -t" if task else "no task"
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        warnings.append(f"runs left out that declare {declared}, {len(names)}: {shown}")
+    for name, members in groups.items():
+        if not members:
+            warnings.append(f"{name}: no run declares this task")
+    found = {name: members for name, members in groups.items() if members}
+    if not found:
+        raise UsageError(f"no run declares a task of -t; expected {' or '.join(presets)}")
+    return found
+
+
+def _by_declared(runs: Sequence[Run], warnings: list[str]) -> dict[str, list[Run]]:
+    """Runs by the task they declare; all together where there is but one task."""
+    from foveal.campaign.presets import task_key
+
+    groups: dict[str, list[Run]] = {}
+    spelled: dict[str, str] = {}
+    for run in runs:
+        key = task_key(run.task or "")
+        groups.setdefault(spelled.setdefault(key, run.task or ""), []).append(run)
+    named = [task for task in groups if task]
+    if len(named) < 2:
+        return {"": list(runs)}
+    if "" in groups:
+        names = ", ".join(run.name for run in groups[""][:5])
+        warnings.append(f"runs without a task are ranked by themselves, {len(groups[''])}: {names}")
+    return groups
+
+
+# -- output ------------------------------------------------------------------------------------
+
+
+class _Output(NamedTuple):
+    """What was found, and the numbers that decided it."""
+
+    found: Correlations | None
+    swaps: pl.DataFrame | None
+    powers: pl.DataFrame | None
+    samples: int
+    seed: int
+    alpha: float
+    tails: int
+
+    @staticmethod
+    def form(asked: str | None, *, to_file: bool) -> str:
+        """The format asked for, or a table on a terminal and tsv elsewhere."""
+        return asked or ("table" if sys.stdout.isatty() and not to_file else "tsv")
+
+    def render(self, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
+        form = self.form(asked, to_file=to_file)
+        if form == "json":
+            return self._json(meta)
+        if form in ("tsv", "csv"):
+            return self._lines(form)
+        from foveal.report.grids import GRID_FORMATS, plain
+
+        if form != "table":
+            return GRID_FORMATS[form](self._grids(None))
+        terminal = sys.stdout.isatty() and not to_file
+        width = shutil.get_terminal_size((100, 24)).columns
+        return "\n".join(plain(grid, bold=terminal) for grid in self._grids(width))
+
+    def _grids(self, width: int | None) -> list[Grid]:
+        from foveal.report.correlations import correlation_grids, power_grid, swap_grid
+
+        grids = [] if self.found is None else correlation_grids(self.found, width=width)
+        if self.swaps is not None:
+            grids.append(swap_grid(self.swaps, samples=self.samples, seed=self.seed))
+        if self.powers is not None:
+            grids.append(power_grid(self.powers, alpha=self.alpha, tails=self.tails))
+        return grids
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """All of it in one shape, in the order of `_FIELDS`; None where a field says nothing."""
+        if self.found is not None:
+            for name, row, column, *rest in self.found.summary.iter_rows():
+                yield (name, None, row, column, *rest)
+        if self.swaps is not None:
+            for task, measure, size, rate, count, *_ in self.swaps.iter_rows():
+                yield ("swap_rate", task, measure, size, rate, None, None, count, None)
+        if self.powers is not None:
+            for task, measure, share, _, pairs, _ in self.powers.iter_rows():
+                yield ("discriminative_power", task, measure, None, share, None, None, pairs, None)
+
+    def _lines(self, form: str) -> str:
+        rows = [["" if value is None else str(value) for value in row] for row in self.rows()]
+        if form == "tsv":
+            for name in (field for row in rows for field in row):
+                if set("\t\n\r") & set(name):
+                    raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
+            return "".join("\t".join(row) + "\n" for row in [list(_FIELDS), *rows])
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([list(_FIELDS), *rows])
+        return text.getvalue()
+
+    def _json(self, meta: Mapping[str, Any]) -> str:
+        content: dict[str, Any] = {"meta": meta}
+        if self.found is not None:
+            content["correlations"] = _objects(self.found.summary)
+            if self.found.matrix:
+                content["singles"] = _objects(self.found.singles)
+        if self.swaps is not None:
+            content["swap_rates"] = _objects(self.swaps)
+        if self.powers is not None:
+            content["discriminative_power"] = _objects(self.powers)
+        parts = []
+        for name, value in content.items():
+            if name == "meta":
+                body = json.dumps(value, ensure_ascii=False, indent=1)
+            else:
+                rows = (json.dumps(row, ensure_ascii=False) for row in value)
+                body = "[\n" + ",\n".join(rows) + "\n]"
+            parts.append(f"{json.dumps(name)}:{body}")
+        return "{" + ",\n".join(parts) + "}\n"
+
+
+def _objects(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON objects; what is undefined is null."""
+    return [
+        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def _meta(results: Mapping[str, Results], content: _Output, warnings: list[str]) -> dict[str, Any]:
+    """Provenance: version, what decided the numbers, and the inputs of every task."""
+    from foveal._version import __version__
+
+    found = content.found
+    sampled = content.swaps is not None or (found is not None and not found.matrix)
+    inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
+    options: dict[str, Any] = {}
+    for part in results.values():
+        for meta in part.meta.get("parts", [part.meta]):
+            options |= meta.get("options", {})
+            for item in meta.get("inputs", ()):
+                inputs[tuple(item.values())] = dict(item)
+    return {
+        "version": __version__,
+        "options": options
+        | ({} if found is None else dict(found.meta))
+        | ({"samples": content.samples, "seed": content.seed} if sampled else {})
+        | ({"alpha": content.alpha, "tails": content.tails} if content.powers is not None else {}),
+        "tasks": {task: list(part.runs) for task, part in results.items()},
+        "measures": {task: list(part.measures) for task, part in results.items()},
+        "inputs": list(inputs.values()),
+        "notes": [] if found is None else list(found.notes),
+        "warnings": warnings,
+    }

@@ -1,0 +1,196 @@
+"""Correlations of rankings for people: who agrees with whom, how much, over how many cases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+
+import polars as pl
+
+from foveal.analysis.rankings import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
+from foveal.report.grids import Grid
+
+__all__ = ["NAMES", "correlation_grids", "mark", "power_grid", "swap_grid"]
+
+NAMES = {
+    "tau_b": "Kendall's tau b",
+    "tau_a": "Kendall's tau a",
+    "tau_ap": "tau AP",
+    "spearman": "Spearman's rho",
+    "rbo": "rank-biased overlap",
+}
+_MARKED = frozenset({"tau_b", "tau_a", "tau_ap"})
+"""The marks were set for Kendall's tau; rho and RBO are on scales of their own."""
+_MARKS = (
+    f"= from {EQUIVALENT}: equivalent rankings; ! below {NOTICEABLE}: noticeable differences "
+    "(compared before rounding)"
+)
+
+
+def mark(value: float, name: str) -> str:
+    """The mark of a correlation: ``=`` equivalent, ``!`` noticeably different, or none.
+
+    >>> mark(0.93, "tau_b"), mark(0.85, "tau_b"), mark(0.56, "tau_b"), mark(0.56, "rbo")
+    ('=', '', '!', '')
+    >>> mark((0.7 + 0.8 + 0.9) / 3 - 1e-16, "tau_b")
+    ''
+    """
+    if name not in _MARKED or isnan(value):
+        return ""
+    exact = round(value, 9)  # a mean of 0.8 may be stored as slightly less
+    return "=" if exact >= EQUIVALENT else "!" if exact < NOTICEABLE else ""
+
+
+def _value(value: float, name: str) -> str:
+    """A correlation and its mark, in a width that keeps columns in line.
+
+    >>> _value(0.5625, "tau_b"), _value(0.85, "tau_b"), _value(float("nan"), "tau_b")
+    ('0.562!', '0.850 ', '- ')
+    """
+    if isnan(value):
+        return "- " if name in _MARKED else "-"
+    return f"{value:.3f}" + ((mark(value, name) or " ") if name in _MARKED else "")
+
+
+def correlation_grids(found: Correlations, *, width: int | None = None) -> list[Grid]:
+    """A table for each coefficient: a triangle, a square where direction matters, or a list.
+
+    A table wider than `width` numbers its columns, and says once what all cells have in common.
+    """
+    if not found.matrix:
+        return [_list(found, name) for name in found.coefficients]
+    return [_matrix(found, name, width) for name in found.coefficients]
+
+
+def _title(found: Correlations, name: str) -> str:
+    over = "" if len(found.tasks) == 1 else f", {len(found.tasks)} tasks"
+    runs = sum(len(runs) for runs in found.tasks.values())
+    named = f" (p = {found.meta['rbo_p']:g})" if name == "rbo" else ""
+    rows = "; the row is the reference" if name in DIRECTED and found.matrix else ""
+    return f"{NAMES[name]}{named} by {found.by}: {runs} runs{over}{rows}"
+
+
+def _notes(found: Correlations, name: str) -> list[str]:
+    undefined = int(
+        found.summary.filter(pl.col("coefficient") == name)["undefined"].sum()
+        # A directed coefficient stands twice for each pair.
+        // (2 if name in DIRECTED and found.matrix else 1)
+    )
+    notes = [_MARKS + "."] if name in _MARKED else []
+    if undefined:
+        notes.append(f"Not counted, because a ranking ties all runs or has no score: {undefined}.")
+    return notes + [f"{note[0].upper()}{note[1:]}." for note in found.notes]
+
+
+def _matrix(found: Correlations, name: str, width: int | None) -> Grid:
+    values, counts = found.values(name), found.counts(name)
+    n = len(found.labels)
+    whole = name in DIRECTED
+    shown = [(i, j) for i in range(n) for j in range(n if whole else i) if i != j]
+    several = any(counts[at] != 1 for at in shown)
+    best = frozenset(
+        (i if whole else i - 1, j + 1) for i, j in shown if mark(values[i, j], name) == "="
+    )
+    rows, columns = range(0 if whole else 1, n), range(n if whole else n - 1)
+
+    def grid(*, numbered: bool, counted: bool) -> Grid:
+        def cell(i: int, j: int) -> str:
+            if (i, j) not in wanted:
+                return ""
+            text = _value(float(values[i, j]), name)
+            return f"{text} ({counts[i, j]})" if counted else text
+
+        wanted = set(shown)
+        labels = [f"{i + 1} {x}" if numbered else x for i, x in enumerate(found.labels)]
+        head = [str(j + 1) if numbered else found.labels[j] for j in columns]
+        body = tuple((labels[i], *(cell(i, j) for j in columns)) for i in rows)
+        return Grid((found.by, *head), body, best)
+
+    notes = _notes(found, name)
+    table = grid(numbered=False, counted=several)
+    if several:
+        explained = "In brackets: the number of correlations averaged."
+        same = {int(counts[at]) for at in shown}
+        if width is not None and table.width > width:
+            table = grid(numbered=True, counted=len(same) > 1)
+            if len(same) == 1:
+                explained = f"Each cell is the mean of {same.pop()} correlations."
+        notes.insert(0, explained)
+    elif width is not None and table.width > width:
+        table = grid(numbered=True, counted=False)
+    if table.header[1:2] == ("1",) and not whole:
+        notes.insert(0, f"Column 1 is {found.labels[0]}; the others are numbered like the rows.")
+    return replace(table, title=_title(found, name), notes=tuple(notes))
+
+
+def _list(found: Correlations, name: str) -> Grid:
+    part = found.summary.filter(pl.col("coefficient") == name)
+    rows, best = [], set()
+    for i, row in enumerate(part.iter_rows(named=True)):
+        ends = [_value(row[end], "").strip() for end in ("low", "high")]
+        rows.append((row["row"], _value(row["value"], name), *ends, str(row["count"])))
+        if mark(row["value"], name) == "=":
+            best.add((i, 1))
+    notes = [
+        (
+            f"Between the rankings of random halves of the topics, {found.meta['samples']} splits "
+            f"(seed {found.meta['seed']}); 95 % of the correlations lie between low and high."
+        ),
+        *_notes(found, name),
+    ]
+    if name in DIRECTED:
+        notes.insert(1, "Mean of both directions: neither half is the reference.")
+    header = ("measure", "mean", "low", "high", "correlations")
+    return Grid(header, tuple(rows), frozenset(best), 1, _title(found, name), tuple(notes))
+
+
+def _task_column(table: pl.DataFrame) -> list[str]:
+    return ["task"] if table["task"].n_unique() > 1 else []
+
+
+def swap_grid(table: pl.DataFrame, *, samples: int, seed: int) -> Grid:
+    """Swap rates: a row for each measure, a column for each size of topic sets."""
+    labels = [*_task_column(table), "measure"]
+    sizes = table["size"].unique().sort().to_list()
+    rows = []
+    for key, part in table.group_by(labels, maintain_order=True):
+        rates = dict(zip(part["size"].to_list(), part["swap_rate"].to_list(), strict=True))
+        safe = part.sort("size")["safe_difference"][-1]
+        cells = [f"{100 * rates[size]:.1f}" if size in rates else "" for size in sizes]
+        rows.append((*map(str, key), *cells, "-" if isnan(safe) else f"{safe:.2f}"))
+    notes = (
+        (
+            "Per cent of comparisons of two runs that come out the other way round on another set "
+            f"of as many topics; {samples} pairs of disjoint sets (seed {seed})."
+        ),
+        "Safe: the difference of means on the largest sets from which at most 5 % are swapped.",
+    )
+    return Grid(
+        (*labels, *map(str, sizes), "safe"),
+        tuple(rows),
+        labels=len(labels),
+        title="Swap rate by number of topics",
+        notes=notes,
+    )
+
+
+def power_grid(table: pl.DataFrame, *, alpha: float, tails: int) -> Grid:
+    """Discriminative power: the share of significant pairs, the greatest of a task in bold."""
+    labels = [*_task_column(table), "measure"]
+    rows, best = [], set()
+    most = dict(table.group_by("task").agg(pl.col("significant").max()).iter_rows())
+    for i, row in enumerate(table.iter_rows(named=True)):
+        share = f"{100 * row['discriminative_power']:.1f}"
+        counts = (f"{row['significant']}/{row['pairs']}", str(row["topics"]))
+        rows.append((*(row[label] for label in labels), share, *counts))
+        if row["significant"] == most[row["task"]]:
+            best.add((i, len(labels)))
+    sided = "one-tailed, the better mean against the worse" if tails == 1 else "two-tailed"
+    return Grid(
+        (*labels, "power", "pairs", "topics"),
+        tuple(rows),
+        frozenset(best),
+        len(labels),
+        "Discriminative power",
+        (f"Per cent of pairs of runs with p < {alpha:g}, paired t-test, {sided}, uncorrected.",),
+    )

@@ -1,0 +1,318 @@
+"""Comparisons of runs: pairs, baseline, letters, marks, counts, what is refused, what is saved."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from foveal.analysis.comparison import Comparison, compare, significant_pairs
+from foveal.errors import UsageError
+from foveal.model import Judgements, Results, Run
+
+X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
+Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
+
+
+def results(scores: dict[str, list[float] | tuple[float, ...]], measure: str = "AP") -> Results:
+    """Scores of runs on topics 1, 2, ..."""
+    rows = [
+        (run, str(t), measure, value)
+        for run, values in scores.items()
+        for t, value in enumerate(values, 1)
+    ]
+    return Results.from_tidy(rows, {})
+
+
+def random_results(runs: int, topics: int, seed: int = 0) -> Results:
+    random = np.random.default_rng(seed)
+    base = random.beta(1, 2, topics)
+    return results(
+        {
+            f"run{i}": (base + random.normal(0.03 * i, 0.1, topics)).clip(0, 1).tolist()
+            for i in range(runs)
+        }
+    )
+
+
+def only_row(found: Comparison) -> dict:
+    (row,) = found.pair_rows()
+    return row
+
+
+def test_the_worked_example() -> None:
+    """METRICS 21: t = 2.1654, p = .0826; sign 4:1, p = .375."""
+    found = compare(results({"x": X, "y": Y}), tests=["t", "sign"])
+    t, sign = found.pair_rows()
+    assert t["p"] == pytest.approx(0.0826, abs=5e-5) == t["p_corrected"]
+    assert t["effect"] * math.sqrt(6) == pytest.approx(2.1654, abs=5e-5)
+    assert (sign["p"], sign["test"]) == (0.375, "sign")
+    assert (t["wins"], t["ties"], t["losses"]) == (4, 1, 1)
+    assert t["difference"] == pytest.approx(0.28 / 6)
+    assert t["low"] <= t["difference"] <= t["high"]
+    assert (t["better"], t["significant"], t["topics"]) == ("x", False, 6)
+    assert t["topics_needed"] == 13  # d = .884: the tables say 13 for .8 at .05, two-sided
+
+
+def test_all_pairs_in_order_with_corrected_p() -> None:
+    found = compare(random_results(4, 30))
+    frame = found.to_frame()
+    pairs = list(zip(frame["run"], frame["other"], strict=True))
+    assert pairs == list(itertools.combinations(found.runs, 2))
+    p, corrected = frame["p"].to_numpy(), frame["p_corrected"].to_numpy()
+    order = np.argsort(p)
+    steps = np.maximum.accumulate(p[order] * np.arange(6, 0, -1)).clip(max=1)
+    assert corrected[order] == pytest.approx(steps)
+    assert frame["significant"].to_list() == (corrected < 0.05).tolist()
+
+
+def test_a_baseline_is_compared_with_every_other() -> None:
+    scored = random_results(4, 30)
+    found = compare(scored, baseline="run1", correction="none")
+    frame = found.to_frame()
+    assert frame["run"].to_list() == ["run0", "run2", "run3"]
+    assert set(frame["other"]) == {"run1"}
+    pairs = compare(scored, correction="none").to_frame()
+    against = pairs.filter(pl.col("run") == "run0", pl.col("other") == "run1")
+    assert against["p"][0] == frame["p"][0]
+    assert set(found.marks("AP")) == {"run0", "run2", "run3"}
+
+
+def test_fewer_pairs_are_corrected_less() -> None:
+    scored = random_results(6, 30)
+    every, few = compare(scored), compare(scored, baseline="run0")
+    both = every.to_frame().join(
+        few.to_frame(), left_on=["run", "other"], right_on=["other", "run"], suffix="_few"
+    )
+    assert len(both) == 5
+    assert (both["p_corrected"] >= both["p_corrected_few"]).all()
+
+
+def test_marks_say_better_or_worse_and_significant() -> None:
+    up = [value + 0.2 + t / 100 for t, value in enumerate(X)]
+    down = [value - 0.2 - t / 100 for t, value in enumerate(X)]
+    found = compare(
+        results({"x": X, "up": up, "y": Y, "down": down, "same": X}),
+        baseline="x",
+        correction="none",
+    )
+    assert found.marks("AP") == {"up": "+*", "y": "-", "down": "-*", "same": "="}
+
+
+def test_letters_go_from_best_to_worst() -> None:
+    up = [value + 0.2 + t / 100 for t, value in enumerate(X)]
+    found = compare(results({"x": X, "y": Y, "up": up}))
+    assert found.letters("AP") == {"up": "a", "x": "b", "y": "b"}
+    assert list(found.matrix("AP")[""]) == ["up", "x", "y"]
+
+
+def test_a_smaller_value_may_be_better() -> None:
+    found = compare(results({"x": X, "y": Y}, measure="T2Ieffort@3"))
+    row = only_row(found)
+    assert (row["better"], row["wins"], row["losses"]) == ("y", 1, 4)
+    assert row["difference"] > 0
+    assert list(found.letters("T2Ieffort@3")) == ["y", "x"]
+    assert compare(results({"x": X, "y": Y}, "T2Ieffort@3"), baseline="x").marks("T2Ieffort@3") == {
+        "y": "+"
+    }
+
+
+def test_topics_are_matched_by_their_names_and_undefined_ones_left_out() -> None:
+    rows = [("x", str(t), "AP", value) for t, value in enumerate(X)]
+    rows += [("y", str(t), "AP", value) for t, value in reversed(list(enumerate(Y)))]
+    rows += [("x", "new", "AP", 0.9), ("x", "odd", "AP", None), ("y", "odd", "AP", 0.4)]
+    found = compare(Results.from_tidy(rows, {}))
+    assert only_row(found)["p"] == pytest.approx(0.0826, abs=5e-5)
+    assert found.warnings == (
+        "AP: topics on which some run has no score, not compared, 2: new, odd",
+    )
+    assert found.meta["left_out"] == {"AP": ["new", "odd"]}
+
+
+def test_identical_runs_give_p_1_by_every_test() -> None:
+    tests = ["t", "wilcoxon", "sign", "randomisation", "bootstrap"]
+    for tails in (1, 2):
+        found = compare(results({"x": X, "y": X}), tests=tests, tails=tails)
+        rows = list(found.pair_rows())
+        assert [row["p"] for row in rows] == [1.0] * 5
+        assert {row["better"] for row in rows} == {None} == {row["topics_needed"] for row in rows}
+        assert found.letters("AP") == {"x": "a", "y": "a"}
+
+
+@pytest.mark.parametrize("runs", [2, 3, 7])
+def test_significant_pairs_are_counted_one_tailed_and_uncorrected(runs: int) -> None:
+    """METRICS 21; here pair by pair with scipy."""
+    scored = random_results(runs, 25, seed=runs)
+    values = scored.values[:, :, 0]
+    naive = 0
+    for i, j in itertools.combinations(range(runs), 2):
+        worse, better = sorted((values[i], values[j]), key=np.mean)
+        naive += stats.ttest_rel(better, worse, alternative="greater").pvalue < 0.05
+    assert significant_pairs(scored, "AP") == (naive, runs * (runs - 1) // 2)
+    assert set(compare(scored).summary()["one_tailed"]) == {naive}
+    two = significant_pairs(scored, "AP", tails=2)
+    assert two.significant <= naive
+    holm = significant_pairs(scored, "AP", tails=2, correction="holm")
+    assert holm.significant == compare(scored).summary()["significant"][0]
+
+
+@given(st.integers(2, 6), st.integers(2, 9), st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_what_always_holds(runs: int, topics: int, seed: int) -> None:
+    scored = random_results(runs, topics, seed)
+    found = compare(scored, resamples=99, tests=["t", "randomisation"])
+    frame = found.to_frame()
+    assert len(frame) == runs * (runs - 1)
+    assert (frame["wins"] + frame["ties"] + frame["losses"] == topics).all()
+    assert (frame["low"] <= frame["high"]).all()
+    assert (frame["p_corrected"] >= frame["p"]).all()
+    given_back = frame.filter(pl.col("difference") > 0)
+    assert (given_back["better"] == given_back["run"]).all()
+    letters = found.letters("AP")
+    for row in found.pair_rows():
+        if row["test"] == "t":
+            assert bool(set(letters[row["run"]]) & set(letters[row["other"]])) != row["significant"]
+
+
+def test_the_matrix_is_symmetric_and_holds_the_corrected_p() -> None:
+    found = compare(random_results(5, 20))
+    matrix = found.matrix("AP")
+    order = matrix[""].to_list()
+    values = matrix.drop("").to_numpy()
+    assert np.isnan(np.diag(values)).all()
+    assert np.array_equal(values, values.T, equal_nan=True)
+    for row in found.pair_rows():
+        assert values[order.index(row["run"]), order.index(row["other"])] == row["p_corrected"]
+
+
+def test_one_tail_halves_the_p_of_t() -> None:
+    scored = results({"x": X, "y": Y})
+    one, two = (only_row(compare(scored, tails=tails)) for tails in (1, 2))
+    assert one["p"] == pytest.approx(two["p"] / 2)
+    assert one["topics_needed"] < two["topics_needed"]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
+    scored = random_results(4, 15)
+    options = {"tests": ["randomisation", "bootstrap"], "resamples": 500}
+    first = compare(scored, seed=5, **options).to_json()
+    assert compare(scored, seed=5, **options).to_json() == first
+    assert compare(scored, seed=6, **options).to_json() != first.replace('"seed": 5', '"seed": 6')
+
+
+def test_the_p_of_a_pair_does_not_depend_on_other_runs_or_measures() -> None:
+    scored = random_results(6, 15)
+    options = {"tests": ["randomisation", "bootstrap", "wilcoxon"], "resamples": 500}
+    kept = [row for row in scored.rows() if row[0] in ("run4", "run2")]
+    kept += [(run, topic, "P", value / 2) for run, topic, _, value in kept]
+    alone = compare(Results.from_tidy(kept[::-1], {}), measures="AP", **options).to_frame()
+    among = compare(scored, **options).to_frame()
+    among = among.filter(pl.col("run") == "run2", pl.col("other") == "run4")
+    assert alone["p"].to_list() == among["p"].to_list()
+    limits = ["low", "high", "effect"]
+    there, back = alone.select(limits).row(0), among.select(limits).row(0)
+    assert (-there[1], -there[0], -there[2]) == pytest.approx(back, abs=0.02)
+
+
+def test_json_holds_settings_runs_pairs_and_summary() -> None:
+    found = compare(results({"x": X, "y": X, "z": [v + 0.5 for v in X]}), seed=3)
+    saved = json.loads(found.to_json())
+    assert saved["meta"]["seed"] == 3
+    assert saved["meta"]["options"]["correction"] == "holm"
+    assert saved["meta"]["version"]
+    assert [row["run"] for row in saved["runs"]] == ["z", "x", "y"]
+    assert [row["letters"] for row in saved["runs"]] == ["a", "b", "b"]
+    same, up, _ = saved["pairs"]
+    assert (same["topics_needed"], same["better"], same["p"]) == (None, None, 1.0)
+    assert (up["effect"], up["p"], up["topics_needed"]) == (None, 0.0, 2)  # no variance
+    assert saved["summary"][0]["significant"] == 2
+
+
+def test_runs_are_scored_before_they_are_compared() -> None:
+    truth = Judgements.from_highlights(
+        {t: {"D": {"spans": [(0, 10)], "length": 40}} for t in ("1", "2", "3")}
+    )
+    runs = [
+        Run.from_results({t: [("D", 0, end)] for t in ("1", "2", "3")}, name=name)
+        for name, end in (("short", 10), ("long", 40))
+    ]
+    found = compare(runs, truth, ["charP", "charR"], task=None, topics="judged")
+    assert [pairs.measure for pairs in found.measures] == ["charP", "charR"]
+    row = next(found.pair_rows())
+    assert (row["difference"], row["p"], row["wins"]) == (0.75, 0.0, 3)
+    assert "runs" in found.meta["scores"]["topics"]
+    assert repr(found) == "<Comparison: 2 runs, 1 pairs, 2 measures>"
+
+
+def test_the_interval_is_that_of_the_difference_of_means() -> None:
+    scored = results({"x": X, "y": Y})
+    row = only_row(compare(scored, interval="t", confidence=0.9))
+    expected = stats.ttest_rel(X, Y).confidence_interval(0.9)
+    assert (row["low"], row["high"]) == pytest.approx(tuple(expected))
+    runs = compare(scored, interval="t").runs_frame()
+    own = stats.ttest_1samp(X, 0).confidence_interval(0.95)
+    assert runs.filter(pl.col("run") == "x").select("low", "high").row(0) == pytest.approx(
+        tuple(own)
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        ({"x": X[:1], "y": Y[:1]}, {}, r"AP: .* on one topic \(1\) in common; expected at least"),
+        ({"x": X}, {}, "1 runs to compare: x; expected at least two"),
+        ({"x": X, "y": Y}, {"baseline": "z"}, "no run 'z' to be the baseline; there are x, y"),
+        ({"x": X, "y": Y}, {"measures": "P@5"}, "no measure 'P@5' in the results"),
+        ({"x": X, "y": Y}, {"tests": "u"}, "unknown test 'u'; expected t or wilcoxon or sign"),
+        ({"x": X, "y": Y}, {"tests": ()}, "no test given; expected some of t, wilcoxon"),
+        ({"x": X, "y": Y}, {"correction": "fdr"}, "unknown correction 'fdr'; expected holm or"),
+        ({"x": X, "y": Y}, {"interval": "z"}, "unknown interval 'z'; expected bootstrap or t"),
+        ({"x": X, "y": Y}, {"tails": 3}, "3 tails are not possible; expected 1 or 2"),
+        ({"x": X, "y": Y}, {"alpha": 0}, "alpha 0 is not possible; expected between 0 and 1"),
+        ({"x": X, "y": Y}, {"confidence": 95}, "confidence 95 is not possible"),
+        ({"x": X, "y": Y}, {"power": 0.01}, "power 0.01 is not possible; expected more than alpha"),
+        ({"x": X, "y": Y}, {"resamples": 0}, "0 resamples are not possible"),
+        ({"x": X, "y": Y}, {"seed": -1}, "seed -1 is not possible; expected a number from 0"),
+        ({"x": X, "y": Y}, {"judgements": "qrels"}, "results are not scored again"),
+        ({"x": X, "y": Y}, {"task": "2009.Focused"}, "results are not scored again"),
+    ],
+)
+def test_wrong_use_is_refused(scores, options: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(results(scores), **options)
+
+
+def test_no_topic_in_common_is_refused() -> None:
+    rows = [("x", "1", "AP", 0.3), ("x", "2", "AP", 0.3), ("y", "3", "AP", 0.3)]
+    with pytest.raises(UsageError, match="scores on 0 topics in common"):
+        compare(Results.from_tidy(rows, {}))
+    with pytest.raises(UsageError, match="scores on 0 topics in common"):
+        significant_pairs(Results.from_tidy(rows, {}), "AP")
+
+
+def test_what_a_comparison_does_not_hold_is_refused() -> None:
+    found = compare(results({"x": X, "y": Y}))
+    with pytest.raises(UsageError, match="no measure 'P@5' in the comparison; it holds AP"):
+        found["P@5"]
+    with pytest.raises(UsageError, match="unknown test 'sign'; expected t"):
+        found.matrix("AP", "sign")
+    with pytest.raises(UsageError, match="marks are against a baseline"):
+        found.marks("AP")
+    with pytest.raises(UsageError, match="letters need all pairs"):
+        compare(results({"x": X, "y": Y}), baseline="x").letters("AP")
+
+
+def test_runs_without_judgements_or_alone_are_refused() -> None:
+    run = Run.from_results({"1": [("D", 0, 5)]})
+    truth = Judgements.from_highlights({"1": {"D": {"spans": [(0, 5)], "length": 9}}})
+    with pytest.raises(UsageError, match="runs need judgements"):
+        compare([run, run])
+    with pytest.raises(UsageError, match="1 runs given; expected at least two"):
+        compare(run, truth, "AP")

@@ -1,0 +1,207 @@
+"""Rank correlation: worked examples, scipy and naive twins on rankings with ties, the extremes."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.analysis.correlation import (
+    COEFFICIENTS,
+    coefficient,
+    kendall_tau_a,
+    kendall_tau_b,
+    rbo,
+    spearman,
+    tau_ap,
+)
+from foveal.errors import UsageError
+
+FIRST, SECOND = [0.3, 0.5, 0.2, 0.9, 0.4], [0.35, 0.30, 0.1, 0.8, 0.42]
+
+rankings = st.integers(2, 12).flatmap(
+    lambda n: st.tuples(*[st.lists(st.integers(0, 8), min_size=n, max_size=n)] * 2)
+)
+"""Two rankings of the same systems, most with ties."""
+orders = st.integers(2, 12).flatmap(lambda n: st.tuples(*[st.permutations(range(n))] * 2))
+"""Two rankings without ties."""
+
+
+# -- naive twins: every pair, every depth ------------------------------------------------------
+
+
+def sign(x: float) -> int:
+    return (x > 0) - (x < 0)
+
+
+def naive_surplus(x: list[int], y: list[int]) -> int:
+    return sum(sign(x[i] - x[j]) * sign(y[i] - y[j]) for i, j in combinations(range(len(x)), 2))
+
+
+def naive_tau_ap(reference: list[int], estimate: list[int]) -> float:
+    shares = []
+    for i in range(len(estimate)):
+        above = [j for j in range(len(estimate)) if estimate[j] > estimate[i]]
+        if above:
+            shares.append(sum(sign(reference[j] - reference[i]) for j in above) / len(above))
+    return sum(shares) / len(shares)
+
+
+def naive_rbo(x: list[int], y: list[int], p: float) -> float:
+    """The infinite sum as printed, far enough down that the rest is nothing."""
+
+    def top(scores: list[int], depth: int) -> set[int]:
+        return {i for i, s in enumerate(scores) if sum(other > s for other in scores) + 1 <= depth}
+
+    total = 0.0
+    for depth in range(1, 400):
+        a, b = top(x, depth), top(y, depth)
+        total += (1 - p) * p ** (depth - 1) * 2 * len(a & b) / (len(a) + len(b))
+    return total
+
+
+def ranks_something(*scores: list[int]) -> bool:
+    return all(len(set(values)) > 1 for values in scores)
+
+
+# -- worked examples ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", [kendall_tau_a, kendall_tau_b])
+def test_eight_of_ten_pairs_in_the_same_order_are_a_tau_of_six_tenths(tau) -> None:
+    assert tau(FIRST, SECOND) == pytest.approx(0.6, abs=1e-15)
+
+
+def test_tau_a_is_one_less_four_swaps_over_n_times_n_minus_one() -> None:
+    assert kendall_tau_a([5, 4, 3, 2, 1], [5, 3, 4, 2, 1]) == pytest.approx(1 - 4 * 1 / (5 * 4))
+
+
+def test_ap_correlation_weighs_the_top() -> None:
+    # Ranks 2 to 4 of the estimate: the second has its one above wrong, the others all right.
+    assert tau_ap([4, 3, 2, 1], [3, 4, 2, 1]) == pytest.approx((-1 + 1 + 1) / 3)
+    # The last has two of three right, one wrong.
+    assert tau_ap([4, 3, 2, 1], [4, 3, 1, 2]) == pytest.approx((1 + 1 + 1 / 3) / 3)
+
+
+def test_ap_correlation_depends_on_which_ranking_is_the_reference() -> None:
+    x, y = [4, 3, 2, 1], [2, 4, 3, 1]
+    # Down y: b; c below b; a below b and c though x has it on top; d below all.
+    assert tau_ap(x, y) == pytest.approx((1 - 1 + 1) / 3)
+    # Down x: a; b, which y has above a; c, above a but below b; d below all.
+    assert tau_ap(y, x) == pytest.approx((-1 + 0 + 1) / 3)
+
+
+def test_overlap_of_two_swapped_at_the_top() -> None:
+    # Nothing in common at depth 1, all from depth 2 on: only the weight of depth 1 is lost.
+    assert rbo([3, 2, 1], [2, 3, 1], p=0.8) == pytest.approx(1 - 0.2)
+
+
+def test_tied_systems_enter_the_overlap_at_the_first_depth_of_their_group() -> None:
+    # Depth 1: {a, b} and {a}, agreement 2·1/3; depth 2: all two in both.
+    assert rbo([1, 1, 0], [2, 1, 0], p=0.5) == pytest.approx(1 - 0.5 * (1 - 2 / 3))
+
+
+# -- against scipy and the twins ---------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(rankings)
+def test_kendall_and_spearman_equal_scipy(pair: tuple[list[int], list[int]]) -> None:
+    x, y = pair
+    if not ranks_something(x, y):
+        assert math.isnan(kendall_tau_b(x, y))
+        assert math.isnan(spearman(x, y))
+        return
+    assert kendall_tau_b(x, y) == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rankings, st.sampled_from([0.3, 0.8, 0.9]))
+def test_fast_and_naive_agree(pair: tuple[list[int], list[int]], p: float) -> None:
+    x, y = pair
+    if ranks_something(x, y):
+        pairs = len(x) * (len(x) - 1) / 2
+        assert kendall_tau_a(x, y) == pytest.approx(naive_surplus(x, y) / pairs, abs=1e-12)
+        assert tau_ap(x, y) == pytest.approx(naive_tau_ap(x, y), abs=1e-12)
+        assert rbo(x, y, p=p) == pytest.approx(naive_rbo(x, y, p), abs=1e-12)
+
+
+def test_many_systems() -> None:
+    random = np.random.default_rng(3)
+    x, y = random.integers(0, 500, 1000), random.integers(0, 500, 1000)
+    assert kendall_tau_b(x, y) == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert tau_ap(x, y) == pytest.approx(naive_tau_ap(x.tolist(), y.tolist()), abs=1e-12)
+
+
+# -- properties --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+@settings(max_examples=40, deadline=None)
+@given(pair=rankings)
+def test_a_ranking_agrees_with_itself_and_bounds_hold(
+    name: str, pair: tuple[list[int], list[int]]
+) -> None:
+    x, y = pair
+    function = coefficient(name)
+    if not ranks_something(x, y):
+        assert math.isnan(function(x, y))
+        return
+    assert (0 if name == "rbo" else -1) - 1e-12 <= function(x, y) <= 1 + 1e-12
+    if name != "tau_a" or len(set(x)) == len(x):
+        assert function(x, x) == pytest.approx(1, abs=1e-12)
+    if name != "tau_ap":
+        assert function(x, y) == pytest.approx(function(y, x), abs=1e-12)
+    # Only the order counts.
+    assert function([math.exp(v) for v in x], y) == function(x, y)
+
+
+@pytest.mark.parametrize("name", ["tau_a", "tau_b", "tau_ap", "spearman"])
+@settings(max_examples=30, deadline=None)
+@given(pair=orders)
+def test_a_ranking_turned_over_has_the_opposite_sign(
+    name: str, pair: tuple[list[int], list[int]]
+) -> None:
+    x, y = pair
+    function = coefficient(name)
+    assert function([-v for v in x], y) == pytest.approx(-function(x, y), abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(orders)
+def test_without_ties_both_forms_of_tau_are_one(pair: tuple[list[int], list[int]]) -> None:
+    assert kendall_tau_a(*pair) == pytest.approx(kendall_tau_b(*pair), abs=1e-12)
+
+
+# -- ugly inputs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+@pytest.mark.parametrize(("x", "y"), [([], []), ([1.0], [2.0]), ([1, 1], [1, 2]), ([1, 2], [3, 3])])
+def test_what_ranks_nothing_has_no_correlation(name: str, x: list[float], y: list[float]) -> None:
+    assert math.isnan(coefficient(name)(x, y))
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_unequal_lengths_and_nan_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="two rankings of 2 and 3 systems"):
+        coefficient(name)([1, 2], [1, 2, 3])
+    with pytest.raises(UsageError, match="a score is nan"):
+        coefficient(name)([1, math.nan], [1, 2])
+
+
+@pytest.mark.parametrize("p", [0, 1, -1, 1.5, math.nan])
+def test_rbo_needs_a_persistence_between_0_and_1(p: float) -> None:
+    with pytest.raises(UsageError, match="persistence"):
+        rbo([1, 2], [1, 2], p=p)
+
+
+def test_an_unknown_coefficient_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="'pearson'; expected tau_b or tau_a or tau_ap"):
+        coefficient("pearson")

@@ -1,0 +1,286 @@
+"""System rankings compared by measure, by quantisation and by topics, averaged over tasks."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+from foveal.analysis.rankings import correlate, scores, tasks_of, without_curves
+from foveal.campaign import PRESETS
+from foveal.errors import UsageError
+from foveal.model import Results
+
+RUNS = tuple("abcdef")
+TOPICS = tuple(str(i) for i in range(1, 13))
+TASKS_2005 = (
+    *(f"2005.{topics}.{task}" for topics in ("CO", "COS") for task in ("Focussed", "Thorough")),
+    *(f"2005.{task}" for task in ("SSCAS", "SVCAS", "VSCAS", "VVCAS")),
+)
+
+
+def random_results(
+    measures: tuple[str, ...], seed: int = 1, task: str | None = None, runs: tuple[str, ...] = RUNS
+) -> Results:
+    random = np.random.default_rng(seed)
+    values = random.random((len(runs), len(TOPICS), len(measures)))
+    counted = np.ones((len(runs), len(TOPICS)), dtype=bool)
+    meta = {"task": task}
+    return Results(runs, TOPICS, measures, values, counted, values.mean(axis=1), meta)
+
+
+def given(table: dict[str, list[float]], runs: tuple[str, ...] = RUNS) -> Results:
+    """Results on one topic: measure to the scores of the runs."""
+    rows = [
+        (run, "1", measure, score)
+        for measure, column in table.items()
+        for run, score in zip(runs, column, strict=False)
+    ]
+    return Results.from_tidy(rows, {})
+
+
+def tau(x: np.ndarray, y: np.ndarray) -> float:
+    return float(scipy.stats.kendalltau(x, y).statistic)
+
+
+# -- by measure --------------------------------------------------------------------------------
+
+
+def test_the_worked_example() -> None:
+    found = correlate(given({"AP": [0.3, 0.5, 0.2, 0.9, 0.4], "AiP": [0.35, 0.30, 0.1, 0.8, 0.42]}))
+    assert found.labels == ("AP", "AiP")
+    assert found.values("tau_b") == pytest.approx(np.array([[1, 0.6], [0.6, 1]]))
+    assert found.counts("tau_b").tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_cell_is_the_mean_over_tasks() -> None:
+    parts = [random_results(("AP", "AiP"), seed, task=f"2009.{t}") for seed, t in enumerate("xy")]
+    with_tasks = {f"t{i}": part for i, part in enumerate(parts)}
+    expected = np.mean([tau(part.overall[:, 0], part.overall[:, 1]) for part in parts])
+    found = correlate(with_tasks)
+    assert found.values("tau_b")[0, 1] == pytest.approx(expected)
+    assert found.counts("tau_b")[0, 1] == 2
+    assert found.tasks == {"t0": RUNS, "t1": RUNS}
+
+
+def test_quantisations_are_variants_of_one_measure_and_meet_their_own_kind() -> None:
+    labels = tuple(f"{m}(quant={q})" for q in ("gen5", "strict5") for m in ("MAep", "Q"))
+    results = random_results(labels)
+    found = correlate(results)
+    at = {label: results.overall[:, i] for i, label in enumerate(labels)}
+    expected = [tau(at[f"MAep(quant={q})"], at[f"Q(quant={q})"]) for q in ("gen5", "strict5")]
+    assert found.labels == ("MAep", "Q")
+    assert found.values("tau_b")[0, 1] == pytest.approx(np.mean(expected))
+    assert found.singles["variant"].to_list() == ["gen5", "strict5"]
+    assert found.singles["value"].to_list() == pytest.approx(expected)
+
+
+def test_a_measure_without_quantisation_meets_every_variant() -> None:
+    found = correlate(random_results(("MAep(quant=gen5)", "MAep(quant=strict5)", "AP")))
+    assert found.labels == ("MAep", "AP")
+    assert found.counts("tau_b")[0, 1] == 2
+
+
+def test_one_quantisation_each_keeps_the_full_spelling() -> None:
+    found = correlate(random_results(("MAep(quant=gen5)", "Q(quant=strict5)")))
+    assert found.labels == ("MAep(quant=gen5)", "Q(quant=strict5)")
+    assert found.counts("tau_b")[0, 1] == 1
+
+
+def test_tables_of_2005_average_24_and_80_correlations() -> None:
+    parts = []
+    for seed, task in enumerate(TASKS_2005):
+        labels = tuple(measure.label for measure in PRESETS[task].measures)
+        parts.append(without_curves(random_results(labels, seed, task)))
+    by_measure, by_quant = correlate(parts), correlate(parts, by="quant")
+    assert len(by_measure.labels) == 10
+    off = ~np.eye(10, dtype=bool)
+    assert set(by_measure.counts("tau_b")[off].tolist()) == {24}
+    assert by_quant.labels == ("gen5", "strict5", "genLifted")
+    assert set(by_quant.counts("tau_b")[~np.eye(3, dtype=bool)].tolist()) == {80}
+    assert any("with the settings of each task: nxCG@10" in note for note in by_measure.notes)
+
+
+def test_tasks_that_list_measures_in_another_order_are_still_averaged() -> None:
+    parts = {"x": random_results(("AP", "AiP"), 1), "y": random_results(("AiP", "AP"), 2)}
+    expected = np.mean([tau(part.overall[:, 0], part.overall[:, 1]) for part in parts.values()])
+    found = correlate(parts, coefficients=("tau_b", "tau_ap"))
+    for name in ("tau_b", "tau_ap"):
+        assert found.counts(name).tolist() == [[0, 2], [2, 0]]
+    assert found.values("tau_b")[0, 1] == pytest.approx(expected)
+
+
+def test_settings_are_joined_only_where_tasks_differ_in_them() -> None:
+    both = ("AgP", "AgP(beta=0.25)")
+    assert correlate(random_results(both)).labels == both
+    apart = {"x": random_results(("AgP", "AP")), "y": random_results(("AgP(beta=0.25)", "AP"))}
+    assert correlate(apart).labels == ("AgP", "AP")
+    three = correlate({**apart, "z": random_results((*both, "AP"))})
+    assert set(three.labels) == {*both, "AP"}
+
+
+def test_measures_of_loss_are_turned_over() -> None:
+    found = correlate(given({"AP": [0.1, 0.2, 0.3], "T2Ieffort@3": [300, 200, 100]}))
+    assert found.values("tau_b")[0, 1] == 1
+
+
+def test_of_ap_correlation_the_row_is_the_reference() -> None:
+    found = correlate(given({"AP": [4, 3, 2, 1], "AiP": [2, 4, 3, 1]}), coefficients=["tau_ap"])
+    assert found.values("tau_ap") == pytest.approx(np.array([[1, 1 / 3], [0, 1]]))
+
+
+def test_sums_in_another_order_make_a_tie() -> None:
+    rows = [("a", str(i), "AP", v) for i, v in enumerate((0.1, 0.2, 0.3))]
+    rows += [("b", str(i), "AP", v) for i, v in enumerate((0.3, 0.2, 0.1))]
+    found = scores(Results.from_tidy(rows, {}), "AP")
+    assert found[0] == found[1]
+
+
+def test_runs_are_ranked_on_the_topics_they_share_and_the_others_are_said() -> None:
+    rows = [("a", "1", "AP", 0.9), ("a", "2", "AP", 0.2), ("b", "2", "AP", 0.4)]
+    rows += [(run, topic, "AiP", 0.5 * (run == "b")) for run, topic, _, _ in rows]
+    found = correlate(Results.from_tidy(rows, {}))
+    assert found.values("tau_b")[0, 1] == 1  # on topic 2 b is better by both
+    assert "topics left out by 2 of 2 measures, 1: 1" in found.notes
+
+
+# -- by quantisation ---------------------------------------------------------------------------
+
+
+def test_by_quant_compares_variants_and_averages_over_measures() -> None:
+    labels = ("MAep", "MAep(quant=strict5)", "Q", "Q(quant=strict5)", "AP")
+    results = random_results(labels)
+    found = correlate(results, by="quant")
+    values = results.overall
+    expected = [tau(values[:, i], values[:, i + 1]) for i in (0, 2)]
+    assert found.labels == ("spec", "strict5")
+    assert found.values("tau_b")[0, 1] == pytest.approx(np.mean(expected))
+    assert found.singles["variant"].to_list() == ["MAep", "Q"]
+    assert "not used, with one quantisation at most: AP" in found.notes
+
+
+# -- by topics ---------------------------------------------------------------------------------
+
+
+def test_halves_of_topics_agree_when_every_topic_says_the_same() -> None:
+    values = np.repeat(np.arange(6.0)[:, None, None], len(TOPICS), axis=1)
+    results = random_results(("AP",))
+    sure = Results(RUNS, TOPICS, ("AP",), values, results.counted, values.mean(axis=1))
+    (row,) = correlate(sure, by="topics", samples=50).summary.iter_rows(named=True)
+    assert (row["value"], row["low"], row["high"], row["count"]) == (1, 1, 1, 50)
+
+
+def test_the_same_seed_gives_the_same_numbers_whatever_else_is_asked() -> None:
+    results = random_results(("AP", "AiP"))
+    both = correlate(results, by="topics", samples=40, seed=7).summary
+    alone = correlate(results.only(["AiP"]), by="topics", samples=40, seed=7).summary
+    assert both.filter(pl.col("row") == "AiP").equals(alone)
+    other = correlate(results, by="topics", samples=40, seed=8).summary
+    assert not both.equals(other)
+
+
+def test_halves_are_disjoint_and_together_all_topics() -> None:
+    """With two topics the halves are the topics themselves."""
+    rows = [
+        (run, t, "AP", v)
+        for t, vs in (("1", (1, 2, 3)), ("2", (3, 1, 2)))
+        for run, v in zip("abc", vs, strict=True)
+    ]
+    results = Results.from_tidy(rows, {})
+    found = correlate(results, by="topics", samples=20)
+    assert set(found.singles["value"].round(12).to_list()) == {round(tau([1, 2, 3], [3, 1, 2]), 12)}
+
+
+def test_named_sets_of_topics_are_compared_by_every_measure() -> None:
+    results = random_results(("AP", "AiP"))
+    sets = {"early": TOPICS[:5], "late": TOPICS[5:], "odd": TOPICS[::2]}
+    found = correlate(results, by="topics", topic_sets=sets)
+    expected = np.mean(
+        [
+            tau(results.values[:, :5, k].mean(axis=1), results.values[:, 5:, k].mean(axis=1))
+            for k in range(2)
+        ]
+    )
+    assert found.labels == ("early", "late", "odd")
+    assert found.values("tau_b")[0, 1] == pytest.approx(expected)
+    assert found.counts("tau_b")[0, 1] == 2
+    assert "sets with topics in common: early and odd, late and odd" in found.notes
+
+
+# -- what cannot be correlated -----------------------------------------------------------------
+
+
+def test_a_ranking_of_ties_is_not_counted() -> None:
+    found = correlate(
+        {"x": given({"AP": [1, 2], "AiP": [3, 3]}), "y": given({"AP": [1, 2], "AiP": [1, 2]})}
+    )
+    (row,) = found.summary.iter_rows(named=True)
+    assert (row["value"], row["count"], row["undefined"]) == (1, 1, 1)
+    alone = correlate(given({"AP": [1, 2], "AiP": [3, 3]}))
+    assert math.isnan(alone.values("tau_b")[0, 1])
+    assert alone.counts("tau_b")[0, 1] == 0
+
+
+def test_a_task_with_one_run_is_left_out_and_said() -> None:
+    found = correlate(
+        {"x": given({"AP": [1, 2], "AiP": [1, 2]}), "y": given({"AP": [1], "AiP": [1]})}
+    )
+    assert list(found.tasks) == ["x"]
+    assert "y: only the run a, nothing to rank" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "run"}, "unknown comparison 'run'; expected measure or quant or topics"),
+        ({"coefficients": ["r"]}, "unknown coefficient 'r'"),
+        ({"coefficients": []}, "no coefficient given"),
+        ({"by": "quant"}, "at least two quantisations; found none"),
+        ({"topic_sets": {"x": ["1"]}}, "expected by='topics'"),
+        ({"by": "topics", "topic_sets": {"x": ["1"]}}, "at least two sets of topics; found only x"),
+        ({"by": "topics", "topic_sets": {"x": ["1"], "y": ["77"]}}, "'y'.* do not hold, 1: 77"),
+        ({"by": "topics", "topic_sets": {"x": ["1"], "y": []}}, "'y' holds no topic"),
+        ({"by": "topics", "samples": 0}, "0 samples"),
+    ],
+)
+def test_wrong_use_is_refused(options: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        correlate(random_results(("AP", "AiP")), **options)
+
+
+def test_one_run_or_one_measure_is_refused() -> None:
+    with pytest.raises(UsageError, match="only the run a, nothing to rank"):
+        correlate(given({"AP": [1], "AiP": [2]}))
+    with pytest.raises(
+        UsageError, match=re.escape("found only MAep; measures that differ in quant")
+    ):
+        correlate(random_results(("MAep", "MAep(quant=strict5)")))
+
+
+def test_halves_have_no_matrix() -> None:
+    found = correlate(random_results(("AP",)), by="topics", samples=5)
+    with pytest.raises(UsageError, match="no matrix"):
+        found.values("tau_b")
+    with pytest.raises(UsageError, match="no 'rbo' here; there is tau_b"):
+        correlate(random_results(("AP", "AiP"))).values("rbo")
+
+
+def test_results_of_one_task_in_several_files_are_one_group() -> None:
+    one = random_results(("AP", "AiP"), 1, "2009.Focused", ("a", "b"))
+    two = random_results(("AP", "AiP"), 2, "2009.Focused", ("c", "d"))
+    three = random_results(("AP", "AiP"), 3, None, ("e", "f"))
+    groups = tasks_of([one, two, three])
+    assert {task: part.runs for task, part in groups.items()} == {
+        "2009.Focused": ("a", "b", "c", "d"),
+        "": ("e", "f"),
+    }
+
+
+def test_points_of_curves_are_no_measures_to_compare() -> None:
+    labels = tuple(measure.label for measure in PRESETS["2006.Thorough"].measures)
+    assert without_curves(random_results(labels, task="2006.Thorough")).measures == ("MAep",)
+    assert without_curves(random_results(labels)).measures == labels

@@ -1,0 +1,261 @@
+"""``foveal compare``: tables for people, rows for programs, saved results, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from command import assert_refused, call
+
+X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
+Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
+CAMPAIGN = Path(__file__).resolve().parents[1] / "examples" / "campaign"
+RUNS = tuple(str(path) for path in sorted((CAMPAIGN / "runs").iterdir()))
+JUDGED = ("-j", str(CAMPAIGN / "judgements.jsonl"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results of x, y and of z, which is far better, in saved.json."""
+    monkeypatch.chdir(tmp_path)
+    scores = {"x": X, "y": Y, "z": tuple(v + 0.2 + t / 100 for t, v in enumerate(X))}
+    save(tmp_path / "saved.json", scores)
+    return tmp_path
+
+
+def save(path: Path, scores: dict[str, tuple[float, ...]], measure: str = "AP") -> None:
+    rows = [
+        {"run": run, "topic": str(t), "measure": measure, "value": value}
+        for run, values in scores.items()
+        for t, value in enumerate(values, 1)
+    ]
+    path.write_text(json.dumps({"meta": {}, "results": rows}))
+
+
+def rows(capsys: pytest.CaptureFixture[str], *args: str) -> list[dict[str, str]]:
+    outcome = call(capsys, "compare", *args, "-f", "tsv")
+    assert outcome.code == 0, outcome.err
+    return list(csv.DictReader(io.StringIO(outcome.out), delimiter="\t"))
+
+
+def test_saved_results_are_compared_without_scoring(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rows(capsys, "saved.json", "--correction", "none")
+    assert [(row["run"], row["other"]) for row in found] == [("x", "y"), ("x", "z"), ("y", "z")]
+    assert float(found[0]["p"]) == pytest.approx(0.0826, abs=5e-5)
+    assert [row["significant"] for row in found] == ["false", "true", "true"]
+
+
+def test_runs_are_scored_and_equal_their_saved_results(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measures = ("-m", "AiP", "-m", "charP")
+    done = call(capsys, "evaluate", *RUNS, *JUDGED, *measures, "-f", "json", "-o", "all.json")
+    assert done.code == 0, done.err
+    scored = call(capsys, "compare", *RUNS, *JUDGED, *measures)
+    saved = call(capsys, "compare", "all.json")
+    assert scored.out == saved.out
+    assert len(scored.out.splitlines()) == 1 + 2 * 6
+    one = call(capsys, "compare", "all.json", "-m", "charP")
+    assert one.out.splitlines()[1:] == scored.out.splitlines()[7:]
+
+
+def test_two_files_of_results_are_joined(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(folder / "x.json", {"x": X})
+    save(folder / "y.json", {"y": Y})
+    (row,) = rows(capsys, "x.json", "y.json")
+    assert (row["run"], row["other"]) == ("x", "y")
+
+
+def test_the_table_has_letters_pairs_matrix_and_summary(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(capsys, "compare", "saved.json", "-f", "table")
+    assert outcome.err == ""
+    assert (
+        outcome.out
+        == """\
+Means over 6 topics, best in bold
+
+run      AP
+---  ------  -
+x    0.3883  b
+y    0.3417  b
+z    0.6133  a
+
+Runs that share a letter do not differ significantly:
+paired t-test, two-sided, Holm's correction over the pairs of a measure, alpha 0.05
+
+AP: run minus other, 6 topics
+
+run  other  difference      low     high       d  w/t/l  topics        p  corrected
+---  -----  ----------  -------  -------  ------  -----  ------  -------  ---------
+x    y         +0.0467  +0.0083  +0.0817   +0.88  4/1/1      13   0.0826    0.0826
+x    z         -0.2250  -0.2383  -0.2117  -12.03  0/0/6       2  <0.0001   <0.0001*
+y    z         -0.2717  -0.3117  -0.2267   -4.54  0/0/6       3   0.0001    0.0002*
+
+low to high: 95 % confidence interval (percentiles of resamples)
+d: mean of the differences in their standard deviations (Cohen)
+w/t/l: topics on which the run is better, equal, worse
+topics: how many are needed to find such an effect with power 0.8; *: significant
+
+AP: corrected p of the paired t-test, best run first
+
+run          z          x         y
+---  ---------  ---------  --------
+z               +<0.0001*  +0.0002*
+x    -<0.0001*             +0.0826
+y     -0.0002*   -0.0826
+
++ the run of the row is better, - worse, = equal, * significant
+
+Pairs that differ
+
+measure  test  topics  pairs  significant  one-tailed
+-------  ----  ------  -----  -----------  ----------
+AP       t          6      3            2           3
+
+one-tailed: better mean against worse, t-test, not corrected, alpha 0.05
+"""
+    )
+
+
+def test_marks_against_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(
+        capsys, "compare", "saved.json", "--baseline", "x", "-f", "table", "--show", "means"
+    )
+    lines = outcome.out.splitlines()
+    assert lines[4:7] == ["x    0.3883", "y    0.3417   -", "z    0.6133  +*"]
+    assert lines[8] == "Against x: + better, - worse, = equal, * significant:"
+
+
+def test_tables_can_be_chosen_and_many_pairs_are_a_matrix(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(folder / "many.json", {f"r{i}": (i / 50, 0.3, 0.1 * i) for i in range(11)})
+    whole = call(capsys, "compare", "many.json", "-f", "table").out
+    assert "corrected p of" in whole
+    assert "run minus other" not in whole
+    asked = call(capsys, "compare", "many.json", "--show", "pairs").out
+    assert "run minus other" in asked
+    assert "corrected p of" not in asked
+    assert "Pairs that differ" not in asked
+
+
+@pytest.mark.parametrize(
+    ("form", "bold"),
+    [("markdown", "**0.6133**"), ("latex", r"\textbf{0.6133}"), ("html", "<b>0.6133</b>")],
+)
+def test_the_best_is_in_bold(
+    form: str, bold: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = call(capsys, "compare", "saved.json", "-f", form, "-o", "out")
+    assert (out.code, out.out) == (0, "")
+    assert (folder / "out").read_text().count(bold) == 1
+
+
+def test_json_says_how_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(
+        capsys, "compare", *RUNS, *JUDGED, "-m", "AiP", "--seed", "9", "--baseline", RUNS[0],
+        "-f", "json",
+    )  # fmt: skip
+    saved = json.loads(outcome.out)
+    assert saved["meta"]["options"]["baseline"] == "articles"
+    assert saved["meta"]["seed"] == 9
+    assert {part["kind"] for part in saved["meta"]["scores"]["inputs"]} == {"judgements", "run"}
+    assert {row["other"] for row in saved["pairs"]} == {"articles"}
+    assert [row["mark"] for row in saved["runs"] if row["run"] == "articles"] == [None]
+
+
+def test_csv_quotes_what_tsv_cannot_hold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(folder / "odd.json", {"a\tb": X, 'say "c,d"': Y})
+    outcome = call(capsys, "compare", "odd.json", "-f", "csv")
+    (row,) = csv.DictReader(io.StringIO(outcome.out))
+    assert (row["run"], row["other"]) == ("a\tb", 'say "c,d"')
+    refused = call(capsys, "compare", "odd.json", "-f", "tsv")
+    assert_refused(refused, "foveal: 'a\\tb' cannot be a field of tsv")
+
+
+def test_identical_runs_need_no_number_of_topics(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(folder / "same.json", {"x": X, "again": X})
+    (row,) = rows(capsys, "same.json")
+    assert (row["p"], row["topics_needed"], row["better"]) == ("1.0", "none", "none")
+
+
+def test_a_baseline_may_be_a_file_that_is_not_among_the_runs(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rows(capsys, *RUNS[1:], *JUDGED, "-m", "AiP", "--baseline", RUNS[0])
+    assert {row["other"] for row in found} == {"articles"}
+    assert len(found) == 3
+    assert found == rows(capsys, *RUNS, *JUDGED, "-m", "AiP", "--baseline", "articles")
+
+
+def test_several_tests_have_a_row_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tests = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
+    args = [arg for test in tests for arg in ("--test", test)]
+    found = rows(capsys, "saved.json", *args, "--baseline", "x")
+    assert [row["test"] for row in found] == [test for test in tests for _ in range(2)]
+    table = call(capsys, "compare", "saved.json", *args, "--show", "pairs").out
+    assert all(test in table for test in tests)
+
+
+def test_the_same_seed_gives_the_same_bytes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("saved.json", "--test", "randomisation", "--test", "bootstrap", "-f", "json")
+    first = call(capsys, "compare", *args, "--seed", "1").out
+    assert call(capsys, "compare", *args, "--seed", "1").out == first
+    other = call(capsys, "compare", *args, "--seed", "2").out
+    assert json.loads(other)["pairs"] != json.loads(first)["pairs"]
+
+
+def test_one_tail_and_all_flips(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("saved.json", "--test", "randomisation", "--exact", "--correction", "none")
+    two = rows(capsys, *args)
+    one = rows(capsys, *args, "--alternative", "better")
+    assert float(two[1]["p"]) == 2 / 64
+    assert [float(row["p"]) for row in one] == [float(row["p"]) / 2 for row in two]
+
+
+def test_topics_without_a_score_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(folder / "gap.json", {"x": X, "y": Y[:5]})
+    outcome = call(capsys, "compare", "gap.json")
+    assert outcome.err == (
+        "warning: AP: topics on which some run has no score, not compared, 1: 6\n"
+    )
+    assert "\t5\t" in outcome.out.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("saved.json", "--baseline", "q"), "no run 'q' to be the baseline; there are x, y, z"),
+        (("saved.json", "-m", "P@5"), "no measure 'P@5' in the results; they hold AP"),
+        (("saved.json", "-t", "2009.Focused"), "without judgements (-j) the files are saved"),
+        (("saved.json", "--topics", "run"), "without judgements (-j) the files are saved"),
+        (("one.json",), "AP: the runs have scores on one topic (1) in common; expected at least"),
+        (("alone.json",), "1 runs to compare: x; expected at least two"),
+        ((RUNS[0], *JUDGED, "-m", "AP"), "one run given ("),
+        (("saved.json", "--show", "means", "-f", "csv"), "--show chooses tables, and csv holds"),
+        (("saved.json", "--power", ".01"), "power 0.01 is not possible; expected more than alpha"),
+    ],
+)
+def test_wrong_use_is_refused(
+    args: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(folder / "one.json", {"x": X[:1], "y": Y[:1]})
+    save(folder / "alone.json", {"x": X})
+    assert_refused(call(capsys, "compare", *args, "-o", "out"), f"foveal: {message}")
+
+
+def test_a_run_is_no_saved_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capsys, "compare", RUNS[0], "-o", "out")
+    assert_refused(outcome, f"{RUNS[0]}:1: these are not saved results")
