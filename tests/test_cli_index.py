@@ -54,6 +54,16 @@ def test_the_summary_is_on_standard_error(capsys: pytest.CaptureFixture[str]) ->
     assert sorted(path.name for path in Path().iterdir()) == ["articles", "x.fvx"]
 
 
+def test_the_summary_says_what_was_not_taken(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.pdf", "b.pdf", ".c.xml", "Makefile"):
+        (articles / name).write_text("x")
+    outcome = index(capsys, "articles", "-o", "x")
+    kinds = ".pdf 2, files without extension that are no XML 1, hidden files 1"
+    assert f"failures   0\nnot taken  4: {kinds}\nindex " in outcome.err
+
+
 def test_failures_are_listed_or_end_the_build(
     articles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,7 +96,11 @@ def test_many_failures_are_counted(articles: Path, capsys: pytest.CaptureFixture
         (["articles", "-o", "articles"], "articles: is a directory; expected a file name"),
         (["articles/one.xml", "-o", "articles"], "articles: is a directory; expected a file name"),
         (["articles", "-o", "x", "--name-from", "id"], "one.xml: no <id> element to name the doc"),
-        (["articles", "-o", "x", "--max-depth", "1"], "one.xml: elements are nested more than 1"),
+        (["articles", "-o", "x", "--max-depth", "1"], "one.xml:1: column 4: elements are nest"),
+        (
+            ["articles", "-o", "x", "--max-elements", "1"],
+            "one.xml:1: column 14: more than 2 elements",
+        ),
     ],
 )
 def test_what_goes_wrong_is_one_line_and_exit_code_2(
@@ -168,7 +182,10 @@ def test_a_terminal_shows_progress(articles: Path) -> None:
     assert re.match(r"\rindexing: 100%, 2 documents, \d+\.\d MB/s +\ndocuments  2\n", shown)
     (articles / "bad.xml").write_text("<")
     shown = on_terminal("index", "articles", "-o", "x")
-    assert shown == "bad.xml:1: column 1: unclosed token\n"
+    assert re.fullmatch(
+        r"\rindexing: 100%, 3 documents, \d+\.\d MB/s +\nbad\.xml:1: column 1: unclosed token\n",
+        shown,
+    )
 
 
 def test_an_interruption_ends_quietly_and_the_work_is_kept(articles: Path) -> None:
@@ -243,6 +260,20 @@ def test_evaluate_with_a_collection_that_does_not_fit(
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(message)
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("section", ["doc_bounds", "path", "start", "end", "path_parent"])
+def test_evaluate_refuses_a_damaged_section_by_its_name(
+    section: str, campaign: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray(Path("x").read_bytes())
+    length = int.from_bytes(data[12:16], "little")
+    entry = json.loads(data[32 : 32 + length])["sections"][section]
+    data[-(-(32 + length) // 64) * 64 + entry["offset"]] ^= 1
+    Path("x").write_bytes(bytes(data))
+    outcome = call(capsys, *campaign, "-C", "x")
+    message = f"x: the index is damaged: section {section} differs\n"
+    assert outcome == Outcome(2, "", message)
 
 
 def test_lenient_counts_what_is_not_there(

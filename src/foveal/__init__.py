@@ -15,13 +15,16 @@ from foveal._version import __version__
 from foveal.errors import FovealError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from foveal.analysis import compare, correlate, fidelity, pool, simulate
     from foveal.campaign import Options, evaluate
     from foveal.formats import (
         read_judgements,
+        read_pool,
         read_results,
         read_run,
         read_topics,
         write_judgements,
+        write_pool,
         write_run,
         write_topics,
     )
@@ -39,26 +42,36 @@ __all__ = [
     "Topics",
     "UsageError",
     "__version__",
+    "compare",
+    "correlate",
     "evaluate",
+    "fidelity",
     "parse_measure",
     "parse_measures",
+    "pool",
     "read_judgements",
+    "read_pool",
     "read_results",
     "read_run",
     "read_topics",
+    "simulate",
     "write_judgements",
+    "write_pool",
     "write_run",
     "write_topics",
 ]
 
 _HOME = {
+    "foveal.analysis": ("compare", "correlate", "fidelity", "pool", "simulate"),
     "foveal.campaign": ("Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",
+        "read_pool",
         "read_results",
         "read_run",
         "read_topics",
         "write_judgements",
+        "write_pool",
         "write_run",
         "write_topics",
     ),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
+from foveal.analysis.simulation import PARTS, RANKINGS, simulate
 from foveal.analysis.trials import (
     Fidelity,
     Ordering,
@@ -21,7 +22,6 @@ from foveal.analysis.trials import (
     read_orderings,
     try_measures,
 )
-from foveal.analysis.simulation import PARTS, RANKINGS, simulate
 from foveal.collection import Collection, build_index
 from foveal.formats import read_judgements
 from foveal.model import Judgements, Results

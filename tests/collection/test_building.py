@@ -238,19 +238,158 @@ def test_failures_may_be_allowed_and_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_bytes(b"caf\xe9")
-    assert refusal(built, tmp_path / "d.txt") == "d.txt: not UTF-8 at byte 3"
+    (tmp_path / "d.txt").write_bytes("é\nü caf".encode() + b"\xe9")
+    assert refusal(built, tmp_path / "d.txt") == "d.txt:2: column 6: byte 0xe9 is not UTF-8"
+    (tmp_path / "d.jsonl").write_bytes(b'{"doc":"x","text":"1"}\n{"doc":"y","text":"\xe9"}\n')
+    message = "d.jsonl:2: column 20: byte 0xe9 is not UTF-8"
+    assert refusal(built, tmp_path / "d.jsonl") == message
 
 
-def test_two_documents_of_one_name(tmp_path: Path) -> None:
-    source = write_directory(tmp_path / "d", {"a.txt": "x", "a.xml": "<a/>", "b.xml": "<a/>"})
-    message = "a.xml: another document is called 'a' too; expected one of each name"
-    assert refusal(built, source) == message
+def test_two_documents_of_one_name_are_both_told_with_all_other_failures(tmp_path: Path) -> None:
+    files = {"a.txt": "x", "a.xml": "<b><c/></b>", "b.xml": "<a/>", "c.xml": "<a>", "a": "<d/>"}
+    source = write_directory(tmp_path / "d", files)
+    twice = "is called 'a' like {}; expected one document of each name"
+    assert refusal(built, source).splitlines() == [
+        "c.xml:1: column 4: the document breaks off here, before its root element is closed",
+        f"a.txt: {twice.format('a')}",
+        f"a.xml: {twice.format('a')}",
+    ]
+    summary = build_index(source, tmp_path / "x", BuildOptions(max_errors=3))
+    assert (summary.documents, summary.elements, summary.paths) == (2, 2, 2)
+    assert lengths(tmp_path / "x") == {"a": 0, "b": 0}
+    assert [e.xpath for e in Collection.open(tmp_path / "x").all_elements("a")] == ["/d[1]"]
     lines = tmp_path / "d.jsonl"
     lines.write_text('{"doc":"x","text":"1"}\n{"doc":"x","text":"2"}\n')
-    message = "d.jsonl:2: another document is called 'x' too; expected one of each name"
+    message = "d.jsonl:2: is called 'x' like d.jsonl:1; expected one document of each name"
     assert refusal(built, lines) == message
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "d.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "d.jsonl", "x"]
+
+
+def test_failures_of_all_batches_are_seen_in_one_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", 2)
+    files = {f"{i:02}.xml": "<a>" if i % 5 == 0 else "<a/>" for i in range(20)} | {"07.txt": ""}
+    source = write_directory(tmp_path / "d", files)
+    found = refusal(built, source).splitlines()
+    assert [line.partition(":")[0] for line in found] == [
+        "00.xml", "05.xml", "07.xml", "10.xml", "15.xml",
+    ]  # fmt: skip
+    assert found[2] == "07.xml: is called '07' like 07.txt; expected one document of each name"
+
+
+def test_a_build_does_not_look_for_failures_forever(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", 10)
+    source = write_directory(tmp_path / "d", {f"{i:03}.xml": "<a>" for i in range(300)})
+    with pytest.raises(InputError) as error:
+        built(source, max_errors=5)
+    assert len(error.value.problems) == 110
+
+
+class Watched(io.BytesIO):
+    """Tells how far it was read."""
+
+    furthest = 0
+
+    def readline(self, size: int | None = -1) -> bytes:
+        line = super().readline(size)
+        self.furthest = self.tell()
+        return line
+
+    def __next__(self) -> bytes:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+
+def test_documents_in_lines_are_read_one_by_one() -> None:
+    lines = [json.dumps({"doc": str(i), "text": "x"}).encode() + b"\n" for i in range(100)]
+    stream = Watched(b"".join(lines))
+    items = sources._items("d.jsonl", stream)
+    assert [next(items).place, next(items).place] == ["d.jsonl:1", "d.jsonl:2"]
+    assert stream.furthest == len(lines[0] + lines[1])
+    assert len(list(items)) == 98
+
+
+# -- what is taken, and what is passed over -------------------------------------------------------
+
+BARE = {
+    "r1": "<?xml version='1.0'?><a>1</a>",
+    "10.1016": "\ufeff <!-- x --><a>22</a>",
+    "v/r2": "<!DOCTYPE a SYSTEM 'a.dtd'><a>333</a>",
+    "v/r3": "<_a>4444</_a>",
+}
+OTHERS = {
+    "Makefile": "all:", "page": "<!DOCTYPE html><p>", "old": "<HTML>", "less": "< 3", "none": "",
+    ".r4": "<a/>", "a.svg": "<svg/>", "b.SVG": "<svg/>", "c.pdf": "%PDF",
+}  # fmt: skip
+PASSED_OVER = (
+    (".pdf", 1),
+    (".svg", 2),
+    ("files without extension that are no XML", 5),
+    ("hidden files", 1),
+)
+
+
+@pytest.mark.parametrize("pack", ["directory", "zip", "tar.gz"])
+def test_files_without_extension_are_documents_if_they_begin_as_xml(
+    pack: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    if pack == "directory":
+        write_directory(source, BARE | OTHERS)
+    elif pack == "zip":
+        write_zip(source, BARE | OTHERS)
+    else:
+        source.write_bytes(gzip.compress(tar_bytes(BARE | OTHERS)))
+    summary = build_index(source, tmp_path / "x")
+    assert summary.passed_over == PASSED_OVER
+    assert lengths(tmp_path / "x") == {"r1": 1, "10.1016": 2, "v/r2": 3, "v/r3": 4}
+    header = Collection.open(tmp_path / "x").header
+    assert header["passed_over"] == [list(pair) for pair in PASSED_OVER]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32"])
+def test_a_bare_file_in_another_encoding(encoding: str, tmp_path: Path) -> None:
+    declared = encoding.upper().removesuffix("-BE")
+    source = tmp_path / "v1.2"
+    source.write_bytes(f"<?xml version='1.0' encoding='{declared}'?><a>é</a>".encode(encoding))
+    assert built(source) == {"v1.2": 1}
+
+
+def test_a_bare_file_may_be_compressed(tmp_path: Path) -> None:
+    (tmp_path / "r1.gz").write_bytes(gzip.compress(b"<a>1</a>"))
+    assert built(tmp_path / "r1.gz") == {"r1": 1}
+
+
+def test_links_to_files_and_to_directories_outside_are_followed(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", {"a/1.xml": "<a/>", "b/c/2.xml": "<a/>"})
+    other = write_directory(tmp_path / "other", {"3.xml": "<a/>", "deep/4.xml": "<a/>"})
+    (source / "5.xml").symlink_to(other / "3.xml")
+    (source / "more").symlink_to(other)
+    (source / "nowhere.xml").symlink_to(tmp_path / "no")
+    assert list(built(source)) == ["5", "a/1", "b/c/2", "more/3", "more/deep/4"]
+    assert Source(source).passed_over == {"no files": 1}
+
+
+def test_links_that_would_loop_or_show_a_directory_again_are_passed_over(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "up" / "d", {"a/1.xml": "<a/>"})
+    other = write_directory(tmp_path / "other", {"2.xml": "<a/>"})
+    for name, target in {
+        "self": source,
+        "a/above": tmp_path / "up",
+        "again": source / "a",
+        "x": other,
+        "y": other,
+    }.items():
+        (source / name).symlink_to(target)
+    (other / "back").symlink_to(source)
+    (other / "round").symlink_to(other)
+    assert list(built(source)) == ["a/1", "x/2"]
+    assert Source(source).passed_over == {"links to directories": 6}
 
 
 def test_a_name_with_a_line_break(tmp_path: Path) -> None:

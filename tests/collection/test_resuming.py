@@ -138,8 +138,9 @@ def test_a_document_of_an_earlier_attempt_is_not_taken_twice(tmp_path: Path) -> 
     lines = [json.dumps({"doc": f"d{i}", "text": "x"}) for i in range(20)]
     source.write_text("\n".join([*lines, lines[0]]))
     interrupt(source, tmp_path / "x", 2)
-    message = "d.jsonl:21: another document is called 'd0' too; expected one of each name"
-    assert refusal(build_index, source, tmp_path / "x", OPTIONS) == message
+    message = "is called 'd0' like d.jsonl:1; expected one document of each name"
+    summary = build_index(source, tmp_path / "x", OPTIONS)
+    assert (summary.documents, summary.failures) == (20, (("d.jsonl:21", message),))
 
 
 STATES = {

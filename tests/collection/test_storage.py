@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,19 +134,46 @@ def test_verifying_finds_any_changed_byte_of_a_section(index: Path) -> None:
             index.write_bytes(whole)
 
 
-def test_damaged_names_and_paths_are_noticed_when_they_are_used(index: Path) -> None:
+def resolved(collection: Collection) -> object:
+    return collection.resolve(pl.Series(["d"]), pl.Series(["/a/b/text()[1].0"]))
+
+
+USES: dict[str, Callable[[Collection], object]] = {
+    "doc_bounds": len,
+    "path": resolved,
+    "start": resolved,
+    "end": resolved,
+    "doc_length": lambda collection: collection.mean_length,
+    "doc_digest": Collection.digests,
+    "doc_names": list,
+    "path_parent": Collection.path_depths,
+    "path_tag": Collection.path_tags,
+    "path_ordinal": resolved,
+}
+
+
+def test_a_damaged_section_is_refused_by_its_name_when_it_is_first_used(index: Path) -> None:
     whole = index.read_bytes()
     length = header_length(index)
     begin = -(-(32 + length) // 64) * 64
-    used = {"doc": "documents", "path": "paths"}
-    for name, section in json.loads(whole[32 : 32 + length])["sections"].items():
-        what = used.get(name.split("_")[0]) if name not in ("path", "doc_digest") else None
-        if what is None or not section["bytes"]:
-            continue
-        changed(index, begin + section["offset"], 1)
+    layout = json.loads(whole[32 : 32 + length])["sections"]
+    assert set(layout) == set(USES)
+    for name, section in layout.items():
+        changed(index, begin + section["offset"] + section["bytes"] - 1, 128)
+        collection = Collection.open(index)
         message = f"{index}: the index is damaged: section {name} differs"
-        assert refusal(lambda what=what: getattr(Collection.open(index), what)) == message
+        assert refusal(USES[name], collection) == message
+        assert refusal(USES[name], collection) == message, "also the second time"
         index.write_bytes(whole)
+        USES[name](Collection.open(index))
+
+
+def test_opening_hashes_no_section(index: Path) -> None:
+    changed(index, index.stat().st_size - 64, 1)
+    changed(index, -(-(32 + header_length(index)) // 64) * 64, 1)
+    collection = Collection.open(index)
+    assert collection.whitespace == "keep"
+    assert "doc_bounds differs" in refusal(repr, collection)
 
 
 def test_nothing_is_left_behind_when_writing_fails(

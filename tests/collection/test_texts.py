@@ -89,13 +89,13 @@ def test_documents_that_nobody_asks_for_are_not_parsed(tmp_path: Path) -> None:
     assert list(SourceTexts(source)({"co/r2": years})) == [
         ("co/r2", "/article[1]/fm[1]/yr[1]", "1990")
     ]
-    assert "bad.xml: line 1, column 4: " in refusal(list, SourceTexts(source)({"bad": years}))
+    assert "bad.xml:1: column 4: " in refusal(list, SourceTexts(source)({"bad": years}))
 
 
 def test_documents_that_cannot_be_read(tmp_path: Path) -> None:
     source = as_directory(tmp_path, {"all.jsonl": '{"doc": "q", "text": "12"}\n'})
     (source / "latin.txt").write_bytes(b"caf\xe9")
-    assert "latin.txt: not UTF-8 at byte 3" in refusal(
+    assert "latin.txt:1: column 4: byte 0xe9 is not UTF-8" in refusal(
         list, SourceTexts(source)({"latin": everything})
     )
     (source / "gone.xml").mkdir()

@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from typing import NamedTuple
 
-from foveal.collection.xpaths import Point, canonical, parse_point, parse_range
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.collection.xpaths import Points, canonical, parse_ranges
+
+
+class Point(NamedTuple):
+    """One of `Points`."""
+
+    element: str
+    node: int = 0
+    offset: int = -1
+    attribute: bool = False
+
+
+def one_by_one(points: Points) -> list[Point | None]:
+    return [
+        None if element is None else Point(element, node, offset, attribute)
+        for element, node, offset, attribute in zip(
+            points.element,
+            points.node.tolist(),
+            points.offset.tolist(),
+            points.attribute.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def parse_range(path: str | None) -> tuple[Point | None, Point | None]:
+    first, last = parse_ranges(pl.Series([path], dtype=pl.String))
+    return one_by_one(first)[0], one_by_one(last)[0]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +87,8 @@ def test_canonical(path: str, expected: str | None) -> None:
         ("/a/@id[2]", None),
     ],
 )
-def test_parse_point(path: str, expected: Point | None) -> None:
-    assert parse_point(path) == expected
+def test_a_point(path: str, expected: Point | None) -> None:
+    assert parse_range(path) == (expected, expected)
 
 
 @pytest.mark.parametrize(
@@ -63,16 +96,69 @@ def test_parse_point(path: str, expected: Point | None) -> None:
     [
         ("/a", (Point("/a[1]"), Point("/a[1]"))),
         (" /a\t/b[2] ", (Point("/a[1]"), Point("/b[2]"))),
-        ("/a /b /c", None),
-        ("/a b", None),
-        ("", None),
+        ("/a/text() /b/@id", (Point("/a[1]", 1), Point("/b[1]", attribute=True))),
+        ("/a /b /c", (None, None)),
+        ("/a b", (Point("/a[1]"), None)),
+        ("//a /b", (None, Point("/b[1]"))),
+        ("", (None, None)),
+        (None, (None, None)),
     ],
 )
-def test_parse_range(path: str, expected: object) -> None:
+def test_a_range(path: str | None, expected: object) -> None:
     assert parse_range(path) == expected
 
 
 def test_what_is_within_an_element() -> None:
-    assert not Point("/a[1]").inner
-    assert Point("/a[1]", 1).inner
-    assert Point("/a[1]", attribute=True).inner
+    first, _ = parse_ranges(pl.Series(["/a", "/a/text()[2]", "/a/@id"]))
+    assert first.inner.tolist() == [False, True, True]
+
+
+def test_numbers_of_any_length_are_read() -> None:
+    ((_, node, offset, _), _) = parse_range(f"/a/text()[{10**30}].{10**40}")
+    assert node == offset > 1 << 32
+
+
+TEXT = re.compile(r"(.*)/text\(\)(?:\[([1-9]\d*)\])?(?:\.(\d+))?")
+ATTRIBUTE = re.compile(r"(.*)/@[^/\[\]@()\s]+(?:\[1\])?")
+
+
+def naive(path: str) -> Point | None:
+    """One path, step by step."""
+    text, attribute = TEXT.fullmatch(path), ATTRIBUTE.fullmatch(path)
+    element = canonical(text[1] if text else attribute[1] if attribute else path)
+    if element is None:
+        return None
+    if text is None:
+        return Point(element, attribute=attribute is not None)
+    return Point(element, int(text[2] or 1), -1 if text[3] is None else int(text[3]))
+
+
+PIECES = [
+    "/",
+    "a",
+    "é",
+    "/b",
+    "[1]",
+    "[12]",
+    "[0]",
+    "/text()",
+    ".3",
+    ".0",
+    "/@i",
+    "@",
+    "[",
+    " ",
+    "*",
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=20))
+def test_many_at_once_are_what_each_is(paths: list[str]) -> None:
+    first, last = parse_ranges(pl.Series(paths, dtype=pl.String))
+    for path, opens, closes in zip(paths, one_by_one(first), one_by_one(last), strict=True):
+        parts = path.split()
+        if len(parts) in (1, 2):
+            assert (opens, closes) == (naive(parts[0]), naive(parts[-1]))
+        else:
+            assert (opens, closes) == (None, None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foveal.formats.markup import MAX_ATTRIBUTE, MAX_DEPTH, Markup, read_markup
+from foveal.formats.markup import MAX_ATTRIBUTE, MAX_DEPTH, MAX_MARKUP, Markup, is_xml, read_markup
 from inputs import refusal, text_source
 
 BOMB = "".join(
@@ -101,6 +101,17 @@ def test_empty_lines_may_come_first() -> None:
         ('<?xml version="1.0" encoding="shift_jis"?><a/>', "x:1: the encoding cannot be read"),
         (BOMB, "x:1: not valid XML, column 531: limit on input amplification factor"),
         ("<a>" * 100_000 + "</a>" * 100_000, f"x:1: elements are nested more than {MAX_DEPTH}"),
+        ("\n" + "<a>\n" * 2_000_000, f"x:1002: elements are nested more than {MAX_DEPTH}"),
+        (
+            f"<a>\n<{'b' * (MAX_MARKUP + 600_000)}/></a>",
+            f"x:2: not valid XML, column 1: markup of more than {MAX_MARKUP} bytes",
+        ),
+        (
+            f"<!-- {'b' * (MAX_MARKUP + 600_000)} --><a/>",
+            f"x:1: not valid XML, column 1: markup of more than {MAX_MARKUP} bytes",
+        ),
+        ("<a/>".encode("utf-32"), "x:1: is in UTF-32, which is not read; expected UTF-8"),
+        ("<a/>".encode("utf-32-be"), "x:1: is in UTF-32, which is not read; expected UTF-8"),
         (
             f"<a>\n<b c='{'y' * (MAX_ATTRIBUTE + 1)}'/></a>",
             f"x:2: an attribute of <b> has more than {MAX_ATTRIBUTE} characters",
@@ -118,3 +129,15 @@ def test_what_is_wrong_is_named_with_its_place(text: str | bytes, message: str) 
 def test_a_declared_entity_may_stand_in_an_attribute() -> None:
     found = markup('<!DOCTYPE a [<!ENTITY foo "f">]><a b="&foo;"/>')
     assert found.values(found.named("a"), "b") == ["f"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "utf-32-be", "utf-32-le"])
+def test_xml_is_known_as_such_in_any_encoding(encoding: str) -> None:
+    assert is_xml(text_source("<a/>".encode(encoding)))
+    assert not is_xml(text_source("1 Q0 a".encode(encoding))) or encoding in ("utf-16", "utf-32")
+
+
+def test_a_long_file_is_read_as_a_whole() -> None:
+    found = markup("<a>" + "".join(f"<b c='{i}'>\n{i}</b>" for i in range(60_000)) + "</a>")
+    assert found.texts(found.named("b")) == [f"\n{i}" for i in range(60_000)]
+    assert found.line[-1] == 60_000

@@ -3,5 +3,31 @@
 from __future__ import annotations
 
 from foveal.analysis.aligned import Aligned, align
+from foveal.analysis.comparison import Comparison, compare, significant_pairs
+from foveal.analysis.pools import Pooling, pool
+from foveal.analysis.rankings import Correlations, correlate
+from foveal.analysis.simulation import Simulation, simulate
+from foveal.analysis.stability import power_of, swaps_of
+from foveal.analysis.tasks import by_task
+from foveal.analysis.trials import Fidelity, Ordering, expected_orderings, fidelity
 
-__all__ = ["Aligned", "align"]
+__all__ = [
+    "Aligned",
+    "Comparison",
+    "Correlations",
+    "Fidelity",
+    "Ordering",
+    "Pooling",
+    "Simulation",
+    "align",
+    "by_task",
+    "compare",
+    "correlate",
+    "expected_orderings",
+    "fidelity",
+    "pool",
+    "power_of",
+    "significant_pairs",
+    "simulate",
+    "swaps_of",
+]

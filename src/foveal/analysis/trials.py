@@ -29,6 +29,7 @@ from foveal.errors import UsageError
 from foveal.formats import Source, read_judgements, read_run
 from foveal.measures import Measure
 from foveal.model import Judgements, Results, Run
+from foveal.model.provenance import distinct_names
 
 __all__ = [
     "LEVEL",
@@ -561,8 +562,7 @@ def _expected(
     orderings: Sequence[Ordering] | str | Path | None, runs: Sequence[Run]
 ) -> tuple[Ordering, ...]:
     """The expectations, all of them about runs that there are."""
-    named = [run.name for run in runs]
-    names = [run.source.stem if named.count(run.name) > 1 else run.name for run in runs]
+    names = distinct_names((run.name, run.source) for run in runs)
     if isinstance(orderings, (str, Path)):
         return read_orderings(orderings, names)
     if orderings is not None:

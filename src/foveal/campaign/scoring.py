@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,13 +22,15 @@ from foveal.campaign.placing import place_run
 from foveal.campaign.preparation import Form, prepare, without_topics
 from foveal.campaign.presets import find_preset
 from foveal.campaign.truth import Truth
+from foveal.campaign.unjudged import TOP, judged_share, unjudged_warning
 from foveal.collection import Collection
-from foveal.errors import InputError, UsageError
+from foveal.errors import UsageError
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Provenance, Results, Run
+from foveal.model.provenance import distinct_names
 
 __all__ = ["Scores", "evaluate", "score_run"]
 
@@ -49,6 +51,8 @@ class Scores:
     in_run: npt.NDArray[np.bool_]
     unjudged_topics: int
     warnings: tuple[str, ...]
+    judged_share: float
+    """judged@10 over the topics of the run."""
 
 
 def score_run(
@@ -94,6 +98,7 @@ def score_run(
         in_run=np.array([topic in present for topic in topics], dtype=bool),
         unjudged_topics=len(run.topics) - len(present),
         warnings=tuple(prepared.warnings),
+        judged_share=judged_share(prepared.alignment),
     )
 
 
@@ -209,20 +214,6 @@ def _plan(
     return tuple(dict.fromkeys(chosen)), settings
 
 
-def _names(scores: Iterable[Scores]) -> list[str]:
-    """The runs' names; those that share one are told apart by the stems of their files."""
-    listed = list(scores)
-    names = [s.name for s in listed]
-    result = [s.source.stem if names.count(s.name) > 1 else s.name for s in listed]
-    for i, name in enumerate(result):
-        if name in result[:i]:
-            other = listed[result.index(name)].source.path
-            raise InputError.at(
-                listed[i].source.path, None, f"run name {name!r} is already used by {other}"
-            )
-    return result
-
-
 def _results(
     parts: Sequence[tuple[str | None, Judged, list[Scores]]],
     truth: Truth,
@@ -238,7 +229,8 @@ def _results(
     blocks: list[Floats] = []
     masks: list[npt.NDArray[np.bool_]] = []
     per_run: dict[str, Any] = {}
-    names = _names(parts[0][2])
+    shares: dict[str, float] = {}
+    names = distinct_names((scores.name, scores.source) for scores in parts[0][2])
     for assessor, judged, done in parts:
         # An assessor may not have judged every topic; those are not counted.
         place = np.array([topics.index(t) for t in judged.judgements.topics], dtype=np.int64)
@@ -259,6 +251,7 @@ def _results(
                 "in_run": int(scores.in_run.sum()),
                 "not_judged": scores.unjudged_topics,
             }
+            shares[label] = scores.judged_share
             warnings += [f"{label}: {warning}" for warning in scores.warnings]
             if task is not None and scores.task and not find_preset(task).is_for(scores.task):
                 warnings.append(f"{label}: declares the task {scores.task}, scored as {task}")
@@ -282,6 +275,8 @@ def _results(
     measures, values = measures[:shown], values[:, :, :shown]
     overall, numbers = overall[:, :shown], numbers[:, :shown]
     _warn_undefined(values, counted, topics, measures, warnings)
+    unjudged = unjudged_warning(shares, truth.judgements)
+    warnings += [unjudged] if unjudged else []
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
         per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
@@ -295,6 +290,7 @@ def _results(
             {"kind": kind, "path": source.path, "sha256": source.sha256} for kind, source in sources
         ],
         "topics": {"judged": len(topics), "runs": per_run},
+        f"judged@{TOP}": {run: None if np.isnan(share) else share for run, share in shares.items()},
         "warnings": warnings,
     }
     return Results(tuple(runs), topics, labels, values, counted, overall, meta)

@@ -63,6 +63,8 @@ class Truth:
             yield from (("topics", source) for source in self.topics.sources)
         if self.cas is not None and self.cas.support is not None:
             yield from (("support judgements", source) for source in self.cas.support.sources)
+        if self.index is not None:
+            yield "collection", self.index.source
 
     # -- which judgements -----------------------------------------------------------------------
 

@@ -16,6 +16,11 @@ __all__ = ["cli", "main"]
 
 _COMMANDS = {
     "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
+    "compare": ("foveal.cli.compare", "Test whether runs differ, topic by topic."),
+    "correlate": ("foveal.cli.correlate", "Correlate the rankings of systems by measures."),
+    "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
+    "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
+    "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
     "index": ("foveal.cli.index", "Index the elements of a collection."),
     "validate": ("foveal.cli.validate", "List everything wrong with runs."),

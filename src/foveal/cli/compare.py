@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.cli.output import emit, warn
+from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import one_task, saved_or_scored, scoring_options
 from foveal.errors import UsageError
+from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
 from foveal.report.grids import GRID_FORMATS, plain
 
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _TAILS = {"two-sided": 2, "better": 1}
-_FORMATS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -128,15 +123,12 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "-f",
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(GRIDS),
     help="Output format [default: table on a terminal, else tsv]; tsv and csv hold a row for each "
     "measure, pair and test, json also the runs and the settings.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
-@click.pass_context
 def command(
-    context: click.Context,
-    /,
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
@@ -160,9 +152,9 @@ def command(
     settings = {name: options.pop(name) for name in (*own, "exact", "power")}
     if show and form in ("tsv", "csv", "json"):
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
-    results = _scores(context, runs, judgements, measures, one_task(tasks), baseline, options)
+    results = _scores(runs, judgements, measures, one_task(tasks), baseline, options)
     warn(results.meta.get("warnings", ()))
-    with _progress(len(results.measures)) as advance:
+    with bar(len(results.measures), "testing") as advance:
         found = compare(
             results,
             baseline=_name(results, baseline),
@@ -175,7 +167,6 @@ def command(
 
 
 def _scores(
-    context: click.Context,
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
@@ -184,19 +175,12 @@ def _scores(
     options: dict[str, Any],
 ) -> Results:
     """Scores of the runs and of a baseline that is a file of its own."""
-    # What was left at its default is no word on how to score.
-    stated = {
-        name: value
-        for name, value in options.items()
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
     if judgements:
-        stated = {"collection": None, "workers": None} | stated
         if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
             runs = (*runs, baseline)
         if len(runs) < 2:
             raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
-    return saved_or_scored(runs, judgements, measures, task, **stated)
+    return saved_or_scored(runs, judgements, measures, task, **options)
 
 
 def _given(baseline: str, runs: tuple[str, ...]) -> bool:
@@ -214,47 +198,15 @@ def _name(results: Results, baseline: str | None) -> str | None:
     return results.runs[places[0]] if places else baseline
 
 
-@contextlib.contextmanager
-def _progress(length: int) -> Iterator[Callable[[], None] | None]:
-    """A bar on a terminal, where there is more than one measure to wait for."""
-    if length < 2 or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=length, label="testing", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
-
-
 def _render(found: Comparison, form: str | None, show: tuple[str, ...], *, to_file: bool) -> str:
     """The comparison in a format; by default a table on a terminal, else tsv."""
-    terminal = sys.stdout.isatty() and not to_file
-    if form is None:
-        form = "table" if terminal or show else "tsv"
+    form = form_of(form or ("table" if show else None), to_file=to_file)
     if form == "json":
         return found.to_json()
     if form in ("tsv", "csv"):
-        return _separated(found, tabs=form == "tsv")
+        rows = list(found.pair_rows())
+        return separated(list(rows[0]), (list(row.values()) for row in rows), form)
     tables = comparison_grids(found, show)
     if form == "table":
-        return "\n".join(plain(table, bold=terminal) for table in tables)
+        return "\n".join(plain(table, bold=sys.stdout.isatty() and not to_file) for table in tables)
     return GRID_FORMATS[form](tables)
-
-
-def _separated(found: Comparison, *, tabs: bool) -> str:
-    """A row for each measure, pair and test, at full precision; what does not exist is none."""
-    if tabs:
-        for name in found.runs:
-            if set("\t\n\r") & set(name):
-                raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-    rows = list(found.pair_rows())
-    table = [list(rows[0]), *([_field(value) for value in row.values()] for row in rows)]
-    if tabs:
-        return "".join("\t".join(row) + "\n" for row in table)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(table)
-    return text.getvalue()
-
-
-def _field(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "none", True: "true", False: "false"}[value]
-    return str(value)

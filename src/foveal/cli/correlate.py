@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from foveal.cli.output import emit, warn
-from foveal.cli.scoring import runs_of, score, scoring_options, stated
-from foveal.errors import InputError, UsageError
+from foveal.cli.output import GRIDS, bar, emit, form_of, warn
+from foveal.cli.scoring import check_saved, files_of, runs_of, score, scoring_options, stated
+from foveal.errors import UsageError
+from foveal.formats.results import separated
 
 if TYPE_CHECKING:
     import polars as pl
 
     from foveal.analysis.rankings import Correlations
-    from foveal.campaign import Preset
-    from foveal.model import Results, Run
+    from foveal.model import Results
     from foveal.report.grids import Grid
 
 __all__ = ["command"]
 
-_FORMATS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
 _FIELDS = ("statistic", "task", "first", "second", "value", "low", "high", "count", "undefined")
 
@@ -127,7 +123,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     "-f",
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(GRIDS),
     help="Output format [default: table on a terminal, else tsv].",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
@@ -165,13 +161,13 @@ def command(
     _check(heatmap, topic_sets, by, sizes, stability=stability)
     warnings: list[str] = []
     sets = None if topic_sets is None else _read_sets(topic_sets)
-    results = _results(_files(runs), judgements, measures, tasks, warnings, options)
+    results = _results(files_of(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
     chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
     halves = by == "topics" and sets is None
     found, swaps, powers = None, None, None
     if not (by == "measure" and number < 2 and (stability or power)):
-        with _bar(number if halves else 0) as advance:
+        with bar(number if halves else 0, "sampling") as advance:
             found = rankings.correlate(
                 results,
                 by=by,
@@ -183,7 +179,7 @@ def command(
                 progress=advance,
             )
     if stability:
-        with _bar(number) as advance:
+        with bar(number, "sampling") as advance:
             swaps = stable.swaps_of(
                 results, sizes=sizes, samples=samples, seed=seed, progress=advance
             )
@@ -200,7 +196,7 @@ def command(
             raise UsageError("--heatmap draws correlations, and one measure alone has none")
         picture = draw(found, heatmap)
     warn(warnings)
-    if found is not None and content.form(form, to_file=output is not None) in ("tsv", "csv"):
+    if found is not None and form_of(form, to_file=output is not None) in ("tsv", "csv"):
         warn(found.notes)
     if heatmap is not None and picture is not None:
         emit(picture, heatmap)
@@ -232,31 +228,7 @@ def _check(
         )
 
 
-@contextlib.contextmanager
-def _bar(length: int) -> Iterator[Callable[[], None] | None]:
-    if length < 2 or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=length, label="sampling", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
-
-
 # -- inputs ------------------------------------------------------------------------------------
-
-
-def _files(paths: Sequence[str]) -> list[str]:
-    """Files as they are, and of directories all files."""
-    found: list[str] = []
-    for path in paths:
-        place = Path(path)
-        if not place.is_dir():
-            found.append(path)
-            continue
-        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-        if not inside:
-            raise InputError.at(path, None, "the directory holds no file")
-        found += map(str, inside)
-    return found
 
 
 def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
@@ -291,13 +263,7 @@ def _results(
     """Task to results, scored or saved before."""
     if judgements:
         return _scored(paths, judgements, measures, tasks, warnings, options)
-    # --topics and --assessors have defaults, which say nothing.
-    usual = {"topics": "judged", "assessors": "union"}
-    if tasks or any(value != usual.get(name) for name, value in stated(dict(options)).items()):
-        raise UsageError(
-            "without judgements (-j) the files are saved results, which are not scored again; "
-            "leave out the options of scoring"
-        )
+    check_saved(tasks, dict(options))
     return _saved(paths, measures)
 
 
@@ -329,6 +295,7 @@ def _scored(
 ) -> dict[str, Results]:
     """Runs scored with those of their task; a run that fits no task is said to be left out."""
     from foveal.analysis.rankings import without_curves
+    from foveal.analysis.tasks import by_task
     from foveal.campaign import find_preset
     from foveal.formats import read_run
     from foveal.measures import parse_measures
@@ -336,65 +303,17 @@ def _scored(
 
     own = [m.label for text in measures for m in parse_measures(text)]
     runs = [run if isinstance(run, Run) else read_run(run) for run in runs_of(paths, *judgements)]
-    presets = {find_preset(task).name: find_preset(task) for task in tasks}
-    groups = _by_preset(runs, presets, warnings) if presets else _by_declared(runs, warnings)
-    given = {"collection": None, "workers": None} | stated(dict(options))
+    groups = by_task(runs, tasks, warnings)
+    presets = {find_preset(task).name for task in tasks}
     found: dict[str, Results] = {}
     for task, members in groups.items():
         preset = task if task in presets else None
-        results = score(members, judgements, measures, preset, **given)
+        results = score(members, judgements, measures, preset, **stated(dict(options)))
         said = f"{task}: " if len(groups) > 1 else ""
         warnings += [f"{said}{line}" for line in results.meta["warnings"]]
         kept = without_curves(results).measures
         found[task] = results.only([m for m in results.measures if m in kept or m in own])
     return found
-
-
-def _by_preset(
-    runs: Sequence[Run], presets: Mapping[str, Preset], warnings: list[str]
-) -> dict[str, list[Run]]:
-    """Each run with every task of -t that it declares; of one task, also what declares none."""
-    groups: dict[str, list[Run]] = {name: [] for name in presets}
-    others: dict[str, list[str]] = {}
-    for run in runs:
-        fitting = [
-            name
-            for name, preset in presets.items()
-            if (preset.is_for(run.task) if run.task else len(presets) == 1)
-        ]
-        for name in fitting:
-            groups[name].append(run)
-        if not fitting:
-            others.setdefault(run.task or "", []).append(run.name)
-    for task, names in others.items():
-        declared = f"the task {task}, which is none of -t" if task else "no task"
-        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        warnings.append(f"runs left out that declare {declared}, {len(names)}: {shown}")
-    for name, members in groups.items():
-        if not members:
-            warnings.append(f"{name}: no run declares this task")
-    found = {name: members for name, members in groups.items() if members}
-    if not found:
-        raise UsageError(f"no run declares a task of -t; expected {' or '.join(presets)}")
-    return found
-
-
-def _by_declared(runs: Sequence[Run], warnings: list[str]) -> dict[str, list[Run]]:
-    """Runs by the task they declare; all together where there is but one task."""
-    from foveal.campaign.presets import task_key
-
-    groups: dict[str, list[Run]] = {}
-    spelled: dict[str, str] = {}
-    for run in runs:
-        key = task_key(run.task or "")
-        groups.setdefault(spelled.setdefault(key, run.task or ""), []).append(run)
-    named = [task for task in groups if task]
-    if len(named) < 2:
-        return {"": list(runs)}
-    if "" in groups:
-        names = ", ".join(run.name for run in groups[""][:5])
-        warnings.append(f"runs without a task are ranked by themselves, {len(groups[''])}: {names}")
-    return groups
 
 
 # -- output ------------------------------------------------------------------------------------
@@ -411,17 +330,13 @@ class _Output(NamedTuple):
     alpha: float
     tails: int
 
-    @staticmethod
-    def form(asked: str | None, *, to_file: bool) -> str:
-        """The format asked for, or a table on a terminal and tsv elsewhere."""
-        return asked or ("table" if sys.stdout.isatty() and not to_file else "tsv")
-
     def render(self, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
-        form = self.form(asked, to_file=to_file)
+        form = form_of(asked, to_file=to_file)
         if form == "json":
             return self._json(meta)
         if form in ("tsv", "csv"):
-            return self._lines(form)
+            rows = (["" if value is None else value for value in row] for row in self.rows())
+            return separated(_FIELDS, rows, form)
         from foveal.report.grids import GRID_FORMATS, plain
 
         if form != "table":
@@ -451,17 +366,6 @@ class _Output(NamedTuple):
         if self.powers is not None:
             for task, measure, share, _, pairs, _ in self.powers.iter_rows():
                 yield ("discriminative_power", task, measure, None, share, None, None, pairs, None)
-
-    def _lines(self, form: str) -> str:
-        rows = [["" if value is None else str(value) for value in row] for row in self.rows()]
-        if form == "tsv":
-            for name in (field for row in rows for field in row):
-                if set("\t\n\r") & set(name):
-                    raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-            return "".join("\t".join(row) + "\n" for row in [list(_FIELDS), *rows])
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([list(_FIELDS), *rows])
-        return text.getvalue()
 
     def _json(self, meta: Mapping[str, Any]) -> str:
         content: dict[str, Any] = {"meta": meta}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import FORMATS, emit, render, warn
-from foveal.cli.scoring import executor, one_task, progress, runs_of, score, scoring_options, stated
+from foveal.cli.output import FORMATS, bar, emit, render, warn
+from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _configured(
     if len(printed) > 1 and form in _WHOLE:
         raise UsageError(f"{len(printed)} blocks do not fit into one {form}; tsv can hold them")
     every = [run for job in jobs for run in job.runs]
-    with executor(workers, every) as pool, progress(len(every)) as advance:
+    with executor(workers, every) as pool, bar(len(every), "scoring") as advance:
         return score_jobs(jobs, collection=collection, executor=pool, progress=advance, **options)
 
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import emit, warn
-from foveal.cli.scoring import executor, one_task, progress, scoring_options, stated
-from foveal.errors import InputError, UsageError
+from foveal.cli.output import GRIDS, bar, emit, form_of, warn
+from foveal.cli.scoring import executor, files_of, one_task, scoring_options, stated
+from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.analysis.fidelity import Fidelity
+    from foveal.analysis.trials import Fidelity
 
 __all__ = ["command"]
 
-_FORMATS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
 _TABLES = ("scores", "orderings", "verdict")
 _SIMULATED = 20
 
@@ -63,7 +60,7 @@ _SIMULATED = 20
     "-f",
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(GRIDS),
     help="Output format [default: table on a terminal, else tsv]; json holds everything.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
@@ -92,15 +89,15 @@ def command(
     Without -m and -t the measures are those of the study by Pehcevski, Thom and Kamps. SL, SS and
     SST take a collection (-C).
     """
-    from foveal.analysis.fidelity import fidelity
+    from foveal.analysis.trials import fidelity
 
     if not judgements:
         raise UsageError("no judgements given (-j)")
     if form == "json" and table is not None:
         raise UsageError("json holds everything; leave out --table")
-    own = [] if runs is None else _files(runs)
+    own = [] if runs is None else files_of([runs])
     task = one_task(tasks)
-    with executor(workers, own) as pool, progress(len(own) or _SIMULATED) as advance:
+    with executor(workers, own) as pool, bar(len(own) or _SIMULATED, "scoring") as advance:
         trial = fidelity(
             list(judgements),
             collection,
@@ -114,8 +111,7 @@ def command(
             progress=advance,
             **stated(options),
         )
-    terminal = sys.stdout.isatty() and output is None
-    form = form or ("table" if terminal else "tsv")
+    form = form_of(form, to_file=output is not None)
     content = _rendered(trial, form, table)
     warn(trial.notes)
     emit(content, output)
@@ -126,16 +122,6 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _files(path: str) -> list[str]:
-    place = Path(path)
-    if not place.is_dir():
-        return [path]
-    files = sorted(str(p) for p in place.iterdir() if p.is_file() and p.name[0] != ".")
-    if not files:
-        raise InputError.at(path, None, "the directory holds no file; expected simulated runs")
-    return files
-
-
 def _rendered(trial: Fidelity, form: str, table: str | None) -> str:
     from foveal.report.fidelity import grids_of, rows_of
     from foveal.report.grids import GRID_FORMATS
@@ -143,5 +129,5 @@ def _rendered(trial: Fidelity, form: str, table: str | None) -> str:
     if form == "json":
         return trial.to_json()
     if form in ("tsv", "csv"):
-        return rows_of(trial, table, "\t" if form == "tsv" else ",")
+        return rows_of(trial, table, form)
     return GRID_FORMATS[form](grids_of(trial, table))

@@ -16,6 +16,7 @@ from time import monotonic
 import click
 
 from foveal.collection import WHITESPACE, BuildOptions, Limits, Source, Summary, build_index
+from foveal.collection.safety import BYTES_PER_ELEMENT
 
 __all__ = ["command"]
 
@@ -81,10 +82,20 @@ def _summary(summary: Summary, output: str, seconds: float) -> str:
         f"tags       {summary.tags}",
         f"characters {summary.characters}",
         f"failures   {len(summary.failures)}",
+        *_passed_over(summary),
         f"index      {output}, {Path(output).stat().st_size} bytes, {seconds:.1f} s",
     ]
     lines += [f"  {place}: {message}" for place, message in summary.failures]
     return "\n".join(lines)
+
+
+def _passed_over(summary: Summary) -> list[str]:
+    """A line on what was not taken, where there is anything: a document may be among it."""
+    if not summary.passed_over:
+        return []
+    total = sum(count for _, count in summary.passed_over)
+    kinds = ", ".join(f"{what} {count}" for what, count in summary.passed_over)
+    return [f"not taken  {total}: {kinds}"]
 
 
 @click.command("index", epilog="Example: foveal index articles/ -o articles.fvx")
@@ -133,6 +144,13 @@ def _summary(summary: Summary, output: str, seconds: float) -> str:
     help="Characters that entities may add to a document.",
 )
 @click.option(
+    "--max-elements",
+    type=click.IntRange(min=1),
+    default=Limits().elements,
+    show_default=True,
+    help=f"Elements of any document; a longer one may have one more per {BYTES_PER_ELEMENT} bytes.",
+)
+@click.option(
     "-w",
     "--workers",
     type=click.IntRange(min=1),
@@ -148,6 +166,7 @@ def command(
     max_depth: int,
     max_attribute: int,
     max_expansion: int,
+    max_elements: int,
     workers: int | None,
 ) -> None:
     """Index the elements of a collection, so that results can be XPaths.
@@ -160,7 +179,7 @@ def command(
         whitespace=whitespace,
         name_tag=None if name_from == "path" else name_from,
         max_errors=max_errors,
-        limits=Limits(max_depth, max_attribute, max_expansion),
+        limits=Limits(max_depth, max_attribute, max_expansion, max_elements),
     )
     began = monotonic()
     collection = Source(Path(source))

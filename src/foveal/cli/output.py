@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 
@@ -13,9 +14,12 @@ from foveal.formats.results import DATA_FORMATS
 from foveal.model import Results
 from foveal.report.tables import TABLE_FORMATS, plain
 
-__all__ = ["FORMATS", "emit", "render", "warn"]
+__all__ = ["FORMATS", "GRIDS", "bar", "emit", "form_of", "render", "warn"]
 
 FORMATS = ("table", *DATA_FORMATS, "markdown", "latex", "html")
+"""Of results."""
+GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
+"""Of what is found out about results."""
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -24,11 +28,25 @@ def warn(warnings: Iterable[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
+@contextlib.contextmanager
+def bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
+    """A progress bar on a terminal, where there is more than one thing to wait for."""
+    if length < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr) as shown:
+        yield lambda: shown.update(1)
+
+
+def form_of(form: str | None, *, to_file: bool) -> str:
+    """The format asked for; by default a table on a terminal, else tsv."""
+    return form or ("table" if sys.stdout.isatty() and not to_file else "tsv")
+
+
 def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool) -> str | bytes:
     """The results in a format; by default a table on a terminal, else tsv."""
     terminal = sys.stdout.isatty() and not to_file
-    if form is None:
-        form = "table" if terminal else "tsv"
+    form = form_of(form, to_file=to_file)
     if form in DATA_FORMATS:
         return DATA_FORMATS[form](results, per_topic=per_topic)
     if form == "table":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import fields
@@ -15,21 +14,24 @@ import click
 
 from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
 from foveal.cli.cas import cas_options, comma_list
-from foveal.errors import UsageError
+from foveal.cli.output import bar
+from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.campaign.scoring import RunLike
     from foveal.model import Results
 
 __all__ = [
+    "check_saved",
     "executor",
+    "files_of",
     "one_task",
-    "progress",
     "runs_of",
     "saved_or_scored",
     "score",
     "scoring_options",
     "stated",
+    "topic_list",
 ]
 
 Command = Callable[..., Any]
@@ -38,7 +40,7 @@ _WORTH_PROCESSES = 512 * 1024 * 1024
 """Bytes of runs from which processes pay for their start."""
 
 
-def _topics(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """``1,2,3`` or ``@file`` with topics separated by white space or commas."""
     if value is None:
         return None
@@ -94,7 +96,10 @@ _SCORING = (
         "those in all runs.",
     ),
     click.option(
-        "--only-topics", callback=_topics, metavar="LIST|@FILE", help="Evaluate only these topics."
+        "--only-topics",
+        callback=topic_list,
+        metavar="LIST|@FILE",
+        help="Evaluate only these topics.",
     ),
     click.option(
         "--pools",
@@ -185,6 +190,21 @@ def one_task(tasks: Sequence[str]) -> str | None:
     return tasks[0] if tasks else None
 
 
+def files_of(paths: Sequence[str]) -> list[str]:
+    """Files as they are, and of directories all files but hidden ones."""
+    found: list[str] = []
+    for path in paths:
+        place = Path(path)
+        if not place.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
+        if not inside:
+            raise InputError.at(path, None, "the directory holds no file")
+        found += map(str, inside)
+    return found
+
+
 def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
     """The runs to read; standard input is read here, and can be read only once."""
     from foveal.formats import STDIN, read_run
@@ -215,30 +235,20 @@ def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor 
         yield pool
 
 
-@contextlib.contextmanager
-def progress(length: int) -> Iterator[Callable[[], None] | None]:
-    """A bar on a terminal, where there is more than one run to wait for."""
-    if length < 2 or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=length, label="scoring", file=sys.stderr) as bar:
-        yield lambda: bar.update(1)
-
-
 def score(
     runs: Sequence[RunLike],
     judgements: Sequence[str],
     measures: Sequence[str],
     task: str | None,
     *,
-    collection: str | None,
-    workers: int | None,
+    collection: str | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> Results:
     """Score runs with a bar to watch; `options` are those that were `stated`."""
     from foveal.campaign import evaluate
 
-    with executor(workers, runs) as pool, progress(len(runs)) as advance:
+    with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
         return evaluate(
             runs,
             list(judgements),
@@ -248,6 +258,15 @@ def score(
             executor=pool,
             progress=advance,
             **options,
+        )
+
+
+def check_saved(task: object, options: dict[str, Any]) -> None:
+    """Refuse options of scoring where nothing is scored."""
+    if task or stated(options):
+        raise UsageError(
+            "without judgements (-j) the files are saved results, which are not scored again; "
+            "leave out the options of scoring"
         )
 
 
@@ -263,11 +282,8 @@ def saved_or_scored(
     from foveal.model import Results
 
     if judgements:
-        return score(runs_of(paths, *judgements), judgements, measures, task, **options)
-    if task is not None or stated(options):
-        raise UsageError(
-            "without judgements (-j) the files are saved results, which are not scored again; "
-            "leave out the options of scoring"
-        )
+        runs = runs_of(paths, *judgements)
+        return score(runs, judgements, measures, task, **stated(options))
+    check_saved(task, options)
     results = Results.joined([read_results(path) for path in paths])
     return results.only(measures) if measures else results

@@ -12,7 +12,7 @@ import click
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
 from foveal.cli.cas import comma_list
 from foveal.cli.output import warn
-from foveal.cli.scoring import stated
+from foveal.cli.scoring import stated, topic_list
 
 __all__ = ["command"]
 
@@ -62,7 +62,7 @@ __all__ = ["command"]
     help="A document of which nothing is returned keeps its rank, or is left out.",
 )
 @click.option(
-    "--only-topics", callback=comma_list, metavar="LIST", help="Simulate only these topics."
+    "--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Simulate only these topics."
 )
 @click.option(
     "--assessors",

@@ -11,14 +11,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from foveal._version import __version__
-from foveal.collection.elements import WHITESPACE, Batch, DocumentError, Limits, Recorder
+from foveal.collection.elements import WHITESPACE, Batch, Bools, DocumentError, Limits, Recorder
+from foveal.collection.safety import not_in_encoding
 from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
 from foveal.collection.storage import write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
@@ -40,7 +41,11 @@ _RAW = {
 }
 """The arrays that grow while an index is built, and the types they have in it."""
 _PATHS = ("path_parent", "path_tag", "path_ordinal")
+_PLACES = "doc_places"
+"""Where each document was found, in JSON, a line each: two of one name are both to be told."""
 _MOST_CHARACTERS = (1 << 32) - 1
+_TOLD = 100
+"""Failures beyond those allowed after which a build looks for no more."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ class Summary:
     tags: int
     characters: int
     failures: tuple[tuple[str, str], ...]
+    passed_over: tuple[tuple[str, int], ...] = ()
+    """What in the source is no document, and how many of each."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
         try:
             text = item.data.decode()
         except UnicodeDecodeError as error:
-            raise DocumentError(f"not UTF-8 at byte {error.start}") from None
+            raise not_in_encoding(error, "UTF-8") from None
         recorder.add_text(item.name, text)
 
 
@@ -168,7 +175,7 @@ class _Partial:
         self.folder.mkdir(exist_ok=True)
         self.lock = _locked(self.folder / "lock")
         mode = "ab" if self._resume() else "wb"
-        self.files = {name: (self.folder / name).open(mode) for name in _RAW}
+        self.files = {name: (self.folder / name).open(mode) for name in (*_RAW, _PLACES)}
 
     def _resume(self) -> bool:
         """Go back to the last whole batch of an earlier attempt at the same thing."""
@@ -176,7 +183,7 @@ class _Partial:
             state = json.loads((self.folder / "state.json").read_bytes())
             if state["identity"] != self.identity:
                 return False
-            for name in _RAW:
+            for name in (*_RAW, _PLACES):
                 size = state["sizes"][name]
                 if (self.folder / name).stat().st_size < size:
                     return False
@@ -201,10 +208,8 @@ class _Partial:
 
     def add(self, parsed: _Parsed) -> None:
         """Append one batch and note that it is whole."""
-        batch = parsed.batch
-        if batch.lengths.max(initial=0) > _MOST_CHARACTERS:
-            raise InputError.at(parsed.places[0], None, "a document has more than 2^32 characters")
-        self._check_names(parsed)
+        kept, twice = self._new_names(parsed)
+        batch = parsed.batch.only(kept)
         path = self._global_paths(batch)[batch.path]
         order = np.argsort(batch.document << 32 | path)
         columns = {
@@ -218,21 +223,48 @@ class _Partial:
             self.files[name].write(column.astype(_RAW[name]).tobytes())
         self.files["doc_digest"].write(b"".join(batch.digests))
         self.files["doc_names"].write("".join(f"{name}\n" for name in batch.documents).encode())
-        self.failures += parsed.failures
+        places = "".join(f"{json.dumps(place)}\n" for place in compress(parsed.places, kept))
+        self.files[_PLACES].write(places.encode())
+        self.failures += [*parsed.failures, *twice]
         self.characters += int(batch.lengths.sum())
         self.named_inside |= parsed.named_inside
         self.batches += 1
         self._save()
 
-    def _check_names(self, parsed: _Parsed) -> None:
-        twice = []
-        for name, place in zip(parsed.batch.documents, parsed.places, strict=True):
-            if name in self.names:
-                message = f"another document is called {name!r} too; expected one of each name"
-                twice.append(Problem(place, None, message))
-            self.names.add(name)
-        if twice:
-            raise InputError(twice)
+    def _new_names(self, parsed: _Parsed) -> tuple[Bools, list[tuple[str, str]]]:
+        """Which documents may stay, and what is wrong with those whose name or length is not."""
+        names, places = parsed.batch.documents, parsed.places
+        kept = parsed.batch.lengths <= _MOST_CHARACTERS
+        failures = [
+            (places[i], f"the document has more than {_MOST_CHARACTERS} characters")
+            for i in np.flatnonzero(~kept).tolist()
+        ]
+        here: dict[str, str] = {}
+        twice: list[int] = []
+        for i in np.flatnonzero(kept).tolist():
+            if names[i] in self.names:
+                twice.append(i)
+            else:
+                self.names.add(names[i])
+                here[names[i]] = places[i]
+        kept[twice] = False
+        here |= self._places_of({names[i] for i in twice} - set(here))
+        failures += [
+            (
+                places[i],
+                f"is called {names[i]!r} like {here[names[i]]}; expected one document of each name",
+            )
+            for i in twice
+        ]
+        return kept, failures
+
+    def _places_of(self, names: set[str]) -> dict[str, str]:
+        """Where the documents of these names are, which came in earlier batches."""
+        if not names:
+            return {}
+        lines = (self.folder / _PLACES).read_text(encoding="utf-8").split("\n")[:-1]
+        rows = zip(self._read_names(), lines, strict=True)
+        return {name: json.loads(line) for name, line in rows if name in names}
 
     def _global_paths(self, batch: Batch) -> Ints:
         """Number the batch's paths in the index, adding those not known yet."""
@@ -289,6 +321,7 @@ class _Partial:
             tags=len(self.tags),
             characters=self.characters,
             failures=tuple(self.failures),
+            passed_over=tuple(sorted(source.passed_over.items())),
         )
         header = {
             "foveal": __version__,
@@ -398,10 +431,12 @@ def _build(
     try:
         for parsed in _in_order(tasks, options, executor, ahead):
             partial.add(parsed)
-            if len(partial.failures) > options.max_errors:
-                raise InputError(Problem(place, None, text) for place, text in partial.failures)
+            if len(partial.failures) > options.max_errors + _TOLD:
+                break
             if progress is not None:
                 progress(len(parsed.places) + len(parsed.failures), parsed.size, parsed.done)
+        if len(partial.failures) > options.max_errors:
+            raise InputError(Problem(place, None, text) for place, text in partial.failures)
         if partial.batches == 0:
             raise InputError.at(str(source.path), None, "holds no document")
         return partial.finish(output, options, source)

@@ -2,7 +2,7 @@
 
 The text is XPath ``string(/*)``: the character data of the root element in document order,
 entities resolved, comments and processing instructions left out. Nothing a document names is ever
-fetched, and limits end hostile documents early.
+fetched, and limits end hostile documents early, while they are parsed.
 
 Expat's calls only take notes (which tag, after how many pieces of text); `foveal.collection.trees`
 works the tree out from the notes of a whole batch of documents at once.
@@ -15,18 +15,24 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
+from dataclasses import dataclass, replace
+from itertools import compress, count, islice
 from typing import Any, NoReturn
 from xml.parsers import expat
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.collection.safety import (
+    NAMES,
     DocumentError,
     Fail,
     Limits,
+    check_names,
+    check_pending,
+    declared_attribute,
     external_entity,
+    in_utf32,
     standard_entity,
     transcoded,
 )
@@ -35,12 +41,19 @@ from foveal.spans import Ints
 
 __all__ = ["WHITESPACE", "Batch", "DocumentError", "Limits", "Recorder", "text_digest"]
 
+Bools = npt.NDArray[np.bool_]
+
 WHITESPACE = ("keep", "merge", "strip")
 """How white space counts: as it is, runs as one, or not in text nodes that hold nothing else."""
 
 _BLANK = " \t\n\r"
 """White space as XML defines it; a no-break space is none."""
 _BLANKS = re.compile(f"[{_BLANK}]+")
+
+_CHUNK = 1 << 19
+"""Bytes that are parsed between two looks at what they made."""
+_SMALL = 1 << 20
+"""Bytes of a document that cannot do much harm: its elements are looked at when it is parsed."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,28 @@ class Batch:
     tag: Ints
     ordinal: Ints
     tags: tuple[str, ...]
+
+    def only(self, kept: Bools) -> Batch:
+        """The same without some of the documents, and without the paths that only they have."""
+        if kept.all():
+            return self
+        own = kept[self.document]
+        used = np.zeros(len(self.parent), dtype=bool)
+        used[self.path[own]] = True
+        number = np.cumsum(used) - 1
+        return replace(
+            self,
+            documents=tuple(compress(self.documents, kept)),
+            lengths=self.lengths[kept],
+            digests=tuple(compress(self.digests, kept)),
+            document=(np.cumsum(kept) - 1)[self.document[own]],
+            path=number[self.path[own]],
+            start=self.start[own],
+            end=self.end[own],
+            parent=np.where(self.parent < 0, -1, number[self.parent])[used],
+            tag=self.tag[used],
+            ordinal=self.ordinal[used],
+        )
 
 
 def text_digest(text: str) -> bytes:
@@ -109,17 +144,24 @@ class Recorder:
 
         With `name_tag`, the text of the first such element is the document's name instead.
         """
+        known = len(self._codes)
         try:
             pieces = self._parse(data)
-            self._check_depth()
             if name_tag is not None:
                 name = self._named(name_tag, pieces)
             _check_name(name)
         except DocumentError:
-            del self._tags[self._first_tag[-1] :]
-            del self._marks[2 * self._first_tag[-1] :]
+            self._forget(known)
             raise
         self._add_text(name, pieces)
+
+    def _forget(self, known: int) -> None:
+        """Take back the notes of the last document, and the tags beyond those known before it."""
+        del self._tags[self._first_tag[-1] :]
+        del self._marks[2 * self._first_tag[-1] :]
+        for tag in list(islice(self._codes, known, None)):
+            del self._codes[tag]
+        self._codes.default_factory = count(known).__next__
 
     def add_text(self, name: str, text: str) -> None:
         """A document of plain text: one element that holds it all."""
@@ -140,17 +182,41 @@ class Recorder:
         self._first_piece.append(len(self._sizes))
 
     def _parse(self, data: bytes) -> list[str]:
+        known = len(self._codes)
+        encoding = in_utf32(data)
         try:
-            return self._run_expat(data)
+            if encoding is None:
+                return self._checked(data)
         except LookupError as error:
             raise DocumentError(f"encoding not known: {error}", 1, 1) from None
         except ValueError:  # of several bytes per character, which expat leaves to others
-            return self._run_expat(transcoded(data), "utf-8")
+            self._forget(known)
+        return self._checked(transcoded(data, encoding), "utf-8")
 
-    def _run_expat(self, data: bytes, encoding: str | None = None) -> list[str]:
+    def _checked(self, data: bytes, encoding: str | None = None) -> list[str]:
+        """The text of a document that keeps to the limits.
+
+        A small one is parsed without looking, and once more only if it turns out to be wrong: to
+        tell where.
+        """
+        known = len(self._codes)
+        careful = len(data) > min(_SMALL, self.limits.attribute)
+        failure = None
+        try:
+            pieces = self._run_expat(data, encoding, careful=careful)
+        except DocumentError as error:
+            failure = error
+        if not careful and self._is_excessive(len(data)):
+            self._forget(known)
+            return self._run_expat(data, encoding, careful=True)
+        if failure is not None:
+            raise failure
+        return pieces
+
+    def _run_expat(self, data: bytes, encoding: str | None, *, careful: bool) -> list[str]:
         pieces: list[str] = []
-        first = self._first_tag[-1]
-        parser = expat.ParserCreate(encoding)
+        names: dict[str, Any] = {}
+        parser = expat.ParserCreate(encoding, None, names)
 
         def fail(message: str) -> NoReturn:
             raise DocumentError(message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
@@ -162,47 +228,60 @@ class Recorder:
         # might declare them; no external entity is opened.
         parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        check = len(data) > self.limits.attribute
+        watched = self._watched(pieces, len(data), fail)
+        opening, closing = watched if careful else (self._opening(pieces), self._closing(pieces))
         handlers: dict[str, Callable[..., Any]] = {
-            "StartElementHandler": self._opening(pieces, fail if check else None),
-            "EndElementHandler": self._closing(pieces),
+            "StartElementHandler": opening,
+            "EndElementHandler": closing,
             "CharacterDataHandler": pieces.append,
-            "SkippedEntityHandler": standard_entity(pieces, fail),
+            "SkippedEntityHandler": standard_entity(pieces, self._marks, data, fail),
             "ExternalEntityRefHandler": external_entity(fail),
-            "EntityDeclHandler": self._entity_declared(parser, pieces, len(data), fail),
+            "AttlistDeclHandler": declared_attribute(fail),
+            "EntityDeclHandler": self._entity_declared(parser, pieces, watched, len(data), fail),
         }
         for name, handler in handlers.items():
             setattr(parser, name, handler)
         try:
-            parser.Parse(data, True)  # noqa: FBT003
-        except expat.ExpatError as error:
-            message = expat.errors.messages[error.code]
-            if message == expat.errors.XML_ERROR_NO_ELEMENTS and len(self._tags) > first:
-                message = "the document breaks off here, before its root element is closed"
-            raise DocumentError(message, error.lineno, error.offset + 1) from None
+            self._feed(parser, data, names, fail)
         finally:
             for name in handlers:  # which hold the parser that holds them
                 setattr(parser, name, None)
         return pieces
 
-    def _opening(self, pieces: list[str], fail: Fail | None) -> Callable[[str, list[str]], None]:
-        """Notes an element; with `fail`, refuses long attributes."""
+    def _feed(
+        self, parser: expat.XMLParserType, data: bytes, names: dict[str, Any], fail: Fail
+    ) -> None:
+        """Parse a document bit by bit, so that nothing grows unseen."""
+        first, seen = self._first_tag[-1], 0
+        view = memoryview(data)
+        for begin in range(0, max(len(data), 1), _CHUNK):
+            end = begin + _CHUNK
+            try:
+                parser.Parse(view[begin:end], end >= len(data))
+            except expat.ExpatError as error:
+                message = expat.errors.messages[error.code]
+                if message == expat.errors.XML_ERROR_NO_ELEMENTS and len(self._tags) > first:
+                    message = "the document breaks off here, before its root element is closed"
+                raise DocumentError(message, error.lineno, error.offset + 1) from None
+            finally:
+                check_names(islice(names, seen, None), data, fail)
+            if len(names) > NAMES:
+                fail(f"more than {NAMES} different names of tags, attributes and entities")
+            seen = len(names)
+            if end < len(data):
+                check_pending(data, parser.CurrentByteIndex, end, self.limits, fail)
+                if end > self.limits.markup and len(self._tags) == first:
+                    fail(f"no element begins within the first {self.limits.markup} bytes")
+
+    def _opening(self, pieces: list[str]) -> Callable[[str, list[str]], None]:
+        """Notes an element."""
         mark, note, codes = self._marks.append, self._tags.append, self._codes
-        most = self.limits.attribute
 
         def opening(tag: str, _attributes: list[str]) -> None:
             mark(len(pieces))
             note(codes[tag])
 
-        if fail is None:
-            return opening
-
-        def checked(tag: str, attributes: list[str]) -> None:
-            if any(len(value) > most for value in attributes[1::2]):
-                fail(f"an attribute of <{tag}> has more than {most} characters")
-            opening(tag, attributes)
-
-        return checked
+        return opening
 
     def _closing(self, pieces: list[str]) -> Callable[[str], None]:
         mark = self._marks.append
@@ -212,8 +291,50 @@ class Recorder:
 
         return closing
 
+    def _watched(
+        self, pieces: list[str], size: int, fail: Fail
+    ) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
+        """Notes elements, and refuses them where they are too deep, too long or too many."""
+        tags, limits = self._tags, self.limits
+        mark, note, codes = self._marks.append, tags.append, self._codes
+        deepest, longest, most = limits.depth, limits.attribute, limits.elements_of(size)
+        last = self._first_tag[-1] + most
+        depth = 0
+
+        def opening(tag: str, attributes: list[str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > deepest:
+                fail(f"elements are nested more than {deepest} deep")
+            if attributes and max(map(len, attributes)) > longest:
+                fail(f"an attribute of <{tag}> has more than {longest} characters")
+            if len(tags) >= last:
+                fail(f"more than {most} elements in a document of {size} bytes")
+            mark(len(pieces))
+            note(codes[tag])
+
+        def closing(_tag: str) -> None:
+            nonlocal depth
+            depth -= 1
+            mark(~len(pieces))
+
+        return opening, closing
+
+    def _is_excessive(self, size: int) -> bool:
+        """Whether the last document has more elements, or deeper ones, than it may."""
+        elements = len(self._tags) - self._first_tag[-1]
+        if elements <= self.limits.depth:
+            return elements > self.limits.elements_of(size)
+        deepest = int(levels(self._marks_of_last() < 0).max())
+        return deepest > self.limits.depth or elements > self.limits.elements_of(size)
+
     def _entity_declared(
-        self, parser: expat.XMLParserType, pieces: list[str], size: int, fail: Fail
+        self,
+        parser: expat.XMLParserType,
+        pieces: list[str],
+        watched: tuple[Callable[[str, list[str]], None], Callable[[str], None]],
+        size: int,
+        fail: Fail,
     ) -> Callable[..., None]:
         """From its first entity on, watch what entities make of a document.
 
@@ -221,7 +342,7 @@ class Recorder:
         itself for an entity within an entity, until the stack ends.
         """
         left, nested = size + self.limits.expansion, 0
-        opening = self._opening(pieces, fail)
+        opening, closing = watched
 
         def spend(characters: int) -> None:
             nonlocal left
@@ -240,7 +361,8 @@ class Recorder:
 
         def declared(_name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001
             nonlocal nested
-            parser.StartElementHandler, parser.CharacterDataHandler = watched_opening, watched_text
+            parser.StartElementHandler, parser.EndElementHandler = watched_opening, closing
+            parser.CharacterDataHandler = watched_text
             nested += value is not None and "&" in value
             if nested > self.limits.depth:
                 fail(f"more than {self.limits.depth} entities refer to entities")
@@ -249,13 +371,6 @@ class Recorder:
 
     def _marks_of_last(self) -> Ints:
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
-
-    def _check_depth(self) -> None:
-        most = self.limits.depth
-        if len(self._tags) - self._first_tag[-1] <= most:
-            return
-        if levels(self._marks_of_last() < 0).max() > most:
-            raise DocumentError(f"elements are nested more than {most} deep")
 
     def _named(self, tag: str, pieces: list[str]) -> str:
         """The text of the first element of that tag."""

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.storage import check_sections, open_sections, verify
+from foveal.collection.storage import Sections, identity, open_sections, verify
 from foveal.collection.textnodes import text_nodes
-from foveal.collection.xpaths import Point, canonical, parse_range
-from foveal.model import UNKNOWN
+from foveal.collection.xpaths import Points, canonical, parse_ranges
+from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints
 
 __all__ = ["Collection", "Element", "Resolved", "Trees"]
@@ -25,6 +25,9 @@ NO_DOCUMENT = "document {doc!r} is not in the collection"
 NO_PATH = "document {doc!r} has no element {xpath!r}"
 NO_PLACE = "{xpath!r} is no place in document {doc!r}"
 MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
+
+_AT_ONCE = 1_000_000
+"""Elements of documents whose text nodes are worked out together."""
 
 
 class Element(NamedTuple):
@@ -67,26 +70,33 @@ class Collection:
     Element(xpath='/a[1]/p[2]', start=4, end=7)
     """
 
-    def __init__(self, path: str, header: dict[str, Any], sections: dict[str, Any]) -> None:
+    def __init__(self, path: str, header: dict[str, Any], sections: Sections) -> None:
         self.path = path
         self.header = header
         self._sections = sections
-        self._bounds: Ints = sections["doc_bounds"].astype(np.int64)
-        self._parent: Ints = sections["path_parent"]
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
-        """Open an index; refuses what is damaged or no index."""
+        """Open an index; refuses what is no index. A damaged part is refused when it is used."""
         header, sections = open_sections(Path(path))
         return cls(str(path), header, sections)
+
+    @property
+    def source(self) -> Provenance:
+        """The index file; its hash is that of the header, which holds those of all else."""
+        return Provenance(self.path, identity(Path(self.path)))
 
     def verify(self) -> None:
         """Hash the whole file; raises if anything in it has changed."""
         verify(Path(self.path))
 
-    def _check(self, *names: str) -> None:
-        """Hash some sections, those whose damage would otherwise show as nonsense."""
-        check_sections(Path(self.path), self.header, self._sections, *names)
+    @cached_property
+    def _bounds(self) -> Ints:
+        return self._sections["doc_bounds"].astype(np.int64)
+
+    @property
+    def _parent(self) -> Ints:
+        return self._sections["path_parent"]
 
     def __repr__(self) -> str:
         return f"<Collection {self.path!r}: {len(self)} documents, {self.elements} elements>"
@@ -117,7 +127,6 @@ class Collection:
     @cached_property
     def documents(self) -> pl.DataFrame:
         """Documents with their number and length: columns doc, code, length."""
-        self._check("doc_names", "doc_length", "doc_bounds")
         names = self._sections["doc_names"].tobytes().decode().split("\n")[:-1]
         return pl.DataFrame(
             {
@@ -130,7 +139,6 @@ class Collection:
     @cached_property
     def paths(self) -> pl.DataFrame:
         """Distinct paths with their number: columns xpath, path."""
-        self._check("path_parent", "path_tag", "path_ordinal")
         tags = self.header["tags"]
         texts: list[str] = []
         columns = (self._sections[n].tolist() for n in ("path_parent", "path_tag", "path_ordinal"))
@@ -161,8 +169,8 @@ class Collection:
         found = pl.DataFrame({key: names}).join(table, on=key, how="left", maintain_order="left")
         return found[code].fill_null(UNKNOWN).to_numpy().astype(np.int64)
 
-    def _path_numbers(self, xpaths: list[str | None]) -> Ints:
-        return self._codes(pl.Series(xpaths, dtype=pl.String), self.paths, "xpath", "path")
+    def _path_numbers(self, xpaths: pl.Series) -> Ints:
+        return self._codes(xpaths, self.paths, "xpath", "path")
 
     def lengths(self, docs: pl.Series) -> Ints:
         """Lengths of documents, `UNKNOWN` for those not in the collection."""
@@ -221,20 +229,24 @@ class Collection:
         distinct = xpaths.unique(maintain_order=True)
         table = pl.DataFrame({"xpath": distinct, "number": np.arange(len(distinct))})
         which = self._codes(xpaths, table, "xpath", "number")
-        ranges = [parse_range(xpath) for xpath in distinct]
-        opening = self.find(doc, self._path_numbers([r and r[0].element for r in ranges])[which])
-        closing = self.find(doc, self._path_numbers([r and r[1].element for r in ranges])[which])
-        start, end = self._spans(opening)[0], self._spans(closing)[1]
-        wrong: dict[int, str] = {}
-        inner = np.array([r is not None and (r[0].inner or r[1].inner) for r in ranges], dtype=bool)
-        plain = (opening >= 0) & (closing >= 0) & ~inner[which]
-        plain &= (start < end) | ((start == end) & (opening == closing))
-        for i in np.flatnonzero(~plain).tolist():
-            span = self._between(int(doc[i]), ranges[which[i]], int(opening[i]), int(closing[i]))
-            if isinstance(span, str):
-                wrong[i] = span
-            else:
-                start[i], end[i] = span
+        opens, closes = parse_ranges(distinct)
+        first = _at(opens, which)
+        last = first if closes is opens else _at(closes, which)
+        opening = self.find(doc, self._path_numbers(first.element))
+        closing = self.find(doc, self._path_numbers(last.element))
+        start, since, end = self._between(doc, opening, closing, first, last)
+        inner = first.inner | last.inner
+        malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
+        # A last element that is not empty and ends where the first begins: they are swapped.
+        misplaced = (start < 0) | (end < 0) | (start > end) | ((start == end) & (since < end))
+        missing = (opening < 0) | (closing < 0)
+        merged = ((first.node > 0) | (last.node > 0)) & (self.whitespace == "merge")
+        messages = np.select(
+            [malformed | (missing & inner), missing, merged, misplaced],
+            [NO_PLACE, NO_PATH, MERGED, NO_PLACE],
+            "",
+        )
+        wrong = {i: str(messages[i]) for i in np.flatnonzero(messages != "").tolist()}
         lost = list(wrong)
         start[lost] = end[lost] = UNKNOWN
         return start, end, wrong
@@ -248,62 +260,73 @@ class Collection:
         return np.where(element < 0, UNKNOWN, start), np.where(element < 0, UNKNOWN, end)
 
     def _between(
-        self, doc: int, points: tuple[Point, Point] | None, opening: int, closing: int
-    ) -> tuple[int, int] | str:
-        """From a point of one element to a point of another; or what is wrong with it."""
-        if points is None:
-            return NO_PLACE
-        if opening < 0 or closing < 0:
-            return NO_PLACE if points[0].inner or points[1].inner else NO_PATH
-        if self.whitespace == "merge" and any(point.node is not None for point in points):
-            return MERGED
-        first = self._inside(doc, points[0], opening)
-        last = self._inside(doc, points[1], closing)
-        if first is None or last is None or first[0] > last[1]:
-            return NO_PLACE
-        if first[0] == last[1] and last[0] < last[1]:
-            return NO_PLACE  # the last element ends where the first begins: they are swapped
-        return first[0], last[1]
-
-    def _inside(self, doc: int, point: Point, element: int) -> tuple[int, int] | None:
-        """Where a point of an element starts and ends."""
-        start, end = int(self._sections["start"][element]), int(self._sections["end"][element])
-        if point.attribute:
-            return start, start  # an attribute has no text of its own; it stands at its element
-        if point.node is None:
-            return start, end
-        nodes = self._text_nodes(doc, int(self._sections["path"][element]), start, end)
-        if point.node > len(nodes):
-            return None
-        node_start, node_end = nodes[point.node - 1]
-        if point.offset is None:
-            return node_start, node_end
-        at = node_start + point.offset
-        return (at, at) if at <= node_end else None
-
-    def _text_nodes(self, doc: int, path: int, start: int, end: int) -> list[tuple[int, int]]:
-        """The stretches of an element's own text between its children."""
-        own = slice(int(self._bounds[doc]), int(self._bounds[doc + 1]))
-        children = self._parent[self._sections["path"][own]] == path
-        spans = sorted(
-            zip(
-                self._sections["start"][own][children].tolist(),
-                self._sections["end"][own][children].tolist(),
-                strict=True,
-            )
+        self, doc: Ints, opening: Ints, closing: Ints, first: Points, last: Points
+    ) -> tuple[Ints, Ints, Ints]:
+        """Where the first points start, and where the last ones start and end."""
+        if first is last:
+            start, end = self._inside(doc, opening, first)
+            return start, start, end
+        points = Points(
+            first.element,
+            *(np.concatenate(pair) for pair in zip(first[1:], last[1:], strict=True)),
         )
-        nodes, reached = [], start
-        for child_start, child_end in spans:
-            if child_start > reached:
-                nodes.append((reached, child_start))
-            reached = max(reached, child_end)
-        return [*nodes, (reached, end)] if reached < end else nodes
+        starts, ends = self._inside(np.tile(doc, 2), np.concatenate([opening, closing]), points)
+        return starts[: len(doc)], starts[len(doc) :], ends[len(doc) :]
+
+    def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
+        """Where points of elements start and end, `UNKNOWN` where there is no such place."""
+        start, end = self._spans(element)
+        # An attribute has no text of its own; it stands at its element.
+        end = np.where(points.attribute, start, end)
+        asked = np.flatnonzero((points.node > 0) & (element >= 0))
+        if not len(asked):
+            return start, end
+        docs, which = np.unique(doc[asked], return_inverse=True)
+        size = self._bounds[docs + 1] - self._bounds[docs]
+        group = (np.cumsum(size) // _AT_ONCE)[which]
+        for number in np.unique(group).tolist():
+            at = asked[group == number]
+            start[at], end[at] = self._in_nodes(element[at], points.node[at])
+        offset = points.offset
+        inside = (start >= 0) & (offset <= end - start)
+        point = np.where(inside, start + offset, UNKNOWN)
+        return np.where(offset < 0, start, point), np.where(offset < 0, end, point)
+
+    def _in_nodes(self, element: Ints, number: Ints) -> tuple[Ints, Ints]:
+        """Where text nodes of elements start and end, from the children of those elements."""
+        owner, which = np.unique(element, return_inverse=True)
+        codes = np.searchsorted(self._bounds, owner, side="right") - 1
+        docs, own = np.unique(codes, return_inverse=True)
+        counts = self._bounds[docs + 1] - self._bounds[docs]
+        every, of_doc = self._of_documents(docs, counts), np.repeat(np.arange(len(docs)), counts)
+        path = self._sections["path"]
+        # Elements are sorted by document and path, and so are those that are asked for.
+        wanted = own * len(self._parent) + path[owner]
+        above = of_doc * len(self._parent) + self._parent[path[every]]
+        parent = np.minimum(np.searchsorted(wanted, above), len(owner) - 1)
+        is_child = (wanted[parent] == above) & (self._parent[path[every]] >= 0)
+        children = self._spans(every[is_child])
+        nodes = text_nodes(*self._spans(owner), parent[is_child], *children)
+        node = nodes.find(which, number)
+        if not len(nodes.start):
+            return node, node
+        start = np.where(node < 0, UNKNOWN, nodes.start[node])
+        return start, np.where(node < 0, UNKNOWN, nodes.end[node])
+
+    def _of_documents(self, docs: Ints, counts: Ints) -> Ints:
+        """The numbers of all elements of these documents, document after document."""
+        before = np.cumsum(counts) - counts
+        every: Ints = np.arange(counts.sum()) + np.repeat(self._bounds[docs] - before, counts)
+        return every
 
     # -- whole trees ----------------------------------------------------------------------------
 
     def trees(self, docs: pl.Series) -> Trees:
         """The elements of these documents; one that is not in the collection has none."""
-        code = self._codes(docs, self.documents, "doc", "code")
+        return self._trees(self._codes(docs, self.documents, "doc", "code"))
+
+    def _trees(self, code: Ints) -> Trees:
+        """The elements of documents by their numbers."""
         known = code >= 0
         first = np.where(known, self._bounds[code], 0)
         counts = np.where(known, self._bounds[code + 1] - first, 0)
@@ -392,20 +415,22 @@ class Collection:
         At the end of the text the point is in the last text node; a document without text has its
         root instead.
         """
-        _, own = self._document(doc)
-        starts = self._sections["start"][own].astype(np.int64)
-        ends = self._sections["end"][own].astype(np.int64)
+        code, own = self._document(doc)
+        _, _, parents, starts, ends = self._trees(np.array([code]))
         outside = np.flatnonzero((offset < 0) | (offset > ends[0]))
         if len(outside):
             raise KeyError(f"no text of {doc!r} at {offset[outside[0]]}")
         paths = self.paths["xpath"].gather(self._sections["path"][own].astype(np.int64))
-        nodes = text_nodes(starts, ends)
+        below = parents >= 0
+        nodes = text_nodes(starts, ends, parents[below], starts[below], ends[below])
         if not len(nodes.start):
             return [str(paths[0])] * len(offset)
         at = np.where(closing | (offset == ends[0]), np.maximum(offset - 1, 0), offset)
-        node = np.searchsorted(nodes.start, at, side="right") - 1
+        order = np.argsort(nodes.start)
+        node = order[np.searchsorted(nodes.start[order], at, side="right") - 1]
         within = offset - nodes.start[node]
-        columns = (paths.gather(nodes.owner[node]), nodes.ordinal[node].tolist(), within.tolist())
+        ordinal = nodes.ordinals()[node]
+        columns = (paths.gather(nodes.owner[node]), ordinal.tolist(), within.tolist())
         return [f"{path}/text()[{k}].{n}" for path, k, n in zip(*columns, strict=True)]
 
     def ancestors(self, doc: str, xpath: str) -> list[Element]:
@@ -417,9 +442,19 @@ class Collection:
     def children(self, doc: str, xpath: str) -> list[Element]:
         """The elements just below one, in document order."""
         path = self.element(doc, xpath).xpath
-        number = self._path_numbers([path])[0]
+        number = self._path_numbers(pl.Series([path]))[0]
         _, own = self._document(doc)
         return self._elements(own, self._parent[self._sections["path"][own]] == number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.documents["doc"])
+
+
+def _at(points: Points, which: Ints) -> Points:
+    """These points, as often as they are asked for."""
+    return Points(
+        points.element.gather(which),
+        points.node[which],
+        points.offset[which],
+        points.attribute[which],
+    )

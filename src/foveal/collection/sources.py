@@ -14,10 +14,12 @@ import io
 import json
 import lzma
 import os
+import re
 import tarfile
 import zipfile
 import zlib
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -25,10 +27,20 @@ from typing import IO, Any
 
 import zstandard
 
-from foveal.collection.elements import DocumentError
+from foveal.collection.safety import DocumentError, not_in_encoding
 from foveal.errors import InputError
 
-__all__ = ["LINE", "TEXT", "XML", "Item", "Source", "Task", "document_of_line", "read_items"]
+__all__ = [
+    "LINE",
+    "TEXT",
+    "XML",
+    "Item",
+    "Source",
+    "Task",
+    "document_of_line",
+    "name_of",
+    "read_items",
+]
 
 XML, TEXT, LINE = "xml", "text", "line"
 _KINDS = {
@@ -42,6 +54,14 @@ _KINDS = {
     ".jsonl": LINE,
     ".ndjson": LINE,
 }
+HIDDEN, LINKED, NO_FILE = "hidden files", "links to directories", "no files"
+BARE = "files without extension that are no XML"
+"""What is passed over in a source, besides files of other extensions."""
+_HEAD = 256
+_XML_HEAD = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:[?]xml\s|!DOCTYPE\s(?!\s*html)|!--|(?!html)[A-Za-z_:])",
+    re.IGNORECASE,
+)
 _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BOM = b"\xef\xbb\xbf"
@@ -69,9 +89,41 @@ class Task:
 
 
 def _kind(member: str) -> str | None:
-    """What a file holds, by its extension; None if it is no document."""
+    """What a file holds, by its extension; None if that does not tell."""
     path = PurePosixPath(member)
     return None if path.name.startswith(".") else _KINDS.get(path.suffix.lower())
+
+
+def name_of(member: str) -> str:
+    """The name of the document in a file: its path without the extension, if it has a known one.
+
+    >>> name_of("co/r7108.xml"), name_of("co/r7108"), name_of("v1.2")
+    ('co/r7108', 'co/r7108', 'v1.2')
+    """
+    return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
+
+
+def _is_bare(member: str) -> bool:
+    """Whether a file has no extension; one without a letter is none (``10.1016``)."""
+    path = PurePosixPath(member)
+    return not path.name.startswith(".") and not re.search(r"[^\W\d_]", path.suffix)
+
+
+def _may_be_document(member: str) -> bool:
+    return _kind(member) is not None or _is_bare(member)
+
+
+def _begins_as_xml(head: bytes) -> bool:
+    """Whether these first bytes are of an XML document, in any encoding."""
+    return _XML_HEAD.match(head.translate(None, b"\0\xfe\xff")) is not None
+
+
+def _reason(member: str) -> str:
+    """Why a file is passed over."""
+    path = PurePosixPath(member)
+    if path.name.startswith("."):
+        return HIDDEN
+    return BARE if _is_bare(member) else path.suffix.lower()
 
 
 class Source:
@@ -86,12 +138,15 @@ class Source:
         Tells whether the source is still the one that a build began with.
     size : int
         Bytes on the disk.
+    passed_over : Counter
+        What is no document, and how many of each; of an archive, when all batches are out.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._members: list[str] = []
         self._sizes = array("q")
+        self.passed_over: Counter[str] = Counter()
         self._tasks: Callable[[], Iterator[Task]] = self._directory_tasks
         self.archive = False
         try:
@@ -130,22 +185,33 @@ class Source:
 
     def _kind_of_file(self) -> str | None:
         """The kind of a single file, which may be compressed."""
-        return _kind(self.path.name) or _kind(self.path.stem)
+        kind = _kind(self.path.name) or _kind(self.path.stem)
+        if kind is not None or not (_is_bare(self.path.name) or _is_bare(self.path.stem)):
+            return kind
+        with self.path.open("rb") as raw:
+            try:
+                return XML if _begins_as_xml(_decompressed(raw).read(_HEAD)) else None
+            except _DAMAGE:
+                return None
 
     def _scan(self) -> str:
         """Find the documents below the directory, in the order of their names."""
-        found = []
-        folders = [(self.path, "")]
-        while folders:
-            folder, prefix = folders.pop()
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append((Path(entry.path), f"{prefix}{entry.name}/"))
-                    elif _kind(entry.name) and entry.is_file():
-                        status = entry.stat()
-                        name = f"{prefix}{entry.name}"
-                        found.append((name, status.st_size, status.st_mtime_ns))
+        found: list[tuple[str, int, int]] = []
+        # Links wait until all real directories are known, so that what a link shows again is not
+        # taken twice; directories above the source would lead back into it.
+        above = [self.path.resolve(), *self.path.resolve().parents]
+        known = {_identity(folder.stat()) for folder in above}
+        links = self._walk(self.path, "", known, found)
+        while links:
+            later: list[tuple[Path, str]] = []
+            for folder, prefix in sorted(links):
+                identity = _identity(folder.stat())
+                if identity in known:
+                    self.passed_over[LINKED] += 1
+                else:
+                    known.add(identity)
+                    later += self._walk(folder, prefix, known, found)
+            links = later
         if not found:
             raise InputError.at(str(self.path), None, f"holds no document ({', '.join(_KINDS)})")
         found.sort()
@@ -155,6 +221,37 @@ class Source:
             self._members.append(name)
             self._sizes.append(size)
         return digest.hexdigest()
+
+    def _walk(
+        self,
+        root: Path,
+        prefix: str,
+        known: set[tuple[int, int]],
+        found: list[tuple[str, int, int]],
+    ) -> list[tuple[Path, str]]:
+        """Note the documents below a directory; returns the links to directories, with names."""
+        links: list[tuple[Path, str]] = []
+        folders = [(root, prefix)]
+        while folders:
+            folder, prefix = folders.pop()
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    name, path = f"{prefix}{entry.name}", Path(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        identity = _identity(path.stat())  # scandir knows none on Windows
+                        if identity not in known:
+                            known.add(identity)
+                            folders.append((path, f"{name}/"))
+                    elif entry.is_dir():
+                        links.append((path, f"{name}/"))
+                    elif not entry.is_file():  # also a link that leads nowhere
+                        self.passed_over[NO_FILE] += 1
+                    elif _kind(name) or (_is_bare(name) and _file_is_xml(path)):
+                        status = entry.stat()
+                        found.append((name, status.st_size, status.st_mtime_ns))
+                    else:
+                        self.passed_over[_reason(name)] += 1
+        return links
 
     def _directory_tasks(self) -> Iterator[Task]:
         members: list[str] = []
@@ -184,11 +281,16 @@ class Source:
 
     def _zip_tasks(self) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
+            self.passed_over.clear()
             with zipfile.ZipFile(self.path) as archive:
-                members = sorted(m for m in archive.namelist() if m[-1] != "/" and _kind(m))
+                members = sorted(m for m in archive.namelist() if m[-1] != "/")
                 for number, member in enumerate(members, 1):
-                    for item in _items(member.removeprefix("./"), archive.read(member)):
-                        yield item, number / len(members)
+                    if not _may_be_document(member):
+                        self.passed_over[_reason(member)] += 1
+                        continue
+                    with archive.open(member) as stream:
+                        for item in self._member_items(member, stream):
+                            yield item, number / len(members)
 
         return self._batched(self._unharmed(items()))
 
@@ -198,25 +300,38 @@ class Source:
                 self.path.open("rb") as raw,
                 tarfile.open(fileobj=_decompressed(raw), mode="r|") as archive,
             ):
+                self.passed_over.clear()
                 for member in archive:
-                    if member.isfile() and _kind(member.name):
+                    if member.isfile():
                         stream = archive.extractfile(member)
                         assert stream is not None
-                        for item in _items(member.name.removeprefix("./"), stream.read()):
+                        for item in self._member_items(member.name, stream):
                             yield item, raw.tell() / self.size
+                    elif not member.isdir():
+                        self.passed_over[NO_FILE] += 1
 
         return self._batched(self._unharmed(items()))
 
+    def _member_items(self, member: str, stream: IO[bytes]) -> Iterator[Item]:
+        """The documents of a file in an archive."""
+        head = b"" if _kind(member) or not _is_bare(member) else stream.read(_HEAD)
+        if _kind(member) or _begins_as_xml(head):
+            yield from _items(member.removeprefix("./"), stream, head)
+        else:
+            self.passed_over[_reason(member)] += 1
+
     def _file_tasks(self) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
-            name = self.path.name if _kind(self.path.name) else self.path.stem
+            name = self.path.name
+            if _kind(name) is None and not _is_bare(name):  # compressed
+                name = self.path.stem
             with self.path.open("rb") as raw:
                 stream = _decompressed(raw)
                 if self._kind_of_file() == LINE:
                     for item in _line_items(stream, self.path.name):
                         yield item, raw.tell() / self.size
                 else:
-                    for item in _items(name, stream.read()):
+                    for item in _items(name, stream):
                         yield item, 1.0
 
         return self._batched(self._unharmed(items()))
@@ -232,16 +347,28 @@ def read_items(task: Task) -> Iterator[Item]:
     """The documents of a batch."""
     yield from task.items
     for member in task.members:
-        yield from _items(member, (task.root / member).read_bytes())
+        with (task.root / member).open("rb") as stream:
+            yield from _items(member, stream)
 
 
-def _items(member: str, data: bytes) -> Iterator[Item]:
-    kind = _kind(member)
+def _items(member: str, stream: IO[bytes], head: bytes = b"") -> Iterator[Item]:
+    """The documents of a file, of which `head` was read already; lines come one by one."""
+    kind = _kind(member) or XML
     if kind == LINE:
-        yield from _line_items(io.BytesIO(data), member)
-    elif kind is not None:
+        yield from _line_items(stream, member)
+    else:
+        data = head + stream.read()
         data = data.removeprefix(_BOM) if kind == TEXT else data
-        yield Item(str(PurePosixPath(member).with_suffix("")), kind, data, member)
+        yield Item(name_of(member), kind, data, member)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _file_is_xml(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return _begins_as_xml(stream.read(_HEAD))
 
 
 def _line_items(lines: IO[bytes], place: str) -> Iterator[Item]:
@@ -255,6 +382,10 @@ def document_of_line(line: bytes) -> tuple[str, str]:
     try:
         record = json.loads(line.removeprefix(_BOM))
         name, text = record["doc"], record["text"]
+    except UnicodeDecodeError as error:
+        wrong = not_in_encoding(error, "UTF-8")
+        # The line is that of the file, which who reads it knows.
+        raise DocumentError(f"column {wrong.column}: {wrong.message}") from None
     except (ValueError, KeyError, TypeError):
         raise DocumentError('not a document; expected {"doc": NAME, "text": TEXT}') from None
     if not isinstance(name, str) or not isinstance(text, str):

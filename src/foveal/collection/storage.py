@@ -1,8 +1,8 @@
 """The index file: a header and flat arrays, memory-mapped; documented in docs/index-format.md.
 
 A file is written completely or not at all. Opening checks the magic, the version, the header's
-hash and the file's size, so that a damaged or foreign file is refused at once; `verify` also
-hashes the arrays, all or some of them.
+hash and the file's size, so that a damaged or foreign file is refused at once. An array is hashed
+when it is first used, once; `verify` hashes all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,7 @@ import numpy.typing as npt
 
 from foveal.errors import InputError
 
-__all__ = [
-    "MAGIC",
-    "VERSION",
-    "Sections",
-    "check_sections",
-    "open_sections",
-    "verify",
-    "write_sections",
-]
+__all__ = ["MAGIC", "VERSION", "Sections", "identity", "open_sections", "verify", "write_sections"]
 
 MAGIC = b"FOVEALIX"
 VERSION = 1
@@ -36,10 +28,45 @@ _PREFIX = struct.Struct("<8sII16s")
 """Magic, version, length of the header, hash of the header."""
 _ALIGNMENT = 64
 
-Sections = dict[str, npt.NDArray[Any]]
+
+class Sections(Mapping[str, npt.NDArray[Any]]):
+    """The memory-mapped arrays of an index by their names; each is hashed when it is first used.
+
+    What has changed in an array would show as results that are wrong and look right, so nobody
+    gets hold of one that differs.
+    """
+
+    def __init__(self, path: Path, start: int, layout: Mapping[str, Any]) -> None:
+        self._path = path
+        self._raw = np.memmap(path, dtype=np.uint8, mode="r")
+        self._start = start
+        self._layout = layout
+        self._checked: dict[str, npt.NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._checked:
+            self.check(name)
+        return self._checked[name]
+
+    def check(self, name: str) -> None:
+        """Hash a section; raises if it differs."""
+        entry = self._layout[name]
+        first = self._start + entry["offset"]
+        data = self._raw[first : first + entry["bytes"]]
+        if _hash(data.data).hex() != entry["hash"]:
+            message = f"the index is damaged: section {name} differs"
+            raise InputError.at(str(self._path), None, message)
+        # A plain array: memmap's own class takes its time at every slice.
+        self._checked[name] = data.view(np.ndarray).view(entry["dtype"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layout)
+
+    def __len__(self) -> int:
+        return len(self._layout)
 
 
-def _hash(data: bytes) -> bytes:
+def _hash(data: bytes | memoryview) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
@@ -104,6 +131,13 @@ def _copy(section: Any, stream: Any) -> str:
     return digest.hexdigest()
 
 
+def identity(path: Path) -> str:
+    """The sha256 of the header, which holds the hashes of all sections."""
+    with path.open("rb") as stream:
+        prefix = stream.read(_PREFIX.size)
+        return hashlib.sha256(prefix + stream.read(_PREFIX.unpack(prefix)[2])).hexdigest()
+
+
 def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
     """Header and memory-mapped arrays of an index file."""
     try:
@@ -134,22 +168,11 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
     if size != expected_size:
         message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
         raise InputError.at(str(path), None, message)
-    raw = np.memmap(path, dtype=np.uint8, mode="r")
-    sections = {
-        name: raw[start + e["offset"] : start + e["offset"] + e["bytes"]].view(e["dtype"])
-        for name, e in layout.items()
-    }
-    return header | {"hashes": {name: e["hash"] for name, e in layout.items()}}, sections
+    return header, Sections(path, start, layout)
 
 
 def verify(path: Path) -> None:
     """Hash every section; raises if one differs."""
-    header, sections = open_sections(path)
-    check_sections(path, header, sections, *sections)
-
-
-def check_sections(path: Path, header: Mapping[str, Any], sections: Sections, *names: str) -> None:
-    """Hash these sections; raises if one differs."""
-    for name in names:
-        if _hash(sections[name].tobytes()).hex() != header["hashes"][name]:
-            raise InputError.at(str(path), None, f"the index is damaged: section {name} differs")
+    _, sections = open_sections(path)
+    for name in sections:
+        sections.check(name)

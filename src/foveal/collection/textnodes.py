@@ -1,4 +1,4 @@
-"""The text nodes of a document: the stretches of text between tags, and whose they are."""
+"""Text nodes: the stretches of text of an element between its tags and those of its children."""
 
 from __future__ import annotations
 
@@ -6,44 +6,67 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
 __all__ = ["TextNodes", "text_nodes"]
 
 
 class TextNodes(NamedTuple):
-    """Text nodes in document order.
+    """The text nodes of some elements, element after element.
 
     Parameters
     ----------
-    start : int64 array
-        Where each begins; the next begins where it ends.
+    start, end : int64 array
+        Where each begins and ends.
     owner : int64 array
         The element that it is a child of.
-    ordinal : int64 array
-        Its number among the text nodes of that element, from 1.
     """
 
     start: Ints
+    end: Ints
     owner: Ints
-    ordinal: Ints
+
+    def ordinals(self) -> Ints:
+        """The number of each among the text nodes of its element, from 1."""
+        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner) + 1
+
+    def find(self, element: Ints, number: Ints) -> Ints:
+        """The text node of that number in each element, `UNKNOWN` where it has fewer."""
+        at = np.searchsorted(self.owner, element) + np.minimum(number, len(self.owner) + 1) - 1
+        return np.where(at < np.searchsorted(self.owner, element, side="right"), at, UNKNOWN)
 
 
-def text_nodes(start: Ints, end: Ints) -> TextNodes:
-    """The text nodes of one document, given its elements, parents before their children.
+def text_nodes(
+    start: Ints, end: Ints, parent: Ints, child_start: Ints, child_end: Ints
+) -> TextNodes:
+    """The text nodes of elements, given where their children are.
 
-    >>> text_nodes(np.array([0, 2, 4]), np.array([9, 4, 4]))  # <a>..<b>..</b><c/>.....</a>
-    TextNodes(start=array([0, 2, 4]), owner=array([0, 1, 0]), ordinal=array([1, 1, 2]))
+    Parameters
+    ----------
+    start, end : int64 array
+        The elements.
+    parent : int64 array
+        For each child the number of its element; children come in any order.
+    child_start, child_end : int64 array
+
+    Examples
+    --------
+    ``<a>..<b>..</b><c/>.....</a>``:
+
+    >>> text_nodes(*map(np.array, ([0], [9], [0, 0], [2, 4], [4, 4])))
+    TextNodes(start=array([0, 4]), end=array([2, 9]), owner=array([0, 0]))
     """
-    # Every tag splits the text around it, also that of an empty element.
-    edges = np.unique(np.concatenate([start, end]))
-    owner = np.zeros(max(len(edges) - 1, 0), dtype=np.int64)
-    first, last = np.searchsorted(edges, start).tolist(), np.searchsorted(edges, end).tolist()
-    for element, (a, b) in enumerate(zip(first, last, strict=True)):
-        owner[a:b] = element  # over its parent's
-    order = np.argsort(owner, kind="stable")
-    opens = np.diff(owner[order], prepend=-1) != 0
-    number = np.arange(len(owner))
-    ordinal = np.empty(len(owner), dtype=np.int64)
-    ordinal[order] = number - np.maximum.accumulate(np.where(opens, number, 0)) + 1
-    return TextNodes(edges[:-1], owner, ordinal)
+    order = np.lexsort((child_end, child_start, parent))
+    parent = parent[order]
+    children = np.bincount(parent, minlength=len(start))
+    element = np.arange(len(start))
+    # One gap before each child, and one more after the last; also an empty child divides the text.
+    before = np.arange(len(parent)) + parent
+    after = np.cumsum(children) + element
+    gap_start, gap_end = np.empty((2, len(parent) + len(start)), dtype=np.int64)
+    gap_start[after - children], gap_start[before + 1] = start, child_end[order]
+    gap_end[before], gap_end[after] = child_start[order], end
+    full = gap_start < gap_end
+    owner = np.repeat(element, children + 1)
+    return TextNodes(gap_start[full], gap_end[full], owner[full])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from foveal.collection.building import add_item
 from foveal.collection.elements import DocumentError, Limits, Recorder
-from foveal.collection.sources import LINE, Item, Source, read_items
+from foveal.collection.sources import LINE, Item, Source, name_of, read_items
 from foveal.errors import InputError, Problem
 
 __all__ = ["SourceTexts"]
@@ -55,7 +55,8 @@ class SourceTexts:
                 try:
                     found |= self._elements(item, asked, archive=source.archive)
                 except DocumentError as error:
-                    failures.append(Problem(item.place, None, str(error)))
+                    where, message = error.placed(item.place)
+                    failures.append(Problem(where, None, message))
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
             raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
@@ -64,8 +65,8 @@ class SourceTexts:
         prefix = "".join(f"{name}/" for name in folder or ()) if cut else ""
         for doc in sorted(asked):
             if prefix + doc not in found:
-                message = f"holds no document {doc!r}, which is judged"
-                raise InputError(failures or [Problem(str(self.source), None, message)])
+                missing = f"holds no document {doc!r}, which is judged"
+                raise InputError(failures or [Problem(str(self.source), None, missing)])
             yield from ((doc, xpath, text) for xpath, text in found[prefix + doc])
 
     def _items(self, source: Source, asked: Collection[str]) -> Iterator[Item]:
@@ -75,7 +76,7 @@ class SourceTexts:
                 member
                 for member in task.members
                 if self.name_tag is not None
-                or str(PurePosixPath(member).with_suffix("")) in asked
+                or name_of(member) in asked
                 or member.lower().endswith(_LINES)
             )
             yield from read_items(replace(task, members=members))

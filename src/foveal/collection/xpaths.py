@@ -10,25 +10,39 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Point", "canonical", "parse_point", "parse_range"]
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.spans import Ints
+
+__all__ = ["Points", "canonical", "parse_ranges"]
 
 _STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
-_TEXT = re.compile(r"/text\(\)(?:\[(?P<node>[1-9]\d*)\])?(?:\.(?P<offset>\d+))?$")
-_ATTRIBUTE = re.compile(r"/@[^/\[\]@()\s]+(?:\[1\])?$")
+_STEPS = r"^(?:/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?)+$"
+_POINT = (
+    r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
+    r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
+)
+_BEYOND = 1 << 62
+"""Stands for numbers that no text node and no offset has."""
 
 
-class Point(NamedTuple):
-    """An element, and in it a text node and an offset where the path goes on that far."""
+class Points(NamedTuple):
+    """Places: elements, and in them a text node and an offset where the path goes on that far."""
 
-    element: str
-    node: int | None = None
-    offset: int | None = None
-    attribute: bool = False
+    element: pl.Series
+    """Paths with every ordinal, null where they are malformed."""
+    node: Ints
+    """The number of the text node, 0 where there is none."""
+    offset: Ints
+    """-1 where there is none."""
+    attribute: npt.NDArray[np.bool_]
 
     @property
-    def inner(self) -> bool:
-        """Whether this is a place in the element, not the element itself."""
-        return self.node is not None or self.attribute
+    def inner(self) -> npt.NDArray[np.bool_]:
+        """Which are places in an element, not the element itself."""
+        return (self.node > 0) | self.attribute
 
 
 def canonical(path: str) -> str | None:
@@ -48,31 +62,46 @@ def canonical(path: str) -> str | None:
     return "".join(steps) or None
 
 
-def parse_point(path: str) -> Point | None:
-    """A path that may end in a text node, an offset or an attribute; None if malformed.
+def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
+    """Start and end of places, the same twice where it is one path.
 
-    >>> parse_point("/a/p[2]/text()[1].5")
-    Point(element='/a[1]/p[2]', node=1, offset=5, attribute=False)
+    >>> first, last = parse_ranges(pl.Series(["/a/p /a/p[3]/text().2", "/a/p[2]/@id", "//p"]))
+    >>> first.element.to_list(), last.element.to_list()
+    (['/a[1]/p[1]', '/a[1]/p[2]', None], ['/a[1]/p[3]', '/a[1]/p[2]', None])
+    >>> last.node.tolist(), last.offset.tolist(), last.attribute.tolist()
+    ([1, 0, 0], [2, -1, -1], [False, True, False])
     """
-    text, attribute = _TEXT.search(path), _ATTRIBUTE.search(path)
-    end = text.start() if text else attribute.start() if attribute else len(path)
-    element = canonical(path[:end])
-    if element is None:
-        return None
-    if text is None:
-        return Point(element, attribute=attribute is not None)
-    offset = None if text["offset"] is None else int(text["offset"])
-    return Point(element, int(text["node"] or 1), offset)
+    parts = pl.DataFrame({"parts": paths.fill_null("")}).select(
+        pl.col("parts").str.extract_all(r"\S+")
+    )["parts"]
+    count = parts.list.len()
+    parts = parts.set(~count.is_in([1, 2]), None)
+    first = _points(parts.list.get(0, null_on_oob=True))
+    if (count < 2).all():
+        return first, first
+    return first, _points(parts.list.get(-1, null_on_oob=True))
 
 
-def parse_range(path: str) -> tuple[Point, Point] | None:
-    """Start and end of a place, the same twice if it is one path; None if malformed.
+def _points(paths: pl.Series) -> Points:
+    """Paths that may end in a text node, an offset or an attribute."""
+    found = pl.DataFrame({"path": paths}).select(pl.col("path").str.extract_groups(_POINT))
+    found = found.unnest("path")
+    has_text = found["text"].is_not_null()
+    # A step without its ordinal ends in something else than a bracket.
+    element = found.select(
+        pl.when(pl.col("element").str.contains(_STEPS)).then(
+            pl.col("element").str.replace_all(r"([^\]/])(/|$)", "${1}[1]${2}")
+        )
+    )["element"]
+    node = _numbers(found["node"], 1)
+    return Points(
+        element,
+        np.where(has_text.to_numpy(), node, 0),
+        _numbers(found["offset"], -1),
+        found["attribute"].is_not_null().to_numpy(),
+    )
 
-    >>> parse_range("/a/p[1] /a/p[3]/text().2")
-    (Point(element='/a[1]/p[1]', node=None, offset=None, attribute=False), \
-Point(element='/a[1]/p[3]', node=1, offset=2, attribute=False))
-    """
-    points = [parse_point(part) for part in path.split()]
-    if len(points) not in (1, 2) or points[0] is None or points[-1] is None:
-        return None
-    return points[0], points[-1]
+
+def _numbers(texts: pl.Series, default: int) -> Ints:
+    numbers = texts.cast(pl.Int64, strict=False).fill_null(_BEYOND).to_numpy()
+    return np.where(texts.is_null().to_numpy(), default, np.minimum(numbers, _BEYOND))

@@ -23,6 +23,7 @@ from foveal.formats.fields import first_lines
 from foveal.formats.files import write_file, write_folder
 from foveal.formats.inex_pools import FOLDER_FORMATS
 from foveal.formats.markup import is_xml
+from foveal.formats.pools import read_pool, write_pool
 from foveal.formats.source import STDIN, Source
 from foveal.formats.topics import TOPIC_FORMATS
 from foveal.model import Judgements, Results, Run, Topics
@@ -37,11 +38,13 @@ __all__ = [
     "found_kind",
     "kind_of",
     "read_judgements",
+    "read_pool",
     "read_results",
     "read_run",
     "read_topics",
     "write_file",
     "write_judgements",
+    "write_pool",
     "write_run",
     "write_topics",
 ]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from foveal.formats import inex_assessments, inex_runs, jsonl, jsonl_judgements, parquet, topics
+from foveal.formats import (
+    inex_assessments,
+    inex_runs,
+    jsonl,
+    jsonl_judgements,
+    parquet,
+    pools,
+    topics,
+)
 from foveal.formats.fields import first_lines
 from foveal.formats.markup import is_xml, root_tag
 from foveal.formats.objects import header_of, loads
@@ -21,16 +29,18 @@ _JSON_FORMATS = {
     "run": jsonl.FORMATS,
     "judgements": jsonl_judgements.FORMATS,
     "topics": (topics.JSON_FORMAT,),
+    "pool": (pools.FORMAT,),
 }
 _SENTENCES = {
     "run": "this is a run",
     "judgements": "these are judgements",
     "topics": "these are topics",
+    "pool": "this is a pool",
 }
 
 
 def found_kind(source: Source) -> str | None:
-    """``run``, ``judgements`` or ``topics``; None if the content does not tell.
+    """``run``, ``judgements``, ``topics`` or ``pool``; None if the content does not tell.
 
     >>> found_kind(Source.of_text("<topic id='1'><title>yoga</title></topic>"))
     'topics'

@@ -38,6 +38,10 @@ BLANKS = " \t\r\n"
 
 MAX_DEPTH = 1000
 MAX_ATTRIBUTE = 1_000_000
+MAX_MARKUP = 4_000_000
+"""Bytes of one tag, comment or instruction: all of it is kept until it ends."""
+_CHUNK = 1 << 19
+_UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
 
 _PREDEFINED = ("lt", "gt", "amp", "quot", "apos")
 _ENTITIES = "".join(
@@ -155,7 +159,7 @@ class Markup:
 def is_xml(source: Source) -> bool:
     """Whether the file starts as XML does, in any encoding."""
     start = source.data[:1000].lstrip()
-    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<"))
+    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", *_UTF32))
 
 
 def root_tag(source: Source) -> str:
@@ -197,14 +201,21 @@ def read_markup(source: Source) -> Markup:
     tag_noted, line_noted = tags.append, lines.append
     opened_after, closed_before, ended_after = opened.append, closed.append, ended.append
     parser = _parser()
+    skipped = _skipped_lines(source)
 
     def opening(tag: str, own: dict[str, str]) -> None:
+        closed_here = len(ended)
+        if len(tags) - closed_here >= MAX_DEPTH:
+            raise source.error(
+                parser.CurrentLineNumber + skipped,
+                f"elements are nested more than {MAX_DEPTH} deep",
+            )
         if own:
             attributes[len(tags)] = own
         tag_noted(tag)
         line_noted(parser.CurrentLineNumber)
         opened_after(len(pieces))
-        closed_before(len(ended))
+        closed_before(closed_here)
 
     def closing(_tag: str) -> None:
         ended_after(len(pieces))
@@ -214,7 +225,7 @@ def read_markup(source: Source) -> Markup:
     parser.CharacterDataHandler = pieces.append
     _parse(parser, source)
     line, *counts = (np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes)
-    markup = Markup(source, tags, line + _skipped_lines(source), attributes, pieces, *counts)
+    markup = Markup(source, tags, line + skipped, attributes, pieces, *counts)
     _check_limits(markup)
     return markup
 
@@ -258,8 +269,15 @@ def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat'
 
 
 def _parse(parser: expat.XMLParserType, source: Source) -> None:
+    if source.data.startswith(_UTF32):
+        raise source.error(1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16")
+    data = memoryview(source.data.lstrip(BLANKS.encode()))
     try:
-        parser.Parse(source.data.lstrip(BLANKS.encode()), True)  # noqa: FBT003
+        for begin in range(0, max(len(data), 1), _CHUNK):
+            end = begin + _CHUNK
+            parser.Parse(data[begin:end], end >= len(data))
+            if end - parser.CurrentByteIndex > MAX_MARKUP and end < len(data):
+                raise _RefusedError(f"markup of more than {MAX_MARKUP} bytes")
     except expat.ExpatError as error:
         raise _malformed(
             source, error.lineno, error.offset, expat.errors.messages[error.code]
@@ -283,11 +301,6 @@ def _malformed(source: Source, line: int, column: int, message: str) -> InputErr
 
 def _check_limits(markup: Markup) -> None:
     source = markup.source
-    deep = np.flatnonzero(markup.depth >= MAX_DEPTH)
-    if len(deep):
-        raise source.error(
-            int(markup.line[deep[0]]), f"elements are nested more than {MAX_DEPTH} deep"
-        )
     if len(source.data) > MAX_ATTRIBUTE:
         for number, own in markup.attributes.items():
             if any(len(value) > MAX_ATTRIBUTE for value in own.values()):

@@ -6,35 +6,54 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeGuard
 
 from foveal.errors import UsageError
 from foveal.model import Results
 
-__all__ = ["DATA_FORMATS"]
+__all__ = ["DATA_FORMATS", "separated"]
+
+
+_FIELDS = ("run", "topic", "measure", "value")
+
+
+def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> str:
+    r"""A table as tsv or csv, numbers at full precision; a field that tsv cannot hold is refused.
+
+    >>> separated(["run", "AP"], [("a", 0.5), ("b", float("nan"))], "tsv")
+    'run\tAP\na\t0.5\nb\tnan\n'
+    """
+    lines = [list(header), *([_field(value) for value in row] for row in rows)]
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(lines)
+        return text.getvalue()
+    for name in (name for line in lines for name in line):
+        if not _UNFIT.isdisjoint(name):
+            raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+_UNFIT = frozenset("\t\n\r")
+
+
+def _field(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return {None: "none", True: "true", False: "false"}[value] if _is_word(value) else repr(value)
+
+
+def _is_word(value: object) -> TypeGuard[bool | None]:
+    return value is None or isinstance(value, bool)
 
 
 def _tsv(results: Results, *, per_topic: bool) -> str:
-    for name in (*results.runs, *results.topics):
-        if set("\t\n\r") & set(name):
-            raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-    lines = ["run\ttopic\tmeasure\tvalue"]
-    lines += [
-        f"{run}\t{topic}\t{measure}\t{value!r}"
-        for run, topic, measure, value in results.rows(per_topic=per_topic)
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    return separated(_FIELDS, results.rows(per_topic=per_topic), "tsv")
 
 
 def _csv(results: Results, *, per_topic: bool) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", "topic", "measure", "value"])
-    writer.writerows(
-        (run, topic, measure, repr(value))
-        for run, topic, measure, value in results.rows(per_topic=per_topic)
-    )
-    return text.getvalue()
+    return separated(_FIELDS, results.rows(per_topic=per_topic), "csv")
 
 
 def _json(results: Results, *, per_topic: bool) -> str:  # noqa: ARG001 - always complete

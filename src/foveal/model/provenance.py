@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-__all__ = ["Provenance"]
+from foveal.errors import InputError
+
+__all__ = ["Provenance", "distinct_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,22 @@ class Provenance:
 
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+def distinct_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
+    """The names of runs; those that share one are told apart by the stems of their files.
+
+    >>> first, second = Provenance("a/bm25.run"), Provenance("b/dense.run")
+    >>> distinct_names([("mine", first), ("mine", second), ("other", Provenance("c.run"))])
+    ('bm25', 'dense', 'other')
+    """
+    listed = list(runs)
+    given = [name for name, _ in listed]
+    names = [source.stem if given.count(name) > 1 else name for name, source in listed]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            other = listed[names.index(name)][1].path
+            raise InputError.at(
+                listed[i][1].path, None, f"run name {name!r} is already used by {other}"
+            )
+    return tuple(names)

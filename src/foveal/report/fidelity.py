@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from foveal.analysis.fidelity import LEVEL, TOLERANCE, Fidelity, Outcome
+from foveal.analysis.trials import LEVEL, TOLERANCE, Fidelity, Outcome
+from foveal.formats.results import separated
 from foveal.report import tables
 from foveal.report.grids import Grid
 
@@ -113,19 +112,14 @@ def grids_of(trial: Fidelity, table: str | None) -> list[Grid]:
     return [grid for name in wanted for grid in FIDELITY_TABLES[name](trial)]
 
 
-def rows_of(trial: Fidelity, table: str | None, delimiter: str) -> str:
-    """One of the tables for programs, at full precision; by default the orderings."""
+def rows_of(trial: Fidelity, table: str | None, form: str) -> str:
+    """One of the tables as tsv or csv; by default the orderings."""
     if table == "scores":
-        header = ["run", "topic", "measure", "value"]
-        lines = [[*key, repr(value)] for *key, value in trial.scores.rows(per_topic=False)]
-    elif table == "verdict":
-        header = ["measure", "passed", "words"]
-        lines = [[v.measure, str(v.passed).lower(), " ".join(v.sentences)] for v in trial.verdicts]
-    else:
-        frame = trial.to_frame()
-        header = frame.columns
-        lines = [[v if isinstance(v, str) else repr(v) for v in row] for row in frame.rows()]
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerows([header, *lines])
-    return text.getvalue()
+        return separated(
+            ("run", "topic", "measure", "value"), trial.scores.rows(per_topic=False), form
+        )
+    if table == "verdict":
+        lines = [(v.measure, v.passed, " ".join(v.sentences)) for v in trial.verdicts]
+        return separated(("measure", "passed", "words"), lines, form)
+    frame = trial.to_frame()
+    return separated(frame.columns, frame.rows(), form)

@@ -1,0 +1,218 @@
+"""``foveal pool``: choose from runs what is to be assessed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.scoring import runs_of, topic_list
+from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from foveal.analysis.pools import Pooling
+
+__all__ = ["command"]
+
+_STRATEGIES = ("depth", "round-robin", "move-to-front", "hedge")
+_UNITS = ("document", "span", "element")
+_STDOUT = "-"
+
+
+def _budget(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> int | dict[str, int] | None:
+    """``N`` for every topic, or any number of ``TOPIC=N``."""
+    own: dict[str, int] = {}
+    every: list[int] = []
+    for value in values:
+        topic, equals, number = value.rpartition("=")
+        if not (number.isascii() and number.isdigit() and int(number)) or (equals and not topic):
+            raise click.BadParameter(f"{value!r} is no budget; expected N or TOPIC=N")
+        if topic in own:
+            raise click.BadParameter(f"two budgets for topic {topic}")
+        if equals:
+            own[topic] = int(number)
+        else:
+            every.append(int(number))
+    if len(every) + bool(own) > 1:
+        raise click.BadParameter("expected one N for all topics, or TOPIC=N for some")
+    return every[0] if every else own or None
+
+
+@click.command(
+    "pool",
+    epilog="Examples: foveal pool runs/*.run -o pool.jsonl --depth 50; "
+    "foveal pool runs/*.run -o next.jsonl --strategy hedge --budget 100 -j judged.jsonl --stats -",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write the pool here instead of standard output."
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(_STRATEGIES),
+    default="depth",
+    show_default=True,
+    help="Everything to a depth; turns of all runs; runs whose results prove relevant first; what "
+    "runs agree on that did well so far.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(_UNITS),
+    default="document",
+    show_default=True,
+    help="What is pooled; spans and elements that two runs return alike are one.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Look at the first K units of each run [default: 100; with --budget all, except for the "
+    "strategy depth].",
+)
+@click.option(
+    "--budget",
+    multiple=True,
+    callback=_budget,
+    metavar="N|TOPIC=N",
+    help="Units for each topic at most, or for one topic; repeatable.",
+)
+@click.option(
+    "-j",
+    "--judgements",
+    multiple=True,
+    metavar="PATH",
+    help="What is judged already: left out, and used by move-to-front and hedge; repeatable.",
+)
+@click.option(
+    "--include-judged",
+    is_flag=True,
+    help="Pool what is judged too, as if it were judged only now.",
+)
+@click.option(
+    "--beta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="How fast hedge learns: a loss of 1 multiplies the weight of a run by this.",
+)
+@click.option("--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Pool only these.")
+@click.option(
+    "-C",
+    "--collection",
+    metavar="INDEX",
+    help="A collection index: spans of results that are XPaths, elements of those that are not.",
+)
+@click.option(
+    "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
+)
+@click.option(
+    "--no-support", is_flag=True, help="Leave out what the runs returned of each document."
+)
+@click.option(
+    "--stats",
+    metavar="FILE|-",
+    help="Write sizes, contributions of runs, their overlap and the growth with depth.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(GRIDS),
+    help="Format of --stats [default: table on a terminal, else tsv].",
+)
+@click.option("-q", "--per-topic", is_flag=True, help="Tables of --stats with a row per topic.")
+def command(
+    runs: tuple[str, ...],
+    output: str | None,
+    strategy: str,
+    unit: str,
+    depth: int | None,
+    budget: int | dict[str, int] | None,
+    judgements: tuple[str, ...],
+    beta: float,
+    only_topics: tuple[str, ...] | None,
+    collection: str | None,
+    stats: str | None,
+    form: str | None,
+    *,
+    include_judged: bool,
+    snap: bool,
+    no_support: bool,
+    per_topic: bool,
+) -> None:
+    """Choose from runs what is to be assessed, topic by topic, in the order of assessing.
+
+    Ranks count units: the tenth document of a run is the tenth that it names, however many results
+    it has of each. The pool is JSON Lines, one line for each document, span or element.
+    """
+    if stats == _STDOUT and output in (None, _STDOUT):
+        raise UsageError("pool and statistics cannot both go to standard output; give -o FILE")
+    if stats is not None and stats == output:
+        raise UsageError(f"pool and statistics cannot both go to {output}")
+    if stats is None and (form or per_topic):
+        raise UsageError("-f and -q are about the statistics; give --stats FILE or --stats -")
+    if include_judged and not judgements:
+        raise UsageError("--include-judged is about judgements, and there are none (-j)")
+    if snap and (collection is None or unit != "element"):
+        raise UsageError("--snap is for --unit element with a collection (-C)")
+    from foveal.analysis.pools import pool
+    from foveal.formats.pools import pool_lines
+    from foveal.report.pools import summary
+
+    taken = runs_of(runs, *judgements)
+    with _progress() as advance:
+        found = pool(
+            taken,
+            strategy=strategy,
+            unit=unit,
+            depth=depth,
+            budget=budget,
+            judgements=judgements or None,
+            include_judged=include_judged,
+            beta=beta,
+            topics=only_topics,
+            collection=collection,
+            snap=snap,
+            support=not no_support,
+            progress=advance,
+        )
+    warn(found.warnings)
+    described = None if stats is None else _described(found, form, stats, per_topic=per_topic)
+    emit(pool_lines(found.pool), None if output == _STDOUT else output)
+    if described is not None:
+        emit(described, None if stats == _STDOUT else stats)
+    click.echo(summary(found.statistics), err=True)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1, label="pooling", file=sys.stderr) as bar:
+
+        def advance(done: int, of: int) -> None:
+            bar.length = of
+            bar.update(done - bar.pos)
+
+        yield advance
+
+
+def _described(found: Pooling, form: str | None, stats: str, *, per_topic: bool) -> str:
+    """The statistics in a format."""
+    from foveal.report.grids import GRID_FORMATS
+    from foveal.report.pools import pool_data, pool_grids, pool_json
+
+    form = form_of(form, to_file=stats != _STDOUT)
+    if form == "json":
+        return pool_json(found.statistics, found.pool.header)
+    if form in ("tsv", "csv"):
+        return pool_data(found.statistics, form)
+    return GRID_FORMATS[form](pool_grids(found.statistics, per_topic=per_topic))

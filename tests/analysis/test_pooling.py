@@ -1,0 +1,546 @@
+"""Pools: what each strategy takes and in which order, units, budgets, overlap of runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from foveal.analysis.pooling import NOT_RELEVANT, RELEVANT, STRATEGIES, UNJUDGED, Lists, Terms
+from foveal.analysis.pools import DEPTH, Pooling, pool
+from foveal.formats import Source
+from foveal.formats.pools import pool_lines
+from inputs import refusal
+from shared_data import INEX, needs_inex
+from xml_trees import index_of
+
+Ranking = Sequence[str]
+R, N, U = RELEVANT, NOT_RELEVANT, UNJUDGED
+
+
+# -- strategies on the lists of one topic ------------------------------------------------------
+
+
+def choose(
+    strategy: str,
+    *runs: Ranking,
+    known: dict[str, int] | None = None,
+    budget: int | None = None,
+    include_judged: bool = False,
+    beta: float = 0.1,
+) -> list[str]:
+    """The pool of rankings, each a string or list of names."""
+    names = sorted({name for run in runs for name in run})
+    rank = [[list(run).index(name) + 1 if name in run else 0 for run in runs] for name in names]
+    ranks = np.array(rank, dtype=np.int64).reshape(len(names), len(runs))
+    judged = np.array([(known or {}).get(name, U) for name in names], dtype=np.int64)
+    chosen = STRATEGIES[strategy](Lists(ranks, judged), Terms(budget, include_judged, beta))
+    return [names[i] for i in chosen.tolist()]
+
+
+def test_depth_takes_the_best_ranks_first_then_what_more_runs_return() -> None:
+    assert choose("depth", "abc", "dbe", "dbf") == ["d", "a", "b", "c", "e", "f"]
+
+
+def test_in_round_robin_another_run_begins_each_round() -> None:
+    # Round 1: a, d, g. Round 2 begins with the second run: e, h, b. Round 3 with the third.
+    assert "".join(choose("round-robin", "abc", "def", "ghi")) == "adgehbicf"
+
+
+def test_round_robin_takes_a_document_at_its_first_turn_only() -> None:
+    assert choose("round-robin", "abcd", "baec") == ["a", "b", "c", "e", "d"]
+
+
+def test_a_budget_that_ends_within_a_round_ends_it() -> None:
+    assert choose("round-robin", "abc", "def", budget=3) == ["a", "d", "e"]
+
+
+def test_move_to_front_stays_with_a_run_that_finds_and_leaves_one_that_does_not() -> None:
+    known = {"a": R, "b": R, "c": N, "x": N, "y": R, "d": R}
+    # a and b are relevant, c costs the first run its turn. x costs the second one its own: now
+    # both are at -1, and the first has waited longer.
+    order = choose("move-to-front", "abcd", "xy", known=known, include_judged=True)
+    assert order == ["a", "b", "c", "x", "d", "y"]
+
+
+def test_move_to_front_without_judgements_takes_turns_with_new_documents() -> None:
+    assert choose("move-to-front", "abc", "abd", "ae") == ["a", "b", "e", "c", "d"]
+
+
+def test_what_is_judged_steers_move_to_front_without_being_pooled() -> None:
+    known = {"a": R, "x": N}
+    # The first run walks past a and offers b; the second loses its priority with x.
+    assert choose("move-to-front", "abc", "xyz", known=known) == ["b", "c", "y", "z"]
+
+
+def test_hedge_without_judgements_adds_up_what_ranks_are_worth() -> None:
+    # Z = 4: rank 1 is worth ln 4, rank 2 ln 2, rank 3 ln(4/3), halved. b has ln 2 + ln 4 = 2.08,
+    # a ln 4 = 1.39, d ln 2 = .69, c and e ln(4/3) = .29.
+    assert choose("hedge", "abc", "bde") == ["b", "a", "d", "c", "e"]
+
+
+def test_hedge_listens_to_runs_that_found_relevant_documents() -> None:
+    assert choose("hedge", "abc", "xyz", known={"a": R}) == ["b", "c", "x", "y", "z"]
+    # Now the first run lost as much as the second one gained.
+    assert choose("hedge", "abc", "xyz", known={"a": N, "x": R})[:2] == ["y", "z"]
+
+
+def test_a_smaller_beta_learns_faster() -> None:
+    # One judgement against the first run. At beta .9 the second document of the first run, which
+    # both return, still wins; at beta .001 only the second run counts.
+    runs = ("abc", "xyzb")
+    slow = choose("hedge", *runs, known={"a": N}, beta=0.9)
+    fast = choose("hedge", *runs, known={"a": N}, beta=0.001)
+    assert (slow[0], fast[0]) == ("x", "x")
+    assert slow.index("b") < slow.index("y")
+    assert fast.index("b") > fast.index("y")
+
+
+rankings = st.lists(
+    st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=8), min_size=1, max_size=4
+)
+opinions = st.dictionaries(st.sampled_from("abcdefghij"), st.sampled_from([R, N]), max_size=8)
+budgets = st.none() | st.integers(1, 6)
+
+
+def naive_round_robin(runs: Sequence[Ranking]) -> list[str]:
+    order: list[str] = []
+    for depth in range(max(map(len, runs))):
+        for turn in range(len(runs)):
+            run = runs[(depth + turn) % len(runs)]
+            if depth < len(run) and run[depth] not in order:
+                order.append(run[depth])
+    return order
+
+
+def naive_move_to_front(runs: Sequence[Ranking], known: dict[str, int]) -> list[str]:
+    """Everything in the order it comes to light."""
+    priority, waited = [0] * len(runs), list(range(len(runs), 0, -1))
+    order: list[str] = []
+    at_work: int | None = None
+    while True:
+        left = [[name for name in run if name not in order] for run in runs]
+        able = [i for i, run in enumerate(left) if run]
+        if not able:
+            return order
+        if at_work not in able:
+            at_work = max(able, key=lambda i: (priority[i], waited[i]))
+        name = left[at_work][0]
+        order.append(name)
+        if known.get(name, U) != R:
+            priority[at_work] -= known.get(name, U) == N
+            waited = [turns + 1 for turns in waited]
+            waited[at_work] = 0
+            at_work = None
+
+
+def naive_hedge(runs: Sequence[Ranking], known: dict[str, int], beta: float) -> list[str]:
+    """Documents in the order they would be judged in."""
+    longest = max(map(len, runs)) + 1
+    left = sorted({name for run in runs for name in run})
+
+    def place(run: Ranking, name: str) -> int:
+        return list(run).index(name) + 1 if name in run else longest
+
+    def best_first(name: str) -> tuple[int, int, str]:
+        places = [place(run, name) for run in runs]
+        return min(places), -sum(name in run for run in runs), name
+
+    weight = [1.0] * len(runs)
+    order: list[str] = []
+    while left:
+        total = sum(weight)
+        score = {
+            name: sum(
+                w / total * math.log(longest / place(run, name)) / 2
+                for w, run in zip(weight, runs, strict=True)
+            )
+            for name in left
+        }
+        top = max(score.values())
+        name = min((x for x in left if score[x] > top - 1e-11), key=best_first)
+        order.append(name)
+        left.remove(name)
+        if name in known:
+            sign = 1 if known[name] == N else -1
+            for i, run in enumerate(runs):
+                weight[i] *= beta ** (sign * math.log(longest / place(run, name)) / 2)
+    return order
+
+
+@given(rankings)
+@settings(max_examples=60, deadline=None)
+def test_round_robin_is_what_dealing_cards_gives(runs: list[list[str]]) -> None:
+    assert choose("round-robin", *runs) == naive_round_robin(runs)
+
+
+@given(rankings, opinions)
+@settings(max_examples=60, deadline=None)
+def test_move_to_front_is_what_following_its_rules_gives(
+    runs: list[list[str]], known: dict[str, int]
+) -> None:
+    expected = naive_move_to_front(runs, known)
+    assert choose("move-to-front", *runs, known=known, include_judged=True) == expected
+    unjudged = [name for name in expected if name not in known]
+    assert choose("move-to-front", *runs, known=known) == unjudged
+
+
+@given(rankings, opinions, st.sampled_from([0.1, 0.5, 0.9]))
+@settings(max_examples=60, deadline=None)
+def test_hedge_is_what_following_its_rules_gives(
+    runs: list[list[str]], known: dict[str, int], beta: float
+) -> None:
+    options = {"known": known, "beta": beta, "include_judged": True}
+    assert choose("hedge", *runs, **options) == naive_hedge(runs, known, beta)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(runs=rankings, known=opinions, budget=budgets, include_judged=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_every_strategy_keeps_the_terms(
+    strategy: str,
+    runs: list[list[str]],
+    known: dict[str, int],
+    budget: int | None,
+    include_judged: bool,
+) -> None:
+    options = {"known": known, "include_judged": include_judged}
+    whole = choose(strategy, *runs, **options)
+    returned = {name for run in runs for name in run}
+    assert sorted(whole) == sorted(returned if include_judged else returned - set(known))
+    assert choose(strategy, *runs, budget=budget, **options) == whole[:budget]
+
+
+@pytest.mark.parametrize("strategy", ["depth", "hedge"])
+@given(runs=rankings, known=opinions, data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_the_order_of_runs_does_not_matter(
+    strategy: str, runs: list[list[str]], known: dict[str, int], data: st.DataObject
+) -> None:
+    other = data.draw(st.permutations(runs))
+    assert choose(strategy, *runs, known=known) == choose(strategy, *other, known=known)
+
+
+# -- pools of runs -----------------------------------------------------------------------------
+
+
+def run_of(name: str, **topics: str) -> foveal.Run:
+    """A run of whole words: ``t1="a b:0-9"`` is document a from 0 to 5, then b from 0 to 9."""
+    results = {}
+    for topic, text in topics.items():
+        parsed = [word.partition(":") for word in text.split()]
+        places = [(doc, (place or "0-5").split("-")) for doc, _, place in parsed]
+        results[topic] = [(doc, int(start), int(end)) for doc, (start, end) in places]
+    return foveal.Run.from_results(results, name=name)
+
+
+def docs(pooling: Pooling, topic: str = "t") -> list[str]:
+    return pooling.pool.topic(topic)["doc"].to_list()
+
+
+def test_ranks_count_documents_and_not_results() -> None:
+    run = run_of("r", t="a:0-5 a:7-9 a:10-12 b c")
+    found = pool(run, depth=2)
+    assert docs(found) == ["a", "b"]
+    assert found.pool.entries["runs"].to_list() == [
+        [{"run": "r", "rank": 1}],
+        [{"run": "r", "rank": 2}],
+    ]
+
+
+def test_support_is_all_that_any_run_returned_of_a_pooled_document() -> None:
+    runs = [run_of("r", t="a:0-5 b a:7-9"), run_of("s", t="c a:0-5")]
+    found = pool(runs, depth=1)
+    (of_a,) = found.pool.entries.filter(doc="a")["support"].to_list()
+    assert [(s["run"], s["rank"], s["start"], s["end"]) for s in of_a] == [
+        ("r", 1, 0, 5),
+        ("s", 2, 0, 5),
+        ("r", 3, 7, 9),
+    ]
+    bare = pool(runs, depth=1, support=False).pool.entries
+    assert bare["support"].null_count() == 2
+
+
+def test_the_same_span_of_two_runs_is_one_and_overlapping_ones_are_two() -> None:
+    runs = [run_of("r", t="a:0-5 a:0-5 a:3-9"), run_of("s", t="a:0-5 a:0-6")]
+    entries = pool(runs, unit="span").pool.entries
+    assert entries.select("doc", "start", "end", "rank").rows() == [
+        ("a", 0, 5, 1),
+        ("a", 0, 6, 2),
+        ("a", 3, 9, 2),
+    ]
+    assert entries["runs"].list.len().to_list() == [2, 1, 1]
+
+
+def elements(name: str, *results: str) -> foveal.Run:
+    """A run of elements of document a."""
+    lines = (f"t Q0 a {i} {-i} {name} {xpath}\n" for i, xpath in enumerate(results, 1))
+    return foveal.read_run(Source.of_text("".join(lines), f"{name}.run"))
+
+
+def test_elements_are_pooled_by_their_paths() -> None:
+    runs = [elements("r", "/x[1]/p[1]", "/x/p[2]"), elements("s", "/x[1]/p[2]")]
+    entries = pool(runs, unit="element").pool.entries
+    assert entries.select("doc", "xpath", "rank").rows() == [
+        ("a", "/x[1]/p[2]", 1),
+        ("a", "/x[1]/p[1]", 1),
+    ]
+    assert entries["start"].null_count() == 2
+
+
+def test_results_of_unknown_place_need_a_collection() -> None:
+    said = refusal(lambda: pool(elements("r", "/x[1]/p[1]"), unit="span"))
+    assert said.startswith("r.run:1: the place of '/x[1]/p[1]' in 'a' is not known")
+    said = refusal(lambda: pool(run_of("r", t="a:3-9"), unit="element"))
+    assert said.startswith("r:1: [3,9) of 'a' has no XPath; a collection (-C) tells")
+
+
+def test_a_collection_tells_what_is_the_same(tmp_path: Path) -> None:
+    # The second paragraph of a is [3, 8).
+    index_of(tmp_path, {"a.xml": "<x><p>one</p><p>other</p></x>"})
+    index = tmp_path / "index"
+    runs = [elements("r", "/x[1]/p[2]", "/x[1]"), run_of("s", t="a:3-8")]
+    spans = pool(runs, unit="span", collection=index).pool.entries
+    assert spans.select("start", "end", "rank").rows() == [(3, 8, 1), (0, 8, 2)]
+    assert spans["runs"].list.len().to_list() == [2, 1]
+    paths = pool(runs, unit="element", collection=index).pool.entries
+    assert paths["xpath"].to_list() == ["/x[1]/p[2]", "/x[1]"]
+    (support,) = pool(runs, collection=index).pool.entries["support"].to_list()
+    assert {(s["run"], s["start"], s["end"]) for s in support} == {
+        ("r", 3, 8),
+        ("r", 0, 8),
+        ("s", 3, 8),
+    }
+
+
+def test_a_passage_can_be_taken_for_the_element_around_it(tmp_path: Path) -> None:
+    index_of(tmp_path, {"a.xml": "<x><p>one</p><p>other</p></x>"})
+    run, index = run_of("r", t="a:4-6"), tmp_path / "index"
+    assert "is no element" in refusal(lambda: pool(run, unit="element", collection=index))
+    taken = pool(run, unit="element", collection=index, snap=True)
+    assert taken.pool.entries["xpath"].to_list() == ["/x[1]/p[2]"]
+    assert taken.warnings == ("r: results mapped to the smallest element around them: 1",)
+
+
+def judged(**topics: str) -> foveal.Judgements:
+    """``t="a:0-5 b"``: text of a is relevant, b is judged not relevant."""
+    entries = {}
+    for topic, text in topics.items():
+        parsed = [word.partition(":") for word in text.split()]
+        entries[topic] = {
+            doc: {"length": 50, "spans": [tuple(map(int, place.split("-")))] if place else []}
+            for doc, _, place in parsed
+        }
+    return foveal.Judgements.from_highlights(entries)
+
+
+def test_what_is_judged_is_left_out_and_costs_no_budget() -> None:
+    run = run_of("r", t="a b c d", u="a")
+    found = pool(run, budget=2, strategy="round-robin", judgements=judged(t="a:0-5 c"))
+    assert docs(found) == ["b", "d"]
+    assert docs(found, "u") == ["a"]  # judged for another topic only
+    assert found.pool.entries["relevant"].null_count() == 3
+
+
+def test_judged_documents_can_be_kept_with_what_is_known_of_them() -> None:
+    run = run_of("r", t="a b c d")
+    truth = judged(t="a:0-5 c")
+    found = pool(run, budget=3, strategy="round-robin", judgements=truth, include_judged=True)
+    assert found.pool.entries.select("doc", "relevant").rows() == [
+        ("a", True),
+        ("b", None),
+        ("c", False),
+    ]
+
+
+def test_a_span_is_relevant_if_it_holds_relevant_text() -> None:
+    run = run_of("r", t="a:0-5 a:20-30 b:0-5")
+    found = pool(run, unit="span", judgements=judged(t="a:0-9"), include_judged=True)
+    assert found.pool.entries["relevant"].to_list() == [True, False, None]
+
+
+def test_budgets_may_differ_from_topic_to_topic() -> None:
+    run = run_of("r", t="a b c", u="a b c", v="a b c")
+    found = pool(run, strategy="round-robin", budget={"t": 1, "u": 2})
+    assert found.pool.sizes == {"t": 1, "u": 2, "v": 3}
+    said = refusal(lambda: pool(run, budget={"w": 1}), error=foveal.UsageError)
+    assert said == "a budget for topic 'w', which no run has a result for"
+
+
+def test_how_deep_a_pool_goes_by_default() -> None:
+    run = foveal.Run.from_results({"t": [(f"d{i:04}", 0, 5) for i in range(500)]})
+    assert DEPTH == 100
+    assert len(pool(run).pool) == 100
+    assert len(pool(run, budget=300).pool) == 100
+    assert len(pool(run, budget=300, strategy="round-robin").pool) == 300
+    assert len(pool(run, budget=300, depth=200, strategy="round-robin").pool) == 200
+
+
+def test_only_some_topics() -> None:
+    runs = [run_of("r", t="a", u="b"), run_of("s", u="c")]
+    assert pool(runs, topics=["u"]).pool.topics == ("u",)
+    assert pool(runs, topics=["t"]).pool.sizes == {"t": 1}  # the second run is left with nothing
+    said = refusal(lambda: pool(runs, topics=["t", "x"]), error=foveal.UsageError)
+    assert said == "no run has a result for topic x"
+
+
+def test_two_runs_of_one_name_must_be_told_apart() -> None:
+    said = refusal(lambda: pool([run_of("r", t="a"), run_of("r", t="b")]))
+    assert said == "r: run name 'r' is already used by r"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "best"}, "unknown strategy 'best'; expected depth or round-robin or"),
+        ({"unit": "word"}, "unknown unit 'word'; expected document or span or element"),
+        ({"beta": 1.0}, "beta 1.0 is not between 0 and 1"),
+        ({"depth": 0}, "depth 0; expected a whole number from 1"),
+        ({"budget": 0}, "budget 0; expected a whole number from 1"),
+        ({"budget": {"t": 0}}, "budget 0 of topic t; expected a whole number from 1"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
+    said = refusal(lambda: pool(run_of("r", t="a"), **options), error=foveal.UsageError)
+    assert said.startswith(message)
+
+
+def test_strategies_that_learn_say_what_they_do_without_judgements() -> None:
+    run = run_of("r", t="a")
+    assert pool(run, strategy="hedge").warnings == (
+        "hedge without judgements (-j): all runs have the same weight",
+    )
+    assert pool(run, strategy="hedge", judgements=judged(t="a")).warnings == ()
+    assert pool(run, judgements=judged(x="a")).warnings == (
+        "the judgements have no topic in common with the runs",
+    )
+
+
+campaigns = st.lists(
+    st.dictionaries(
+        st.sampled_from(["t", "u", "10", "9"]),
+        st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8),
+        min_size=1,
+    ),
+    min_size=1,
+    max_size=4,
+)
+Campaign = list[dict[str, list[str]]]
+
+
+def runs_of(campaign: Campaign) -> list[foveal.Run]:
+    """The same document may come several times."""
+    return [
+        foveal.Run.from_results(
+            {
+                topic: [(doc, i, i + 5) for i, doc in enumerate(ranked)]
+                for topic, ranked in t.items()
+            },
+            name=f"run{number}",
+        )
+        for number, t in enumerate(campaign)
+    ]
+
+
+@given(campaigns, st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_a_depth_pool_is_the_union_of_the_tops(campaign: Campaign, depth: int) -> None:
+    expected: dict[str, set[str]] = {}
+    for run in campaign:
+        for topic, ranked in run.items():
+            expected.setdefault(topic, set()).update(list(dict.fromkeys(ranked))[:depth])
+    entries = pool(runs_of(campaign), depth=depth).pool.entries
+    found: dict[str, set[str]] = {}
+    for topic, doc in entries.select("topic", "doc").iter_rows():
+        found.setdefault(topic, set()).add(doc)
+    assert found == expected
+    assert len(entries) == sum(map(len, expected.values()))
+
+
+@given(campaigns)
+@settings(max_examples=30, deadline=None)
+def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campaign) -> None:
+    runs = runs_of(campaign)
+    entries = pool(runs, depth=3).pool.entries
+    truth: dict[str, dict[str, dict[str, object]]] = {}
+    for topic, doc in entries.select("topic", "doc").iter_rows():
+        truth.setdefault(topic, {})[doc] = {"spans": [], "length": 99}
+    judgements = foveal.Judgements.from_highlights(truth)
+    scores = foveal.evaluate(runs, judgements, "judged@3", topics="run")
+    assert set(scores.overall.ravel().tolist()) == {1.0}
+    again = pool(runs, depth=3, judgements=judgements)
+    assert len(again.pool) == 0
+    assert set(again.statistics.runs["covered"].to_list()) == {1.0}
+
+
+@given(campaigns, st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_overlap_is_that_of_the_sets_of_documents(campaign: Campaign, depth: int) -> None:
+    found = pool(runs_of(campaign), depth=depth).statistics
+    tops = [
+        {topic: set(list(dict.fromkeys(ranked))[:depth]) for topic, ranked in run.items()}
+        for run in campaign
+    ]
+    topics = sorted({topic for run in tops for topic in run})
+    for i, first in enumerate(tops):
+        for j, second in enumerate(tops):
+            pairs = [(first.get(t, set()), second.get(t, set())) for t in topics]
+            jaccard = [len(a & b) / len(a | b) for a, b in pairs if a | b]
+            shared = [len(a & b) / len(a) for a, b in pairs if a]
+            assert found.jaccard[i, j] == pytest.approx(sum(jaccard) / len(jaccard))
+            assert found.shared[i, j] == pytest.approx(sum(shared) / len(shared))
+
+
+def test_contributions_and_growth_by_hand() -> None:
+    runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
+    found = pool(runs, depth=2, judgements=judged(t="b:0-5")).statistics
+    # To depth 2: topic t has a b d, b is judged; topic u has a.
+    assert found.topics.rows() == [("t", 3, 1, 2), ("u", 1, 0, 1)]
+    assert found.runs.rows() == [
+        ("r", 2, 3, 1, 2, 2, 1.0),
+        ("s", 1, 2, 1, 1, 1, 1.0),
+        ("s2", 1, 1, 1, 0, 0, 1.0),
+    ]
+    # Depth 1: a and b of t, a of u. Depth 2: d more. One relevant document is known.
+    assert found.growth.rows() == [(1, 3, 1.5, 1), (2, 4, 2.0, 1)]
+
+
+def test_what_a_budget_leaves_out_is_not_covered() -> None:
+    found = pool(run_of("r", t="a b c d"), strategy="round-robin", budget=1).statistics
+    assert found.runs["covered"].to_list() == [0.25]
+
+
+def test_runs_without_a_common_topic_have_no_overlap_to_speak_of() -> None:
+    found = pool([run_of("r", t="a"), run_of("s", u="a")]).statistics
+    assert found.jaccard[0, 1] == 0.0
+    assert found.shared[0, 1] == 0.0
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    runs = [run_of("r", t="a b c", u="a"), run_of("s", t="b d"), run_of("s2", t="b")]
+    for strategy in STRATEGIES:
+        first, second = (pool(runs, strategy=strategy, budget=2) for _ in range(2))
+        assert pool_lines(first.pool) == pool_lines(second.pool)
+
+
+def test_progress_is_half_reading_and_half_choosing() -> None:
+    seen: list[tuple[int, int]] = []
+    runs = [run_of("r", t="a", u="b", v="c"), run_of("s", u="b")]
+    pool(runs, progress=lambda *at: seen.append(at))
+    assert seen == [(1, 4), (2, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@needs_inex
+def test_real_runs_of_2009() -> None:
+    files = [INEX / "runs" / f"{name}.run" for name in ("article_indri", "passages_focused")]
+    found = pool(files, strategy="hedge", budget=50, judgements=INEX / "qrels.txt")
+    assert max(found.pool.sizes.values()) == 50
+    judgements = foveal.read_judgements(INEX / "qrels.txt").to_frame()
+    both = found.pool.entries.join(judgements, on=["topic", "doc"], how="semi")
+    assert len(both) == 0  # none of what is judged

@@ -1,0 +1,148 @@
+"""Pools as JSON Lines: written and read again, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from foveal.analysis.pools import pool
+from foveal.formats.pools import Pool, pool_lines, read_pool, write_pool
+from inputs import refusal, text_source
+
+HEADER = {"type": "header", "format": "foveal-pool", "version": 1, "pooled": "document"}
+ENTRY = {"topic": "7", "doc": "d", "priority": 1, "rank": 2, "runs": [{"run": "a", "rank": 2}]}
+
+
+def lines(*objects: dict[str, object]) -> str:
+    return "".join(json.dumps(item) + "\n" for item in objects)
+
+
+def read(*entries: dict[str, object], **header: object) -> Pool:
+    return read_pool(text_source(lines(HEADER | header, *(ENTRY | entry for entry in entries))))
+
+
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+spans = st.tuples(names, st.integers(0, 99), st.integers(100, 199))
+topics = st.dictionaries(
+    names.filter(lambda name: name != "all"), st.lists(spans, min_size=1, max_size=5), min_size=1
+)
+
+
+@given(topics, topics, st.sampled_from(["document", "span"]))
+@settings(max_examples=40, deadline=None)
+def test_a_pool_is_the_same_when_it_is_read_again(first, second, unit: str) -> None:
+    runs = [
+        foveal.Run.from_results(first, name="eins"),
+        foveal.Run.from_results(second, name="zw\u00f6lf \U0001d11e"),
+    ]
+    made = pool(runs, unit=unit).pool
+    again = read_pool(text_source(pool_lines(made)))
+    assert again.entries.equals(made.entries)
+    assert (again.unit, again.header) == (made.unit, made.header)
+    assert pool_lines(again) == pool_lines(made)
+
+
+def test_elements_and_what_is_known_of_them_are_kept(tmp_path: Path) -> None:
+    run = foveal.read_run(text_source("t Q0 d 1 3 r /a[1]/b[2]\nt Q0 e 2 2 r /a[1]/b[1]\n"))
+    truth = foveal.Judgements.from_highlights({"t": {"d": {"spans": [(0, 4)], "length": 9}}})
+    made = pool(run, unit="element", judgements=truth, include_judged=True).pool
+    write_pool(made, tmp_path / "pool.jsonl")
+    again = read_pool(tmp_path / "pool.jsonl")
+    assert again.entries.equals(made.entries)
+    assert again.entries.select("xpath", "relevant").rows() == [
+        ("/a[1]/b[2]", True),
+        ("/a[1]/b[1]", None),
+    ]
+
+
+def test_a_line_is_a_document_with_its_runs_and_their_results() -> None:
+    run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
+    header, entry = map(json.loads, pool_lines(pool(run, depth=5).pool).splitlines())
+    assert entry == {
+        "topic": "7",
+        "doc": "d",
+        "priority": 1,
+        "rank": 1,
+        "runs": [{"run": "a", "rank": 1}],
+        "support": [{"run": "a", "rank": 1, "start": 3, "end": 9}],
+    }
+    assert header["format"] == "foveal-pool"
+    assert (header["strategy"], header["depth"], header["runs"]) == ("depth", 5, ["a"])
+
+
+def test_entries_come_by_topic_and_priority_whatever_the_file_says() -> None:
+    found = read(
+        {"topic": "10"},
+        {"topic": "9", "priority": 2, "doc": "x"},
+        {"topic": "9", "priority": 1, "doc": "y"},
+    )
+    order = found.entries.select("topic", "doc").rows()
+    assert order == [("9", "y"), ("9", "x"), ("10", "d")]
+    assert found.sizes == {"9": 2, "10": 1}
+    assert found.topic("9")["doc"].to_list() == ["y", "x"]
+
+
+def test_a_pool_may_be_empty() -> None:
+    assert len(read()) == 0
+    assert len(read_pool(text_source(pool_lines(read())))) == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"topic": None}, "topic is missing"),
+        ({"doc": ""}, "doc is missing"),
+        ({"topic": "all"}, "a topic may not be called 'all'"),
+        ({"priority": 0}, "priority 0; expected a whole number from 1"),
+        ({"rank": None}, "rank None; expected a whole number from 1"),
+        ({"rank": "first"}, 'rank "first" is not a whole number'),
+        ({"runs": []}, "runs is missing; expected who returned it, and where"),
+        ({"runs": {"a": 1}}, "runs is not a list of objects"),
+        ({"start": 3}, "start and end belong together; one is missing"),
+        ({"start": 9, "end": 3}, "end 3 is before start 9"),
+        ({"start": -1, "end": 3}, "start -1 is negative"),
+        ({"xpath": "b[1]"}, "'b[1]' is not an XPath"),
+    ],
+)
+def test_a_wrong_entry_is_refused_at_its_line(entry: dict[str, object], message: str) -> None:
+    said = refusal(read, {"priority": 5, "doc": "good"}, entry)
+    assert said.startswith(f"x:3: {message}"), said
+
+
+def test_what_stands_twice_is_refused() -> None:
+    assert refusal(read, {}, {"priority": 2}) == (
+        "x:3: the document of line 2 again; expected each once"
+    )
+    assert refusal(read, {}, {"doc": "e"}) == (
+        "x:3: the priority of line 2 again; expected each once"
+    )
+    spans = [{"start": 0, "end": 5}, {"start": 0, "end": 6, "priority": 2}]
+    assert len(read(*spans, pooled="span")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "x: this is no pool; expected a first line with format 'foveal-pool'"),
+        (lines(ENTRY), "x: this is no pool; expected a first line"),
+        (lines(HEADER | {"format": "foveal-run"}), "x:1: header says format 'foveal-run'"),
+        (lines(HEADER | {"version": 2}), "x:1: version 2 is not known"),
+        (lines(HEADER | {"unit": "byte"}), "x:1: offsets are byte, exclusive; expected codepoint"),
+        (lines(HEADER | {"pooled": "word"}), "x:1: header says pooled 'word'; expected document"),
+        (lines(HEADER) + "{", "x:2: not valid JSON"),
+    ],
+)
+def test_other_files_are_refused(text: str, message: str) -> None:
+    assert refusal(read_pool, text_source(text)).startswith(message)
+
+
+def test_a_pool_is_neither_a_run_nor_judgements() -> None:
+    run = foveal.Run.from_results({"7": [("d", 3, 9)]}, name="a")
+    text = pool_lines(pool(run).pool)
+    for reader in (foveal.read_run, foveal.read_judgements):
+        assert refusal(reader, text_source(text)).startswith("x:1: ")

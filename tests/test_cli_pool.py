@@ -1,0 +1,204 @@
+"""``foveal pool``: where the pool and its statistics go, options, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from command import Outcome, assert_refused, call
+from foveal.analysis.pooling import STRATEGIES
+from foveal.cli.pool import command
+from foveal.formats.pools import UNITS, read_pool
+
+FIRST = """\
+7 Q0 a 1 9 first 0 10
+7 Q0 a 2 8 first 20 10
+7 Q0 b 3 7 first 0 10
+8 Q0 c 1 9 first 0 10
+"""
+SECOND = """\
+7 Q0 d 1 9 second 0 10
+7 Q0 b 2 8 second 5 10
+"""
+ELEMENTS = "7 Q0 a 1 9 third /x[1]/p[1]\n"
+QRELS = """\
+7 Q0 a 10 50 0 0:10
+7 Q0 d 0 50
+"""
+SUMMARY = "4 documents of 2 runs to assess for 2 topics (min 1, mean 2.0, max 3)\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"1.run": FIRST, "2.run": SECOND, "3.run": ELEMENTS, "q": QRELS}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def pooled(capsys: pytest.CaptureFixture[str], *args: str) -> Outcome:
+    outcome = call(capsys, "pool", "1.run", "2.run", *args)
+    assert outcome.code == 0, outcome.err
+    return outcome
+
+
+def docs(text: str) -> list[tuple[str, str]]:
+    """Topic and document of each line."""
+    entries = map(json.loads, text.splitlines()[1:])
+    return [(entry["topic"], entry["doc"]) for entry in entries]
+
+
+def test_the_pool_goes_to_standard_output_and_a_summary_to_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = pooled(capsys)
+    assert docs(outcome.out) == [("7", "a"), ("7", "d"), ("7", "b"), ("8", "c")]
+    assert outcome.err == SUMMARY
+    assert pooled(capsys, "-o", "-").out == outcome.out
+
+
+def test_a_pool_in_a_file_can_be_read_again(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = pooled(capsys, "-o", "pool.jsonl", "--depth", "1")
+    assert outcome.out == ""
+    found = read_pool("pool.jsonl")
+    assert found.sizes == {"7": 2, "8": 1}
+    assert found.header["runs"] == ["first", "second"]
+    assert [source["path"] for source in found.header["inputs"]] == ["1.run", "2.run"]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--strategy", "round-robin", "--budget", "1"], ["7a", "8c"]),
+        (["--strategy", "round-robin", "--budget", "7=2"], ["7a", "7d", "8c"]),
+        (["--budget", "7=2", "--budget", "8=1", "--only-topics", "7,8"], ["7a", "7d", "8c"]),
+        (["--only-topics", "8"], ["8c"]),
+        (["--only-topics", "@topics"], ["8c"]),
+        (["-j", "q"], ["7b", "8c"]),
+        (["-j", "q", "--strategy", "hedge", "--beta", ".5"], ["7b", "8c"]),
+        (["-j", "q", "--strategy", "move-to-front", "--include-judged"], ["7a", "7b", "7d", "8c"]),
+        (["--unit", "span", "--only-topics", "7", "--depth", "1"], ["7a", "7d"]),
+    ],
+)
+def test_options(capsys: pytest.CaptureFixture[str], args: list[str], expected: list[str]) -> None:
+    Path("topics").write_text("8\n")
+    assert ["".join(pair) for pair in docs(pooled(capsys, *args).out)] == expected
+
+
+def test_every_strategy_and_unit_can_be_chosen() -> None:
+    choices = {
+        option.name: option.type.choices
+        for option in command.params
+        if isinstance(option.type, click.Choice)
+    }
+    assert tuple(choices["strategy"]) == tuple(STRATEGIES)
+    assert tuple(choices["unit"]) == UNITS
+
+
+def test_no_support_leaves_out_what_the_runs_returned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert '"support"' in pooled(capsys).out
+    assert '"support"' not in pooled(capsys, "--no-support").out
+
+
+def test_a_pool_without_anything_new_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = pooled(capsys, "-j", "q", "--only-topics", "7", "--depth", "1")
+    assert docs(outcome.out) == []
+    assert outcome.err == "nothing to assess: no document is left\n"
+
+
+def test_a_strategy_that_learns_warns_without_judgements(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = pooled(capsys, "--strategy", "move-to-front")
+    said = "move-to-front without judgements (-j): runs take turns with their next new unit"
+    assert outcome.err == f"warning: {said}\n{SUMMARY}"
+
+
+def test_statistics_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    out = pooled(capsys, "-o", "pool", "--stats", "-", "-f", "table", "-q").out
+    assert out.startswith("What the runs bring: the first 100 documents of each topic\n")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["first", "2", "3", "0", "3", "2", "1.0000"] in lines
+    assert ["2", "second", "0.1667", "1.0000"] in lines  # 1 of 3 on topic 7, nothing of topic 8
+    assert ["1", "3", "1.5"] in lines  # growth: a and d, c at depth 1
+    assert ["7", "3", "0", "3"] in lines
+
+
+def test_statistics_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    tsv = pooled(capsys, "-o", "pool", "--stats", "-").out.splitlines()
+    assert tsv[0] == "figure\tof\twith\tvalue"
+    assert "topic.pooled\t7\t\t3" in tsv
+    assert "run.unique\tsecond\t\t1" in tsv
+    assert "shared\tsecond\tfirst\t0.5" in tsv
+    pooled(capsys, "-o", "pool", "--stats", "stats.csv", "-f", "csv")
+    assert Path("stats.csv").read_text().replace(",", "\t").splitlines() == tsv
+
+
+def test_statistics_as_json_say_how_the_pool_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+    pooled(capsys, "-o", "pool", "--stats", "s.json", "-f", "json", "-j", "q", "--depth", "2")
+    found = json.loads(Path("s.json").read_text())
+    assert found["size"] == {"total": 2, "min": 1, "mean": 1.0, "max": 1}
+    assert found["meta"]["judged"] == "left out"
+    assert {source["kind"] for source in found["meta"]["inputs"]} == {"run", "judgements"}
+    assert found["overlap"]["jaccard"][0][1] == pytest.approx(1 / 6)
+    assert found["growth"][-1] == {"depth": 2, "units": 4, "per_topic": 2.0, "relevant": 1}
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_statistics_for_papers_and_pages(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = pooled(capsys, "-o", "pool", "--stats", "-", "-f", form).out
+    assert "second" in out
+    assert "0.1667" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--stats", "-"], "foveal: pool and statistics cannot both go to standard output"),
+        (["--stats", "out", "-o", "out"], "foveal: pool and statistics cannot both go to out"),
+        (["-o", "out", "-q"], "foveal: -f and -q are about the statistics"),
+        (["-o", "out", "--include-judged"], "foveal: --include-judged is about judgements"),
+        (["-o", "out", "--snap"], "foveal: --snap is for --unit element with a collection (-C)"),
+        (["-o", "out", "--only-topics", "9"], "foveal: no run has a result for topic 9"),
+        (["-o", "out", "--budget", "9=3"], "foveal: a budget for topic '9', which no run has"),
+        (["-o", "out", "--unit", "element"], "1.run:1: [0,10) of 'a' has no XPath; a collection"),
+        (["-o", "out", "1.run"], "1.run: run name '1' is already used by 1.run"),
+    ],
+)
+def test_wrong_use_is_refused_and_leaves_nothing(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["1.run"] if "element" not in args else ["3.run", "1.run"]
+    outcome = call(capsys, "pool", *run, *args)
+    first = Outcome(outcome.code, outcome.out, outcome.err.partition("\n")[0])
+    assert_refused(first, message)
+
+
+@pytest.mark.parametrize("budget", ["0", "x", "7=", "=3", "7=x", "-1"])
+def test_what_is_no_budget_is_refused(budget: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capsys, "pool", "1.run", "-o", "out", f"--budget={budget}")
+    assert outcome.code == 2
+    assert f"{budget!r} is no budget; expected N or TOPIC=N" in outcome.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("budgets", [("3", "4"), ("3", "7=4"), ("7=3", "7=4")])
+def test_two_budgets_for_one_topic_are_refused(
+    budgets: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [f"--budget={budget}" for budget in budgets]
+    outcome = call(capsys, "pool", "1.run", "-o", "out", *given)
+    assert outcome.code == 2
+    assert "budget" in outcome.err.lower()
+
+
+def test_a_file_that_cannot_be_read_leaves_the_old_pool(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("pool").write_text("old")
+    outcome = call(capsys, "pool", "1.run", "none.run", "-o", "pool")
+    assert (outcome.code, outcome.err) == (2, "none.run: no such file\n")
+    assert Path("pool").read_text() == "old"
