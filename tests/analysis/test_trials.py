@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
+from foveal.analysis.orderings import Ordering, expected_orderings, read_orderings
 from foveal.analysis.simulation import PARTS, RANKINGS, simulate
-from foveal.analysis.trials import (
-    Fidelity,
-    Ordering,
-    expected_orderings,
-    fidelity,
-    read_orderings,
-    try_measures,
-)
+from foveal.analysis.trials import Fidelity, fidelity, try_measures
 from foveal.collection import Collection, build_index
 from foveal.formats import read_judgements
 from foveal.model import Judgements, Results

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import check_saved, files_of, runs_of, score, scoring_options, stated
 from foveal.errors import UsageError
-from foveal.formats.results import separated
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from foveal.analysis.rankings import Correlations
     from foveal.model import Results
-    from foveal.report.grids import Grid
+    from foveal.report.correlations import Findings
 
 __all__ = ["command"]
 
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
-_FIELDS = ("statistic", "task", "first", "second", "value", "low", "high", "count", "undefined")
 
 
 def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -157,6 +150,7 @@ def command(
     """
     from foveal.analysis import rankings
     from foveal.analysis import stability as stable
+    from foveal.report.correlations import Findings
 
     _check(heatmap, topic_sets, by, sizes, stability=stability)
     warnings: list[str] = []
@@ -185,9 +179,9 @@ def command(
             )
     if power:
         powers = stable.power_of(results, alpha=alpha, tails=tails)
-    content = _Output(found, swaps, powers, samples, seed, alpha, tails)
+    content = Findings(found, swaps, powers, samples, seed, alpha, tails)
     meta = _meta(results, content, warnings)
-    text = content.render(form, meta, to_file=output is not None)
+    text = _render(content, form, meta, to_file=output is not None)
     picture = None
     if heatmap is not None:
         from foveal.report.heatmap import heatmap as draw
@@ -319,84 +313,22 @@ def _scored(
 # -- output ------------------------------------------------------------------------------------
 
 
-class _Output(NamedTuple):
-    """What was found, and the numbers that decided it."""
+def _render(found: Findings, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
+    from foveal.report.grids import GRID_FORMATS, plain
 
-    found: Correlations | None
-    swaps: pl.DataFrame | None
-    powers: pl.DataFrame | None
-    samples: int
-    seed: int
-    alpha: float
-    tails: int
-
-    def render(self, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
-        form = form_of(asked, to_file=to_file)
-        if form == "json":
-            return self._json(meta)
-        if form in ("tsv", "csv"):
-            rows = (["" if value is None else value for value in row] for row in self.rows())
-            return separated(_FIELDS, rows, form)
-        from foveal.report.grids import GRID_FORMATS, plain
-
-        if form != "table":
-            return GRID_FORMATS[form](self._grids(None))
-        terminal = sys.stdout.isatty() and not to_file
-        width = shutil.get_terminal_size((100, 24)).columns
-        return "\n".join(plain(grid, bold=terminal) for grid in self._grids(width))
-
-    def _grids(self, width: int | None) -> list[Grid]:
-        from foveal.report.correlations import correlation_grids, power_grid, swap_grid
-
-        grids = [] if self.found is None else correlation_grids(self.found, width=width)
-        if self.swaps is not None:
-            grids.append(swap_grid(self.swaps, samples=self.samples, seed=self.seed))
-        if self.powers is not None:
-            grids.append(power_grid(self.powers, alpha=self.alpha, tails=self.tails))
-        return grids
-
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """All of it in one shape, in the order of `_FIELDS`; None where a field says nothing."""
-        if self.found is not None:
-            for name, row, column, *rest in self.found.summary.iter_rows():
-                yield (name, None, row, column, *rest)
-        if self.swaps is not None:
-            for task, measure, size, rate, count, *_ in self.swaps.iter_rows():
-                yield ("swap_rate", task, measure, size, rate, None, None, count, None)
-        if self.powers is not None:
-            for task, measure, share, _, pairs, _ in self.powers.iter_rows():
-                yield ("discriminative_power", task, measure, None, share, None, None, pairs, None)
-
-    def _json(self, meta: Mapping[str, Any]) -> str:
-        content: dict[str, Any] = {"meta": meta}
-        if self.found is not None:
-            content["correlations"] = _objects(self.found.summary)
-            if self.found.matrix:
-                content["singles"] = _objects(self.found.singles)
-        if self.swaps is not None:
-            content["swap_rates"] = _objects(self.swaps)
-        if self.powers is not None:
-            content["discriminative_power"] = _objects(self.powers)
-        parts = []
-        for name, value in content.items():
-            if name == "meta":
-                body = json.dumps(value, ensure_ascii=False, indent=1)
-            else:
-                rows = (json.dumps(row, ensure_ascii=False) for row in value)
-                body = "[\n" + ",\n".join(rows) + "\n]"
-            parts.append(f"{json.dumps(name)}:{body}")
-        return "{" + ",\n".join(parts) + "}\n"
+    form = form_of(asked, to_file=to_file)
+    if form == "json":
+        return found.json(meta)
+    if form in ("tsv", "csv"):
+        return found.data(form)
+    if form != "table":
+        return GRID_FORMATS[form](found.grids(None))
+    terminal = sys.stdout.isatty() and not to_file
+    width = shutil.get_terminal_size((100, 24)).columns
+    return "\n".join(plain(grid, bold=terminal) for grid in found.grids(width))
 
 
-def _objects(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows as JSON objects; what is undefined is null."""
-    return [
-        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-        for row in table.iter_rows(named=True)
-    ]
-
-
-def _meta(results: Mapping[str, Results], content: _Output, warnings: list[str]) -> dict[str, Any]:
+def _meta(results: Mapping[str, Results], content: Findings, warnings: list[str]) -> dict[str, Any]:
     """Provenance: version, what decided the numbers, and the inputs of every task."""
     from foveal._version import __version__
 

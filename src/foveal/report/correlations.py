@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isnan
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from foveal.analysis.rankings import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
+from foveal.formats.results import separated
 from foveal.report.grids import Grid
 
-__all__ = ["NAMES", "correlation_grids", "mark", "power_grid", "swap_grid"]
+__all__ = ["NAMES", "Findings", "correlation_grids", "mark", "power_grid", "swap_grid"]
 
 NAMES = {
     "tau_b": "Kendall's tau b",
@@ -194,3 +198,74 @@ def power_grid(table: pl.DataFrame, *, alpha: float, tails: int) -> Grid:
         "Discriminative power",
         (f"Per cent of pairs of runs with p < {alpha:g}, paired t-test, {sided}, uncorrected.",),
     )
+
+
+_FIELDS = ("statistic", "task", "first", "second", "value", "low", "high", "count", "undefined")
+"""Of tsv and csv."""
+
+
+class Findings(NamedTuple):
+    """What one call of ``foveal correlate`` found, and the numbers that decided it."""
+
+    found: Correlations | None
+    swaps: pl.DataFrame | None
+    powers: pl.DataFrame | None
+    samples: int
+    seed: int
+    alpha: float
+    tails: int
+
+    def grids(self, width: int | None) -> list[Grid]:
+        """All tables, those of measures folded to the width of the terminal, if there is one."""
+        grids = [] if self.found is None else correlation_grids(self.found, width=width)
+        if self.swaps is not None:
+            grids.append(swap_grid(self.swaps, samples=self.samples, seed=self.seed))
+        if self.powers is not None:
+            grids.append(power_grid(self.powers, alpha=self.alpha, tails=self.tails))
+        return grids
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """All of it in one shape, in the order of `_FIELDS`; None where a field says nothing."""
+        if self.found is not None:
+            for name, row, column, *rest in self.found.summary.iter_rows():
+                yield (name, None, row, column, *rest)
+        if self.swaps is not None:
+            for task, measure, size, rate, count, *_ in self.swaps.iter_rows():
+                yield ("swap_rate", task, measure, size, rate, None, None, count, None)
+        if self.powers is not None:
+            for task, measure, share, _, pairs, _ in self.powers.iter_rows():
+                yield ("discriminative_power", task, measure, None, share, None, None, pairs, None)
+
+    def data(self, form: str) -> str:
+        """The rows as tsv or csv."""
+        rows = (["" if value is None else value for value in row] for row in self.rows())
+        return separated(_FIELDS, rows, form)
+
+    def json(self, meta: Mapping[str, Any]) -> str:
+        """Everything, every single correlation too, and in `meta` where it came from."""
+        content: dict[str, Any] = {"meta": meta}
+        if self.found is not None:
+            content["correlations"] = _objects(self.found.summary)
+            if self.found.matrix:
+                content["singles"] = _objects(self.found.singles)
+        if self.swaps is not None:
+            content["swap_rates"] = _objects(self.swaps)
+        if self.powers is not None:
+            content["discriminative_power"] = _objects(self.powers)
+        parts = []
+        for name, value in content.items():
+            if name == "meta":
+                body = json.dumps(value, ensure_ascii=False, indent=1)
+            else:
+                rows = (json.dumps(row, ensure_ascii=False) for row in value)
+                body = "[\n" + ",\n".join(rows) + "\n]"
+            parts.append(f"{json.dumps(name)}:{body}")
+        return "{" + ",\n".join(parts) + "}\n"
+
+
+def _objects(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON objects; what is undefined is null."""
+    return [
+        {k: None if isinstance(v, float) and isnan(v) else v for k, v in row.items()}
+        for row in table.iter_rows(named=True)
+    ]
