@@ -218,4 +218,4 @@ def test_measures_of_text_are_not_filtered(folder: Path) -> None:
     said = "--cas leaves measures that are not about elements as they are: AP"
     assert said in results.meta["warnings"]
     kinds = [entry["kind"] for entry in results.meta["inputs"]]
-    assert kinds == ["judgements", "topics", "support judgements", "run"]
+    assert kinds == ["judgements", "topics", "support judgements", "collection", "run"]

@@ -135,7 +135,7 @@ def test_the_curve_has_100_points_and_falls_where_targets_are_many() -> None:
     assert [str(curve[0]), str(curve[49]), str(curve[-1])] == [
         "EPRUM@0.01",
         "EPRUM@0.50",
-        "EPRUM@1.00",
+        "EPRUM@1",
     ]
     assert len(curve) == 100
     points = [value(RUN, str(point)) for point in curve]
