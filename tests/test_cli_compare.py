@@ -259,3 +259,143 @@ def test_wrong_use_is_refused(
 def test_a_run_is_no_saved_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "compare", RUNS[0], "-o", "out")
     assert_refused(outcome, f"{RUNS[0]}:1: these are not saved results")
+
+
+# -- saved results -----------------------------------------------------------------------------
+
+
+def evaluated(capsys: pytest.CaptureFixture[str], name: str, runs: tuple[str, ...], *more: str):
+    done = call(capsys, "evaluate", *runs, *JUDGED, *more, "-f", "json", "-o", name)
+    assert done.code == 0, done.err
+
+
+def test_results_of_other_topics_are_joined_with_a_warning(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated(capsys, "a.json", RUNS[:2], "-m", "AiP")
+    evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP", "--topics", "run")
+    outcome = call(capsys, "compare", "a.json", "b.json")
+    assert outcome.code == 0
+    assert "warning: results scored with different options: a.json; b.json\n" in outcome.err
+
+
+def test_a_baseline_by_its_file_among_two_files_of_results(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated(capsys, "a.json", RUNS[:2], "-m", "AiP")
+    evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP")
+    found = rows(capsys, "a.json", "b.json", "--baseline", RUNS[2])
+    assert {row["other"] for row in found} == {"sections"}
+    assert len(found) == 3
+
+
+def test_a_directory_of_runs_or_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = rows(capsys, str(CAMPAIGN / "runs"), *JUDGED, "-m", "AiP")
+    assert len(whole) == 6
+    (folder / "saved").mkdir()
+    evaluated(capsys, "saved/a.json", RUNS[:2], "-m", "AiP")
+    evaluated(capsys, "saved/b.json", RUNS[2:], "-m", "AiP")
+    assert rows(capsys, "saved") == whole
+
+
+def test_measures_of_saved_results_in_any_spelling_and_each_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(folder / "ip.json", {"x": X, "y": Y}, "iP@0.01")
+    save(folder / "own.json", {"x": X, "y": Y}, "my own")
+    (row,) = rows(capsys, "ip.json", "-m", "iP@.01", "-m", "iP@0.01")
+    assert row["measure"] == "iP@0.01"
+    (row,) = rows(capsys, "own.json", "-m", "my own")
+    assert row["measure"] == "my own"
+
+
+def test_measures_that_some_files_lack_are_named_and_the_others_compared(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated(capsys, "a.json", RUNS[:2], "-m", "AiP", "-m", "charP")
+    evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP", "-m", "charR")
+    outcome = call(capsys, "compare", "a.json", "b.json")
+    assert {line.split("\t")[0] for line in outcome.out.splitlines()[1:]} == {"AiP"}
+    assert "not compared: charP: 2 of 4 runs have no score by it: sections, windows" in outcome.err
+    assert "not compared: charR: 2 of 4 runs have no score by it: articles" in outcome.err
+    refused = call(capsys, "compare", "a.json", "b.json", "-m", "charP", "-o", "out")
+    assert_refused(refused, "foveal: charP: 2 of 4 runs have no score by it")
+
+
+def test_a_task_is_compared_without_the_points_of_its_curves(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = ("-t", "2006.BestInContext")
+    args = ("--overlap", "drop", "--lenient")
+    (folder / "runs").mkdir()
+    for name, start in (("p", 0), ("q", 5)):
+        lines = [f"{t} Q0 D1 1 1 {name} {start} 9" for t in "12"]
+        (folder / "runs" / name).write_text("".join(f"{line}\n" for line in lines))
+    (folder / "qrels").write_text("".join(f"{t} Q0 D1 10 20 0 0:10\n" for t in "12"))
+    outcome = call(capsys, "compare", "runs", "-j", "qrels", *task, *args)
+    assert outcome.code == 0, outcome.err
+    measures = {line.split("\t")[0] for line in outcome.out.splitlines()[1:]}
+    widths = ("", "(A=0.01)", "(A=0.1)", "(A=10)", "(A=100)")
+    assert measures == {f"{name}{width}" for name in ("BEPD", "EPRUM") for width in widths}
+    own = call(capsys, "compare", "runs", "-j", "qrels", *task, *args, "-m", "EPRUM@0.10")
+    assert "EPRUM@0.10" in {line.split("\t")[0] for line in own.out.splitlines()}
+
+
+def test_results_by_assessor_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = "foveal: with assessors 'each' every run is several"
+    lines = Path(JUDGED[1]).read_text().splitlines()
+    judged = [json.loads(line) for line in lines]
+    judged = [line | {"assessor": name} for name in "pq" for line in judged if "doc" in line]
+    (folder / "judged").write_text("".join(json.dumps(line) + "\n" for line in judged))
+    scored = ("-j", "judged", "-m", "AiP", "--assessors", "each")
+    assert_refused(call(capsys, "compare", *RUNS, *scored, "-o", "out"), message)
+    done = call(capsys, "evaluate", *RUNS, *scored, "-f", "json", "-o", "each.json")
+    assert done.code == 0, done.err
+    assert_refused(call(capsys, "compare", "each.json", "-o", "out"), message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"results":[]}', "bad.json: the saved results are empty: they hold no score of a run; "),
+        ("[]", "bad.json: these are not saved results, as 'foveal evaluate -f json' writes them: "),
+        ('{"meta":{"tasks":["a"]},"results":[]}', "bad.json: these are not saved results"),
+        ('{"meta":{"inputs":[5]},"results":[]}', "bad.json: these are not saved results"),
+        ('{"meta":{"parts":5},"results":[]}', "bad.json: these are not saved results"),
+        ("{", "bad.json:1: these are not saved results, as 'foveal evaluate -f json' writes them"),
+    ],
+)
+def test_bad_results_are_one_line(
+    text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bad.json").write_text(text)
+    for command in ("compare", "correlate"):
+        assert_refused(call(capsys, command, "bad.json", "-o", "out"), message)
+
+
+def test_forgotten_judgements_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capsys, "compare", *RUNS)
+    assert outcome.err.endswith("; runs are scored against judgements, given with -j\n")
+    assert "Error" not in outcome.err
+    absent = call(capsys, "compare", "absent.json", "-o", "out")
+    assert "-j" not in absent.err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--exact",), "--exact is for --test randomisation, which is not asked for"),
+        (("--interval", "t", "--seed", "1"), "--seed is for tests and intervals that draw"),
+        (("--interval", "t", "--resamples", "9"), "--resamples is for tests and intervals that"),
+        (
+            ("--interval", "t", "--test", "randomisation", "--exact", "--seed", "3"),
+            "--seed is for tests and intervals that draw at random",
+        ),
+    ],
+)
+def test_options_that_change_nothing_are_refused(
+    args: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_refused(call(capsys, "compare", "saved.json", *args, "-o", "out"), f"foveal: {message}")
+    used = ("--interval", "t", "--test", "randomisation", "--seed", "3", "--resamples", "9")
+    assert call(capsys, "compare", "saved.json", *used).code == 0

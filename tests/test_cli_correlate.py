@@ -259,14 +259,17 @@ def test_heat_maps_for_print(
         (("-m", "AP"), "at least two measures; found only AP"),
         (("-m", "AP", "-m", "AiP", "--by", "quant"), "at least two quantisations; found none"),
         ((*MEASURES, "--topic-sets", "sets"), "it goes with --by topics"),
-        ((*MEASURES, "--sizes", "2"), "--sizes are those of --stability"),
+        ((*MEASURES, "--sizes", "2"), "--sizes is for --stability, which is not asked for"),
         ((*MEASURES, "--sizes", "2,x", "--stability"), "'2,x' is no list of sizes"),
         ((*MEASURES, "--sizes", "3", "--stability"), "expected a size from 1 to 2"),
         ((*MEASURES, "--heatmap", "map.gif"), "map.gif: no picture of this kind"),
         ((*MEASURES, "--by", "topics", "--heatmap", "x.svg"), "random halves make no matrix"),
         ((*MEASURES, "--by", "topics", "--topic-sets", "sets"), "sets:2: the set 'b' has no topic"),
         ((*MEASURES, "-t", "2005.SSCAS", "-t", "2005.SVCAS"), "no run declares a task of -t"),
-        ((*MEASURES, "--only-topics", "1", "--discriminative-power"), "a t-test over 1 topic"),
+        (
+            (*MEASURES, "--only-topics", "1", "--discriminative-power"),
+            "with 1 topic that all runs share; expected",
+        ),
     ],
 )
 def test_wrong_use(
@@ -311,3 +314,147 @@ def test_an_empty_directory_is_refused(folder: Path, capsys: pytest.CaptureFixtu
     Path("none").mkdir()
     outcome = call(capsys, "correlate", "none", "-j", "qrels", *MEASURES)
     assert outcome.err == "none: the directory holds no file\n"
+
+
+# -- saved results, tasks and options ----------------------------------------------------------
+
+
+def two_tasks(folder: Path) -> list[str]:
+    """Each system in two tasks, which declare them; in the second one another turns best."""
+    for name, order in SYSTEMS.items():
+        write_run(folder / "runs" / f"{name}.jsonl", name, order, "Focused")
+        turned = order[1:] + order[:1]
+        write_run(folder / "runs" / f"{name}2.jsonl", f"{name}2", turned, "Thorough")
+    return sorted(str(path) for path in Path("runs").iterdir())
+
+
+@pytest.mark.parametrize("by", ["measure", "topics"])
+def test_saved_results_are_ranked_within_declared_tasks(
+    by: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = two_tasks(folder)
+    call(capsys, "evaluate", *paths, "-j", "qrels", *MEASURES, "-f", "json", "-o", "all.json")
+    scored = correlate(capsys, "runs", "-j", "qrels", *MEASURES, "--by", by, "--stability").out
+    assert correlate(capsys, "all.json", "--by", by, "--stability").out == scored
+    saved = json.loads(correlate(capsys, "all.json", "-f", "json").out)
+    assert {task: len(runs) for task, runs in saved["meta"]["tasks"].items()} == {
+        "Focused": 4,
+        "Thorough": 4,
+    }
+    assert saved["correlations"][0]["count"] == 2
+
+
+def test_runs_without_a_task_are_not_mixed_in_silence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(folder / "runs" / "good.jsonl", "good", SYSTEMS["good"], "Focused")
+    outcome = correlate(capsys, "runs", "-j", "qrels", *MEASURES)
+    said = "warning: runs without a task are ranked with those of Focused, 3: fair, odd, poor\n"
+    assert said in outcome.err
+
+
+def test_warnings_of_saved_results_are_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = sorted(str(path) for path in Path("runs").iterdir())
+    args = ("-j", "qrels", *MEASURES, "-f", "json", "-o")
+    call(capsys, "evaluate", *paths[:2], *args, "one.json")
+    call(capsys, "evaluate", *paths[2:], "--only-topics", "1,2", *args, "two.json")
+    saved = json.loads(Path("one.json").read_text())
+    saved["meta"]["warnings"] = ["fair: something odd"]
+    Path("one.json").write_text(json.dumps(saved))
+    outcome = correlate(capsys, "one.json", "two.json")
+    assert "warning: fair: something odd\n" in outcome.err
+    assert "warning: results scored with different options: one.json; two.json\n" in outcome.err
+    meta = json.loads(correlate(capsys, "one.json", "two.json", "-f", "json").out)["meta"]
+    assert "fair: something odd" in meta["warnings"]
+
+
+def test_measures_of_saved_results_are_found_and_counted_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = sorted(str(path) for path in Path("runs").iterdir())
+    measures = ("-m", "iP@0.01", "-m", "AP")
+    call(capsys, "evaluate", *paths, "-j", "qrels", *measures, "-f", "json", "-o", "all.json")
+    saved = json.loads(Path("all.json").read_text())
+    saved["results"] += [
+        row | {"measure": "my own"} for row in saved["results"] if row["measure"] == "AP"
+    ]
+    Path("all.json").write_text(json.dumps(saved))
+    args = ("-m", "iP@.01", "-m", "my own", "-m", "iP@0.01")
+    (row,) = rows(correlate(capsys, "all.json", *args))
+    assert (row["first"], row["second"], row["count"]) == ("iP@0.01", "my own", "1")
+
+
+def test_results_by_assessor_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    span = {"start": 0, "end": 50}
+    judged = [
+        {"topic": t, "doc": "D1", "length": 100, "assessor": name, "spans": [span]}
+        for t in TOPICS
+        for name in "pq"
+    ]
+    Path("judged").write_text("".join(json.dumps(line) + "\n" for line in judged))
+    each = ("-j", "judged", *MEASURES, "--assessors", "each")
+    done = call(capsys, "evaluate", "runs/odd.jsonl", *each, "-f", "json", "-o", "each")
+    assert done.code == 0, done.err
+    for args in (("runs", *each), ("each",)):
+        outcome = call(capsys, "correlate", *args)
+        assert outcome.code == 2
+        assert "choose union, majority, intersection or the name of one" in outcome.err
+
+
+def test_one_family_of_measures_has_stability_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Measures that differ in quant only are one, and one has nothing to be correlated with."""
+    both = ("MAep", "MAep(quant=strict)")
+    saved = [
+        {"run": run, "topic": t, "measure": m, "value": (i + int(t)) % 5 / (5 + len(m))}
+        for i, run in enumerate(SYSTEMS)
+        for t in TOPICS
+        for m in both
+    ]
+    Path("saved.json").write_text(json.dumps({"results": saved}))
+    found = rows(correlate(capsys, "saved.json", "--stability", "--sizes", "1"))
+    assert [(row["statistic"], row["first"]) for row in found] == [
+        ("swap_rate", measure) for measure in both
+    ]
+    outcome = call(capsys, "correlate", "saved.json")
+    assert outcome.code == 2
+    assert outcome.err.endswith("measures that differ in quant only are compared by quant\n")
+
+
+def test_topics_too_few_to_be_halved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("runs", "-j", "qrels", "-m", "AP", "--by", "topics", "--only-topics", "1")
+    outcome = call(capsys, "correlate", *args)
+    assert outcome.code == 2
+    assert (
+        "AP, with 1 topic that all runs share; expected a measure with values on 2" in outcome.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--rbo-p", ".8"), "--rbo-p is for -c rbo, which is not asked for"),
+        (("--alpha", ".1"), "--alpha is for --discriminative-power"),
+        (("--tails", "2"), "--tails is for --discriminative-power"),
+        (("--samples", "9"), "--samples is for random halves (--by topics without --topic-sets)"),
+        (("--seed", "9"), "--seed is for random halves"),
+        (("--seed", "9", "--by", "topics", "--topic-sets", "sets"), "--seed is for random halves"),
+        (("--heatmap", "same.svg", "-o", "./same.svg"), "both the output and the picture"),
+        (("--heatmap", "no/map.svg"), "no/map.svg: cannot be written: No such file"),
+        (("--heatmap", "map.svg", "-o", "runs"), "runs: is a directory"),
+        (("--heatmap", "map.svg", "-o", "no/out"), "no/out: cannot be written"),
+    ],
+)
+def test_what_would_do_nothing_or_half_is_refused(
+    args: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "sets").write_text("a 1 2\nb 3 4\n")
+    before = sorted(folder.iterdir())
+    outcome = call(capsys, "correlate", "runs", "-j", "qrels", *MEASURES, *args)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.out == ""
+    assert sorted(folder.iterdir()) == before

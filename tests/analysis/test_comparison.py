@@ -15,7 +15,9 @@ from scipy import stats
 
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
 from foveal.errors import UsageError
+from foveal.measures import parse_measures
 from foveal.model import Judgements, Results, Run
+from foveal.report.comparisons import figure
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
@@ -316,3 +318,170 @@ def test_runs_without_judgements_or_alone_are_refused() -> None:
         compare([run, run])
     with pytest.raises(UsageError, match="1 runs given; expected at least two"):
         compare(run, truth, "AP")
+
+
+# -- what is compared --------------------------------------------------------------------------
+
+
+def several(columns: dict[str, dict[str, list[float]]], meta: dict | None = None) -> Results:
+    """Measure to run to scores on topics 1, 2, ..."""
+    rows = [
+        (run, str(t), measure, value)
+        for measure, scores in columns.items()
+        for run, values in scores.items()
+        for t, value in enumerate(values, 1)
+    ]
+    return Results.from_tidy(rows, meta or {})
+
+
+PAIR = {"x": list(X), "y": list(Y)}
+
+
+def test_a_mean_of_other_measures_is_left_out() -> None:
+    """inex_eval(quant=mean7) is a mean of seven means, not of its values by topic."""
+    mean = "inex_eval(quant=mean7)"
+    found = compare(several({mean: PAIR, "AP": PAIR}))
+    assert [pairs.measure for pairs in found.measures] == ["AP"]
+    (line,) = found.warnings
+    assert line.startswith(f"not compared: {mean}: a mean of other measures' means")
+    with pytest.raises(UsageError, match="compare the measures it averages"):
+        compare(several({mean: PAIR}))
+    with pytest.raises(UsageError, match="compare the measures it averages"):
+        significant_pairs(several({mean: PAIR}), mean)
+
+
+def test_a_measure_that_some_runs_lack_does_not_stop_the_others() -> None:
+    found = compare(several({"AP": PAIR, "AiP": {"x": list(X)}}))
+    assert [pairs.measure for pairs in found.measures] == ["AP"]
+    (line,) = found.warnings
+    assert line.startswith(
+        "not compared: AiP: 1 of 2 runs have no score by it: y; were they scored"
+    )
+
+
+@pytest.mark.parametrize("given", ["iP@.01", "iP@0.01", ["iP@.01", "iP@0.010"]])
+def test_measures_are_found_in_any_spelling_and_counted_once(given: str | list[str]) -> None:
+    scored = several({"iP@0.01": PAIR, "AP": PAIR})
+    found = compare(scored, measures=given)
+    assert [pairs.measure for pairs in found.measures] == ["iP@0.01"]
+    assert found["iP@.01"] is found.measures[0]
+    assert significant_pairs(scored, "iP@.01").pairs == 1
+
+
+def test_a_curve_is_no_measure_to_count_by() -> None:
+    points = {measure.label: PAIR for measure in parse_measures("iP@curve")}
+    with pytest.raises(UsageError, match="iP@curve is a curve of 101 measures; expected one"):
+        significant_pairs(several(points), "iP@curve")
+
+
+def test_own_columns_go_by_their_very_name() -> None:
+    found = compare(several({"my own": PAIR, "AP": PAIR}), measures=["my own"])
+    assert [pairs.measure for pairs in found.measures] == ["my own"]
+
+
+def test_points_of_curves_are_compared_only_if_asked_for() -> None:
+    scored = several({"MAep": PAIR, "ep@0.10": PAIR}, {"task": "2006.Thorough"})
+    assert [pairs.measure for pairs in compare(scored).measures] == ["MAep"]
+    asked = compare(scored, measures=["ep@0.10"])
+    assert [pairs.measure for pairs in asked.measures] == ["ep@0.10"]
+
+
+def test_assessors_are_not_runs() -> None:
+    scored = several({"AP": PAIR}, {"options": {"assessors": "each"}})
+    for use in (compare, lambda given: significant_pairs(given, "AP")):
+        with pytest.raises(UsageError, match="union, majority, intersection or the name of one"):
+            use(scored)
+    with pytest.raises(UsageError, match="union, majority, intersection or the name of one"):
+        compare(["a", "b"], "qrels", "AP", assessors="each")
+
+
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def test_differences_are_exact_and_ties_are_rounded() -> None:
+    fine = [0.1 + 1e-14 * t for t in range(6)]
+    row = only_row(
+        compare(results({"x": X, "fine": [v + f for v, f in zip(X, fine, strict=True)]}))
+    )
+    exact = np.mean(np.subtract(X, [v + f for v, f in zip(X, fine, strict=True)]))
+    assert row["difference"] == exact  # not a multiple of some step
+    assert row["low"] <= row["difference"] <= row["high"]
+    noisy = only_row(compare(results({"x": [0.1 + 0.2] * 3, "y": [0.3] * 3})))
+    assert (noisy["difference"], noisy["ties"], noisy["better"]) == (0.0, 3, None)
+
+
+def test_the_own_interval_of_a_run_does_not_depend_on_the_others() -> None:
+    scored = random_results(7, 23)
+    every = compare(scored).runs_frame().filter(pl.col("run") == "run3")
+    two = compare(scored.of_runs(["run3", "run5"])).runs_frame().filter(pl.col("run") == "run3")
+    columns = ["mean", "low", "high"]
+    assert every.select(columns).row(0) == two.select(columns).row(0)
+
+
+@given(st.integers(2, 5), st.integers(2, 12), st.integers(0, 99), st.sampled_from([-40, -13, 6]))
+@settings(max_examples=30, deadline=None)
+def test_the_scale_of_scores_changes_no_finding(
+    runs: int, topics: int, seed: int, power: int
+) -> None:
+    scored = random_results(runs, topics, seed)
+    scaled = [(run, t, m, value * 2.0**power) for run, t, m, value in scored.rows() if t != "all"]
+    p = ["p", "wins", "ties", "better", "effect"]
+    there = compare(Results.from_tidy(scaled, {}), resamples=9).to_frame().select(p)
+    assert there.equals(compare(scored, resamples=9).to_frame().select(p))
+
+
+def test_infinite_scores_are_refused() -> None:
+    with pytest.raises(UsageError, match="score of run 'y' on topic 2 is inf; expected a finite"):
+        compare(results({"x": [0.1, 0.2, 0.3], "y": [0.1, math.inf, 0.3]}))
+
+
+# -- odd names and types -----------------------------------------------------------------------
+
+
+def test_a_run_without_a_name_has_its_column() -> None:
+    matrix = compare(results({"": X, "y": Y})).matrix("AP")
+    assert matrix.columns[0] == "_"
+    assert set(matrix.columns[1:]) == {"", "y"} == set(matrix["_"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 1.5}, "seed 1.5 is not possible; expected a whole number"),
+        ({"resamples": "many"}, "resamples 'many' is not possible; expected a whole number"),
+        ({"alpha": "x"}, "alpha x is not possible; expected between 0 and 1"),
+        ({"alpha": float("nan")}, "alpha nan is not possible"),
+        ({"tests": 5}, "tests 5 are not possible; expected names"),
+        ({"tests": [5]}, "unknown test 5; expected t or"),
+    ],
+)
+def test_wrong_types_are_refused(options: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(results({"x": X, "y": Y}), **options)
+
+
+def test_what_is_no_run_is_refused() -> None:
+    with pytest.raises(UsageError, match="saved results are read by read_results"):
+        compare("saved.json")
+    with pytest.raises(UsageError, match="5 is no run"):
+        compare(5, "qrels", "AP")
+
+
+# -- pictures ----------------------------------------------------------------------------------
+
+
+def test_a_figure_has_a_panel_for_each_measure_and_a_point_for_each_run() -> None:
+    pytest.importorskip("matplotlib")
+    up = [value + 0.2 + t / 100 for t, value in enumerate(X)]
+    found = compare(several({"AP": {**PAIR, "up": up}, "T2Ieffort@3": {**PAIR, "up": up}}))
+    panels = figure(found).axes
+    assert [panel.get_title(loc="left") for panel in panels] == [
+        "AP, 6 topics",
+        "T2Ieffort@3, 6 topics, smaller is better",
+    ]
+    names = [[label.get_text() for label in panel.get_yticklabels()] for panel in panels]
+    assert names == [["up a", "x b", "y b"], ["y a", "x a", "up b"]]
+    points = panels[0].containers[0].lines[0]
+    assert points.get_xdata() == pytest.approx([np.mean(up), np.mean(X), np.mean(Y)])
+    baseline = figure(compare(results({"x": X, "up": up}), baseline="x"))
+    assert [label.get_text() for label in baseline.axes[0].get_yticklabels()] == ["up +*", "x"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,9 @@ import pytest
 import scipy.stats
 
 from foveal.analysis.rankings import correlate, scores, tasks_of, without_curves
-from foveal.campaign import PRESETS
+from foveal.campaign import PRESETS, evaluate
 from foveal.errors import UsageError
-from foveal.model import Results
+from foveal.model import Judgements, Results, Run
 
 RUNS = tuple("abcdef")
 TOPICS = tuple(str(i) for i in range(1, 13))
@@ -240,7 +241,7 @@ def test_a_task_with_one_run_is_left_out_and_said() -> None:
         ({"coefficients": ["r"]}, "unknown coefficient 'r'"),
         ({"coefficients": []}, "no coefficient given"),
         ({"by": "quant"}, "at least two quantisations; found none"),
-        ({"topic_sets": {"x": ["1"]}}, "expected by='topics'"),
+        ({"topic_sets": {"x": ["1"]}}, "are compared by topics, and not by measure"),
         ({"by": "topics", "topic_sets": {"x": ["1"]}}, "at least two sets of topics; found only x"),
         ({"by": "topics", "topic_sets": {"x": ["1"], "y": ["77"]}}, "'y'.* do not hold, 1: 77"),
         ({"by": "topics", "topic_sets": {"x": ["1"], "y": []}}, "'y' holds no topic"),
@@ -284,3 +285,197 @@ def test_points_of_curves_are_no_measures_to_compare() -> None:
     labels = tuple(measure.label for measure in PRESETS["2006.Thorough"].measures)
     assert without_curves(random_results(labels, task="2006.Thorough")).measures == ("MAep",)
     assert without_curves(random_results(labels)).measures == labels
+
+
+# -- tasks that runs declare -------------------------------------------------------------------
+
+DECLARED = {"a": "Focused", "b": "Focused", "c": "FOCUSSED", "d": "Thorough", "e": "Thorough"}
+
+
+def declaring(tasks: dict[str, str | None], seed: int = 1, **meta: object) -> Results:
+    one = random_results(("AP", "AiP"), seed, runs=tuple(tasks))
+    return Results.from_tidy(list(one.rows()), {"task": None, "tasks": tasks} | meta)
+
+
+def test_saved_results_are_grouped_by_the_tasks_their_runs_declare() -> None:
+    results = declaring(DECLARED)
+    found = correlate(results)
+    assert found.tasks == {"Focused": ("a", "b", "c"), "Thorough": ("d", "e")}
+    apart = {
+        "Focused": results.of_runs(["a", "b", "c"]),
+        "Thorough": results.of_runs(["d", "e"]),
+    }
+    assert found.values("tau_b")[0, 1] == correlate(apart).values("tau_b")[0, 1]
+    assert found.counts("tau_b")[0, 1] == 2
+
+
+def test_files_of_one_measure_each_are_still_one_run_of_one_task() -> None:
+    results = declaring(DECLARED)
+    whole, parts = correlate(results), correlate([results.only(["AP"]), results.only(["AiP"])])
+    assert parts.singles.equals(whole.singles)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "groups", "note"),
+    [
+        (
+            {"a": "Focused", "b": "Focused", "c": None},
+            {"": ("a", "b", "c")},
+            "runs without a task are ranked with those of Focused, 1: c",
+        ),
+        (
+            {**DECLARED, "f": None},
+            {"Focused": ("a", "b", "c"), "Thorough": ("d", "e")},
+            "runs without a task are ranked by themselves, 1: f",
+        ),
+    ],
+)
+def test_what_becomes_of_runs_without_a_task_is_said(
+    tasks: dict[str, str | None], groups: dict, note: str
+) -> None:
+    found = correlate(declaring(tasks))
+    assert found.tasks == groups
+    assert note in found.notes
+
+
+def test_an_official_task_comes_before_what_runs_declare() -> None:
+    assert list(tasks_of(declaring(DECLARED, task="2009.Focused"))) == ["2009.Focused"]
+
+
+def test_results_of_other_judgements_are_noted() -> None:
+    def judged(sha256: str, runs: dict[str, str | None]) -> Results:
+        inputs = [{"kind": "judgements", "path": "qrels", "sha256": sha256}]
+        return declaring(runs, inputs=inputs)
+
+    parts = [judged("1", {"a": None, "b": None}), judged("2", {"c": None})]
+    assert "results scored with different judgements: a, b; c" in correlate(parts).notes
+
+
+def test_results_by_assessor_are_refused() -> None:
+    results = declaring({"a[x]": None, "a[y]": None}, options={"assessors": "each"})
+    with pytest.raises(UsageError, match="union, majority, intersection or the name of one"):
+        correlate(results)
+
+
+# -- from runs to correlations in one call -----------------------------------------------------
+
+
+def small_campaign() -> tuple[list[Run], Judgements]:
+    truth = Judgements.from_highlights(
+        {t: {f"D{d}": {"spans": [(0, 30)], "length": 60} for d in range(4)} for t in "123"}
+    )
+    orders = {"a": (0, 1, 2), "b": (4, 0, 1), "c": (4, 5, 0)}
+    runs = [
+        replace(
+            Run.from_results(
+                {t: [(f"D{d}", 0, 40 + d) for d in order] for t in "123"}, name=f"{name}.{task}"
+            ),
+            task=task,
+        )
+        for task in ("Focused", "RelevantInContext")
+        for name, order in orders.items()
+    ]
+    return runs, truth
+
+
+def test_runs_are_scored_and_equal_their_saved_results() -> None:
+    runs, truth = small_campaign()
+    measures = ["AP", "AiP", "charP"]
+    found = correlate(runs, truth, measures, coefficients="spearman")
+    saved = Results.from_json(evaluate(runs, truth, measures).to_json())
+    assert list(found.tasks) == ["Focused", "RelevantInContext"]
+    assert found.singles.equals(correlate(saved, coefficients="spearman").singles)
+
+
+def test_each_official_task_has_its_own_measures() -> None:
+    runs, truth = small_campaign()
+    found = correlate(runs, truth, "AP", task=["2009.Focused", "2009.RelevantInContext"])
+    assert list(found.tasks) == ["2009.Focused", "2009.RelevantInContext"]
+    assert found.counts("tau_b")[found.labels.index("AP"), found.labels.index("AiP")] == 1
+    one = correlate(runs, truth, task="2009.Focused")
+    assert one.labels == ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
+    assert any("which is none of -t, 3" in note for note in one.notes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a.run", "b.run"],), "runs need judgements"),
+        ((5,), "5 is no run; expected results, or runs and judgements"),
+        (({"x": 5},), "5 are no results"),
+        (([],), "at least two runs of a task; found no run"),
+        ((random_results(("AP", "AiP")), "qrels"), "results are not scored again"),
+    ],
+)
+def test_what_is_neither_runs_nor_results_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        correlate(*arguments)
+
+
+def test_wrong_types_are_refused() -> None:
+    results = random_results(("AP", "AiP"))
+    for options in ({"seed": 1.5}, {"samples": "x"}):
+        with pytest.raises(UsageError, match="expected a whole number"):
+            correlate(results, by="topics", **options)
+
+
+def test_measures_of_results_in_any_spelling_and_each_once() -> None:
+    results = random_results(("iP@0.01", "AP", "my own"))
+    found = correlate(results, measures=["iP@.01", "my own", "iP@0.01"])
+    assert found.labels == ("iP@0.01", "my own")
+    with pytest.raises(UsageError, match="no measure 'P@5' in the results; they hold iP"):
+        correlate(results, measures="P@5")
+
+
+# -- what has no topics ------------------------------------------------------------------------
+
+
+def test_halves_of_one_topic_are_refused() -> None:
+    with pytest.raises(UsageError, match="AP, AiP, with 1 topic that all runs share; expected"):
+        correlate(given({"AP": [1, 2], "AiP": [3, 4]}), by="topics")
+
+
+def test_a_measure_of_one_topic_is_left_out_and_noted() -> None:
+    results = random_results(("AP",))
+    rows = [*results.rows(), *given({"AiP": [1, 2, 3, 4, 5, 6]}).rows()]
+    found = correlate(Results.from_tidy(rows, {}), by="topics", samples=5)
+    assert found.labels == ("AP",)
+    assert "not judged by topics: AiP, with 1 topic that all runs share" in found.notes
+
+
+def test_means_of_measures_are_ranked_by_their_own_value_and_never_by_topics() -> None:
+    mean = "inex_eval(quant=mean7)"
+    values = random_results((mean, "AP"))
+    overall = np.column_stack([np.arange(6.0), values.overall[:, 1]])
+    results = Results(RUNS, TOPICS, (mean, "AP"), values.values, values.counted, overall)
+    assert scores(results, mean).tolist() == np.arange(6.0).tolist()
+    for options in ({"samples": 5}, {"topic_sets": {"x": TOPICS[:6], "y": TOPICS[6:]}}):
+        found = correlate(results, by="topics", **options)
+        assert f"not judged by topics: {mean}, a mean of other measures" in found.notes
+        assert mean not in [*found.singles["variant"], *found.singles["row"]]
+
+
+def test_halves_have_a_row_for_each_quantisation() -> None:
+    labels = ("MAep(quant=gen5)", "MAep(quant=strict5)")
+    found = correlate(random_results(labels), by="topics", samples=5)
+    assert found.summary.select("row", "count").rows() == [(label, 5) for label in labels]
+
+
+def test_a_set_of_one_topic_may_be_a_text() -> None:
+    sets = {"first": "12", "rest": TOPICS[:3]}
+    found = correlate(random_results(("AP",)), by="topics", topic_sets=sets)
+    assert found.notes == ()
+
+
+def test_a_label_like_the_name_of_the_column() -> None:
+    sets = {"topics": TOPICS[:3], "others": TOPICS[3:]}
+    found = correlate(random_results(("AP",)), by="topics", topic_sets=sets)
+    assert found.frame("tau_b").columns == ["topics_", "topics", "others"]
+
+
+@pytest.mark.parametrize("power", [-60, -13, 0, 40])
+def test_scores_of_any_size_are_told_apart(power: int) -> None:
+    results = random_results(("AP", "AiP"))
+    rows = [(run, t, m, value * 2.0**power) for run, t, m, value in results.rows()]
+    scaled = correlate(Results.from_tidy(rows, {}))
+    assert scaled.singles.equals(correlate(results).singles)

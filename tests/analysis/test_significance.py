@@ -240,6 +240,32 @@ def test_one_tail_rejects_one_in_twenty_on_its_side(name: str) -> None:
         assert least <= ((p < 0.05) & side).mean() <= 0.065
 
 
+@pytest.mark.parametrize(
+    ("name", "topics", "least", "most"),
+    [
+        ("randomisation", 5, 0, 0),
+        ("sign", 5, 0, 0),
+        ("wilcoxon", 5, 0, 0),
+        ("bootstrap", 5, 0.015, 0.035),
+        ("bootstrap", 10, 0.03, 0.05),
+        ("bootstrap", 25, 0.04, 0.06),
+        ("t", 5, 0.04, 0.06),
+    ],
+)
+def test_how_often_nulls_of_few_topics_are_rejected(
+    name: str, topics: int, least: float, most: float
+) -> None:
+    """As the page on comparing runs says: 2/32 is the least p of five topics."""
+    nulls = np.random.default_rng(topics).normal(0, 0.1, (2_000, topics))
+    assert least <= (TESTS[name](nulls) < 0.05).mean() <= most
+
+
+def test_a_constant_difference_gets_the_least_p_there_is() -> None:
+    constant = np.full((1, 8), 0.25)
+    assert TESTS["bootstrap"](constant, resamples=99).tolist() == [0.01]
+    assert TESTS["t"](constant).tolist() == [0.0]
+
+
 # -- what must always hold -----------------------------------------------------------------------
 
 scores = st.lists(

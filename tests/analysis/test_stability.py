@@ -190,3 +190,39 @@ def test_tables_have_a_row_for_every_task_and_measure() -> None:
     assert len(seen) == 4
     powers = power_of({"x": results, "y": results})
     assert powers["pairs"].to_list() == [3] * 4
+
+
+def test_what_has_no_two_topics_is_left_out_and_said() -> None:
+    rows = [
+        (run, topic, measure, (i + 2) * len(topic + measure) % 5)
+        for i, run in enumerate("abc")
+        for measure, topics in (("AP", ("1", "22", "333")), ("AiP", ("1",)))
+        for topic in topics
+    ]
+    mean = "inex_eval(quant=mean7)"
+    rows += [(run, topic, mean, value) for run, topic, m, value in rows if m == "AP"]
+    results = Results.from_tidy(rows, {})
+    for table in (swaps_of, power_of):
+        said: list[str] = []
+        assert set(table(results, warnings=said)["measure"]) == {"AP"}
+        assert said == [
+            "not judged by topics: AiP, with 1 topic that all runs share",
+            f"not judged by topics: {mean}, a mean of other measures",
+        ]
+        with pytest.raises(UsageError, match="AiP, with 1 topic that all runs share; expected"):
+            table(results.only(["AiP"]))
+
+
+def test_one_size_need_not_be_a_list() -> None:
+    rows = [(run, str(t), "AP", (i * t) % 5) for i, run in enumerate("abc") for t in range(1, 9)]
+    results = Results.from_tidy(rows, {})
+    assert swaps_of(results, sizes=3)["size"].to_list() == [3]
+
+
+@pytest.mark.parametrize("power", [-60, -13, 6])
+def test_power_and_swaps_do_not_depend_on_the_scale_of_scores(power: int) -> None:
+    values = random_scores(5, 12)
+    plain, scaled = aligned(values), aligned(values * 2.0**power)
+    assert discriminative_power(scaled) == discriminative_power(plain)
+    there, here = swap_rate(scaled, 4, samples=50), swap_rate(plain, 4, samples=50)
+    assert (there.swaps, there.ties) == (here.swaps, here.ties)

@@ -176,3 +176,91 @@ def test_topics_are_listed_by_number_if_all_are_numbers_else_by_code_point() -> 
     assert listed("10", "9", "007") == ("007", "9", "10")
     assert listed("10", "9", "x") == ("10", "9", "x")
     assert listed("é", "z", "Z") == ("Z", "z", "é")
+
+
+# -- chosen and joined -------------------------------------------------------------------------
+
+
+def test_a_measure_named_twice_stands_once(results: Results) -> None:
+    assert results.only(["num_ret", "AP", "num_ret"]).measures == ("num_ret", "AP")
+
+
+def test_runs_can_be_chosen(results: Results) -> None:
+    part = results.of_runs(["b"])
+    assert part.runs == ("b",)
+    assert list(part.rows()) == [row for row in results.rows() if row[0] == "b"]
+    with pytest.raises(UsageError, match="no run 'c' in the results; they hold a, b"):
+        results.of_runs(["c"])
+
+
+def scored(run: str, judgements: str = "j1", **meta: object) -> Results:
+    """One run on one topic, scored against judgements of this hash."""
+    inputs = [
+        {"kind": "judgements", "path": "qrels", "sha256": judgements},
+        {"kind": "run", "path": f"{run}.run", "sha256": f"of {run}"},
+    ]
+    common = {"task": None, "options": {}, "inputs": inputs, "tasks": {run: "Focused"}}
+    return Results.from_tidy([(run, "1", "AP", 0.5)], common | meta)
+
+
+def test_joined_results_keep_all_inputs_and_what_they_agree_on() -> None:
+    joined = Results.joined([scored("a", task="2009.Focused"), scored("b", task="2009.Focused")])
+    assert [item["path"] for item in joined.meta["inputs"]] == ["qrels", "a.run", "b.run"]
+    assert (joined.meta["task"], joined.meta["options"]) == ("2009.Focused", {})
+    assert joined.meta["tasks"] == {"a": "Focused", "b": "Focused"}
+    assert joined.meta["warnings"] == []
+    again = Results.joined([joined, scored("c", task="2009.Focused")])
+    assert len(again.meta["parts"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (scored("b", judgements="j2"), "with different judgements"),
+        (scored("b", options={"topics": "run"}), "with different options"),
+        (scored("b", task="2009.Focused"), "for different tasks"),
+        (
+            scored("b", inputs=[{"kind": "collection", "path": "c", "sha256": "h"}]),
+            "with different collections",
+        ),
+    ],
+)
+def test_joined_results_say_what_they_were_scored_differently_with(
+    other: Results, what: str
+) -> None:
+    parts = [scored("a"), other, scored("c")]
+    named = Results.joined(parts, ["a.json", "b.json", "c.json"])
+    assert named.meta["warnings"] == [f"results scored {what}: a.json, c.json; b.json"]
+    assert Results.joined(parts).meta["warnings"] == [f"results scored {what}: a, c; b"]
+
+
+def test_results_that_do_not_tell_are_taken_as_equal() -> None:
+    plain = Results.from_tidy([("b", "1", "AP", 0.5)], {})
+    assert Results.joined([scored("a"), plain]).meta["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", 'no list "results" found; expected {"meta": ..., "results": [...]}'),
+        ('{"results":[],"meta":5}', '"meta" is 5; expected an object'),
+        ('{"results":[5]}', "result 1 is 5; expected an object"),
+        ('{"results":[{"run":"a"}]}', "result 1 has no 'topic'; expected run, topic, measure"),
+        (
+            '{"results":[{"run":"a","topic":5,"measure":"m","value":1}]}',
+            "topic of result 1 is 5; expected a text",
+        ),
+        (
+            '{"results":[{"run":"a","topic":"5","measure":"m","value":"high"}]}',
+            'value of result 1 is "high"; expected a number or null',
+        ),
+        (
+            '{"results":[{"run":"a","topic":"5","measure":"m","value":1' + "0" * 400 + "}]}",
+            "value of result 1 is too large a number",
+        ),
+    ],
+)
+def test_what_is_wrong_with_saved_results_is_said_in_words(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r"\w") as refused:
+        Results.from_json(text)
+    assert str(refused.value).startswith(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -16,12 +17,21 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis import significance
-from foveal.analysis.aligned import Aligned, align
+from foveal.analysis.aligned import (
+    Aligned,
+    align,
+    averages_others,
+    check_assessors,
+    chosen,
+    free_name,
+    rounded,
+)
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
+from foveal.analysis.tasks import without_curves
 from foveal.campaign import evaluate
 from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError
-from foveal.measures import Measure
+from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run
 
 __all__ = ["Comparison", "Pairs", "Settings", "SignificantPairs", "compare", "significant_pairs"]
@@ -74,6 +84,8 @@ class Settings:
     def __post_init__(self) -> None:
         for test in self.tests:
             _one_of(test, TESTS, "test")
+        for name in ("tails", "resamples", "seed"):
+            _whole_number(getattr(self, name), name)
         if not self.tests:
             raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
         _one_of(self.correction, CORRECTIONS, "correction")
@@ -82,7 +94,7 @@ class Settings:
             raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
         for name in ("alpha", "confidence", "power"):
             value = getattr(self, name)
-            if not 0 < value < 1:
+            if not isinstance(value, (int, float)) or not 0 < value < 1:
                 raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
         if self.power <= self.alpha:
             raise UsageError(f"power {self.power} is not possible; expected more than alpha")
@@ -110,8 +122,15 @@ class Settings:
 
 
 def _one_of(name: str, known: Sequence[str] | Mapping[str, Any], what: str) -> None:
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise UsageError(f"unknown {what} {name!r}; expected {' or '.join(known)}")
+
+
+def _whole_number(value: Any, name: str) -> None:
+    try:
+        operator.index(value)
+    except TypeError:
+        raise UsageError(f"{name} {value!r} is not possible; expected a whole number") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +144,7 @@ class Pairs:
     first, second : int arrays
         Places of the runs; every difference is first minus second.
     difference, low, high : float arrays
-        The mean difference with its confidence interval.
+        The mean difference with its confidence interval; exactly 0 where only rounding differs.
     effect : float array
         Cohen's d of the paired differences.
     wins, ties, losses : int arrays
@@ -163,9 +182,14 @@ class Pairs:
         return 1 if self.aligned.higher_is_better else -1
 
     @cached_property
+    def ranked(self) -> Floats:
+        """Means in which those that differ by rounding only are equal."""
+        return rounded(self.aligned.means, self.aligned.greatest)
+
+    @cached_property
     def order(self) -> Ints:
         """Places of the runs from best to worst; equal ones as they were given."""
-        return np.argsort(-self.sign * self.aligned.means, kind="stable")
+        return np.argsort(-self.sign * self.ranked, kind="stable")
 
     @property
     def better(self) -> Ints:
@@ -206,11 +230,14 @@ class Comparison:
         return f"<Comparison: {len(self.runs)} runs, {pairs} pairs, {len(self.measures)} measures>"
 
     def __getitem__(self, measure: str) -> Pairs:
-        for pairs in self.measures:
-            if pairs.measure == str(measure):
-                return pairs
-        held = ", ".join(pairs.measure for pairs in self.measures)
-        raise UsageError(f"no measure {str(measure)!r} in the comparison; it holds {held}")
+        held = [pairs.measure for pairs in self.measures]
+        try:
+            (label,) = chosen(held, [measure])
+        except (UsageError, ValueError):
+            raise UsageError(
+                f"no measure {str(measure)!r} in the comparison; it holds {', '.join(held)}"
+            ) from None
+        return self.measures[held.index(label)]
 
     def _test(self, test: str | None) -> str:
         chosen = self.settings.tests[0] if test is None else test
@@ -225,13 +252,15 @@ class Comparison:
     def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
         """Corrected p values of every run against every other, runs from best to worst.
 
-        A run against itself, and a pair that was not tested, is null.
+        A run against itself, and a pair that was not tested, is null. The column of names has none
+        itself, or ``_`` where a run has none.
         """
         pairs = self[measure]
         square = pairs.square(pairs.adjusted[self._test(test)], np.nan)[pairs.order][:, pairs.order]
         names = [self.runs[i] for i in pairs.order.tolist()]
         columns = {name: square[:, j] for j, name in enumerate(names)}
-        return pl.DataFrame({"": names}).hstack(pl.DataFrame(columns).fill_nan(None))
+        first = pl.DataFrame({free_name("", names): names})
+        return first.hstack(pl.DataFrame(columns).fill_nan(None))
 
     def letters(self, measure: str, test: str | None = None) -> dict[str, str]:
         """Run to letters, from best to worst; runs that share a letter do not differ."""
@@ -393,7 +422,8 @@ def compare(
     judgements : as for `foveal.evaluate`
         Needed where `runs` are not results.
     measures : text or Python forms of measures
-        Of results: those to compare by, and if there are none, all.
+        Of results: those to compare by, and if there are none, all. Points of an official task's
+        curves are compared only if they are named here.
     baseline : str, optional
         The name of a run that all others are compared with; by default all pairs are.
     tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power
@@ -402,6 +432,12 @@ def compare(
         Called after each measure.
     **options
         Those of `foveal.evaluate`.
+
+    Notes
+    -----
+    Left out with a warning is a measure that the runs do not share two topics of, and one that
+    averages other measures, such as ``inex_eval(quant=mean7)``: it is a mean of means, and no mean
+    of its values by topic could be tested in its place.
 
     Examples
     --------
@@ -416,7 +452,7 @@ def compare(
     {'x': 'a', 'y': 'a'}
     """
     settings = Settings(
-        tests=(tests,) if isinstance(tests, str) else tuple(dict.fromkeys(tests)),
+        tests=_listed(tests, "tests"),
         correction=correction,
         tails=tails,
         alpha=alpha,
@@ -430,13 +466,22 @@ def compare(
     results = _results(runs, judgements, measures, options)
     first, second = _pairs(results.runs, baseline)
     found, warnings = [], []
+    refused: dict[str, list[str]] = {}
     for measure in results.measures:
-        aligned = _aligned(results, measure)
-        if aligned.left_out:
-            warnings.append(_left_out(aligned))
-        found.append(_tested(aligned, first, second, settings))
+        aligned = align(results, measure)
+        reason = _not_compared(results, aligned)
+        if reason is not None:
+            refused.setdefault(reason, []).append(measure)
+        else:
+            if aligned.left_out:
+                warnings.append(_left_out(aligned))
+            found.append(_tested(aligned, first, second, settings))
         if tested is not None:
             tested()
+    reasons = [f"{_some(labels)}: {reason}" for reason, labels in refused.items()]
+    if not found:
+        raise UsageError("; ".join(reasons) or "no measure to compare the runs by")
+    warnings += [f"not compared: {line}" for line in reasons]
     meta = {
         "version": __version__,
         "options": {"baseline": baseline, **asdict(settings)},
@@ -479,8 +524,14 @@ def significant_pairs(
         resamples=resamples,
         seed=seed,
     )
+    _check(results)
     first, second = _pairs(results.runs, None)
-    aligned = _aligned(results, str(measure))
+    label, *more = chosen(results.measures, [measure])
+    if more:
+        raise UsageError(f"{measure} is a curve of {1 + len(more)} measures; expected one of them")
+    aligned = align(results, label)
+    if (reason := _not_compared(results, aligned)) is not None:
+        raise UsageError(f"{label}: {reason}")
     differences = significance.paired_differences(aligned.values, first, second)
     adjusted = significance.correct(settings.p_values(test, differences), correction)
     return SignificantPairs(int(np.count_nonzero(adjusted < alpha)), len(first))
@@ -493,17 +544,42 @@ def _results(
     options: dict[str, Any],
 ) -> Results:
     """What is given as results, or what scoring makes of runs."""
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    given: list[str | Measure] = (
+        [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    )
     if isinstance(runs, Results):
         if judgements is not None or options:
             raise UsageError("results are not scored again; leave out judgements and options")
-        return runs.only([str(measure) for measure in given]) if given else runs
+        _check(runs)
+        return runs.only(chosen(runs.measures, given)) if given else without_curves(runs)
     if judgements is None:
-        raise UsageError("runs need judgements to be scored against, and there are none")
+        raise UsageError(
+            "runs need judgements to be scored against, and there are none; saved results are read "
+            "by read_results"
+        )
+    if not isinstance(runs, (Run, str, Path, Sequence)):
+        raise UsageError(f"{runs!r} is no run; expected results, or runs and judgements")
+    check_assessors(options)
     listed = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
     if len(listed) < 2:
         raise UsageError(f"{len(listed)} runs given; expected at least two to compare")
-    return evaluate(listed, judgements, given, **options)
+    results = evaluate(listed, judgements, given, **options)
+    own = [m.label for item in given for m in parse_measures(str(item))]
+    return without_curves(results, own)
+
+
+def _check(results: Results) -> None:
+    for meta in results.meta.get("parts", [results.meta]):
+        check_assessors(meta.get("options", {}))
+
+
+def _listed(given: str | Sequence[str], what: str) -> tuple[str, ...]:
+    """Names, of which one need not be in a list."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence):
+        raise UsageError(f"{what} {given!r} are not possible; expected names")
+    return tuple(dict.fromkeys(given))
 
 
 def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
@@ -515,47 +591,67 @@ def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
         first, second = np.triu_indices(len(runs), 1)
         return first.astype(np.int64), second.astype(np.int64)
     if baseline not in runs:
-        known = ", ".join(runs[:_SHOWN]) + (", ..." if len(runs) > _SHOWN else "")
-        raise UsageError(f"no run {baseline!r} to be the baseline; there are {known}")
+        raise UsageError(f"no run {baseline!r} to be the baseline; there are {_some(runs)}")
     place = list(runs).index(baseline)
     others = np.array([i for i in range(len(runs)) if i != place], dtype=np.int64)
     return others, np.full(len(others), place, dtype=np.int64)
 
 
-def _aligned(results: Results, measure: str) -> Aligned:
-    aligned = align(results, measure)
-    number = len(aligned.topics)
-    if number < 2:
-        found = f"{number} topics" if number != 1 else f"one topic ({aligned.topics[0]})"
-        raise UsageError(
-            f"{measure}: the runs have scores on {found} in common; expected at least two to "
-            "compare them by"
+def _not_compared(results: Results, aligned: Aligned) -> str | None:
+    """Why runs cannot be compared by a measure; None if they can."""
+    if averages_others(aligned.measure):
+        return (
+            "a mean of other measures' means, and no mean over topics that could be tested; "
+            "compare the measures it averages"
         )
-    return aligned
+    number = len(aligned.topics)
+    if number >= 2:
+        return None
+    part = results.only([aligned.measure])
+    scored = np.any(~np.isnan(part.values[:, :, 0]) & part.counted, axis=1)
+    without = [part.runs[i] for i in np.flatnonzero(~scored).tolist()]
+    if without and len(without) < len(part.runs):
+        return (
+            f"{len(without)} of {len(part.runs)} runs have no score by it: {_some(without)}; were "
+            "they scored by other measures or for another task?"
+        )
+    found = f"{number} topics" if number != 1 else f"one topic ({aligned.topics[0]})"
+    cause = "" if number or without else "; were they scored on other topics, or for other tasks?"
+    return (
+        f"the runs have scores on {found} in common; expected at least two to compare them "
+        f"by{cause}"
+    )
 
 
 def _left_out(aligned: Aligned) -> str:
-    shown = ", ".join(aligned.left_out[:_SHOWN])
-    shown += ", ..." if len(aligned.left_out) > _SHOWN else ""
     return (
         f"{aligned.measure}: topics on which some run has no score, not compared, "
-        f"{len(aligned.left_out)}: {shown}"
+        f"{len(aligned.left_out)}: {_some(aligned.left_out)}"
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
 def _tested(aligned: Aligned, first: Ints, second: Ints, settings: Settings) -> Pairs:
     differences = significance.paired_differences(aligned.values, first, second)
     low, high = settings.limits(differences)
     effect = significance.effect_sizes(differences)
+    # Rounding decides on ties and makes sums exact; what is printed is the difference itself.
+    exact = (aligned.values[first] - aligned.values[second]).mean(axis=1)
+    difference = np.where(effect == 0, 0.0, exact)
+    constant = np.ptp(differences, axis=1) == 0
+    values = aligned.values
     oriented = differences if aligned.higher_is_better else -differences
     p = {test: settings.p_values(test, differences) for test in settings.tests}
     return Pairs(
         aligned=aligned,
         first=first,
         second=second,
-        difference=differences.mean(axis=1),
-        low=low,
-        high=high,
+        difference=difference,
+        low=np.where(constant, difference, low),
+        high=np.where(constant, difference, high),
         effect=effect,
         wins=(oriented > 0).sum(axis=1),
         ties=(oriented == 0).sum(axis=1),
@@ -565,5 +661,6 @@ def _tested(aligned: Aligned, first: Ints, second: Ints, settings: Settings) -> 
         ),
         p=p,
         adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
-        limits=settings.limits(aligned.values),
+        # Exact sums, too: the interval of a run does not depend on the others.
+        limits=settings.limits(rounded(values, np.abs(values).max(axis=1, keepdims=True))),
     )

@@ -7,18 +7,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.analysis.aligned import Aligned, align
+from foveal.analysis.aligned import (
+    Aligned,
+    align,
+    averages_others,
+    check_assessors,
+    chosen,
+    free_name,
+    rounded,
+)
 from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
-from foveal.campaign.presets import find_preset
+from foveal.analysis.tasks import results_by_task, scored_by_task, without_curves
+from foveal.campaign import evaluate
+from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError
+from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure, parse_measures
-from foveal.model import Results
+from foveal.model import Judgements, Results, Run
 
 __all__ = [
     "BY",
@@ -30,6 +42,7 @@ __all__ = [
     "Correlations",
     "correlate",
     "means_of_samples",
+    "names_of",
     "scores",
     "stream",
     "tasks_of",
@@ -44,8 +57,6 @@ DIRECTED = frozenset({"tau_ap"})
 """Coefficients for which it matters which ranking is the reference: that of the row."""
 SAMPLES, SEED = 1000, 2005
 
-_DECIMALS = 12
-"""Means that are equal but for the order of their sums are ties."""
 _LEVEL = 0.95
 """Share of the sampled correlations that lie within the interval."""
 _SHOWN = 5
@@ -151,10 +162,10 @@ class Correlations:
         return self._square(self._known(name), "count", 0, 0).astype(np.int64)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """The matrix with the labels in its first column."""
+        """The matrix with the labels in its first column, named after what was compared."""
         square = self.values(name)
         columns = {label: square[:, i] for i, label in enumerate(self.labels)}
-        return pl.DataFrame({self.by: self.labels, **columns})
+        return pl.DataFrame({free_name(self.by, self.labels): self.labels, **columns})
 
     def _known(self, name: str) -> str:
         if not self.matrix:
@@ -171,54 +182,56 @@ class Correlations:
 # -- from results to rankings ------------------------------------------------------------------
 
 
-def without_curves(results: Results) -> Results:
-    """Results of an official task without the points of its curves.
-
-    A curve is one picture of a run; its hundred points are not a hundred measures to compare.
-    """
-    task = results.meta.get("task")
-    if task is None:
-        return results
-    texts = find_preset(task).texts
-    curves = {m.label for text in texts if text.endswith("@curve") for m in parse_measures(text)}
-    single = {
-        m.label for text in texts if not text.endswith("@curve") for m in parse_measures(text)
-    }
-    return results.only([label for label in results.measures if label not in curves - single])
+Given = Results | Sequence[Results] | Mapping[str, Results]
+"""Results of one task or several."""
 
 
-def tasks_of(results: Results | Sequence[Results] | Mapping[str, Results]) -> dict[str, Results]:
-    """Task to results: as named, or by the task that the results were scored for.
+def tasks_of(results: Given, warnings: list[str] | None = None) -> dict[str, Results]:
+    """Task to results: as named, by the official task they were scored for, or as runs declare it.
+
+    What is odd about it goes to `warnings`.
 
     >>> one = Results.from_tidy([("a", "1", "AP", 0.5)], {"task": "2009.Focused"})
     >>> other = Results.from_tidy([("b", "1", "AP", 0.25)], {"task": "2009.Focused"})
     >>> tasks_of([one, other])["2009.Focused"].runs
     ('a', 'b')
     """
+    said: list[str] = []
     if isinstance(results, Mapping):
-        return dict(results)
-    listed = [results] if isinstance(results, Results) else list(results)
-    found: dict[str, list[Results]] = {}
-    for part in listed:
-        found.setdefault(part.meta.get("task") or "", []).append(part)
-    return {task: Results.joined(parts) for task, parts in found.items()}
+        found = dict(results)
+    else:
+        listed = [results] if isinstance(results, Results) else list(results)
+        found = results_by_task(listed, said)
+    for part in found.values():
+        if not isinstance(part, Results):
+            raise UsageError(f"{part!r} are no results; expected those of evaluate or read_results")
+        for meta in part.meta.get("parts", [part.meta]):
+            check_assessors(meta.get("options", {}))
+    if warnings is not None:
+        warnings += said
+    return found
 
 
 def scores(results: Results, label: str) -> Floats:
     """What the runs are ranked by: their means over the topics they share, greater is better.
 
-    A measure that averages the means of others has no topics of its own; its overall value is
-    taken.
+    A measure that averages the means of others is ranked by its value over all topics. Each run's
+    value is then over the topics that count for that run, whether or not the others share them.
     """
-    measure = _parsed(label)
-    if measure is not None and measure.averages:
-        values = results.only([label]).overall[:, 0]
-    else:
-        aligned = align(results, label)
-        if not aligned.topics:
-            return np.full(len(results.runs), np.nan)
-        values = aligned.means * (1 if aligned.higher_is_better else -1)
-    return np.asarray(np.round(values, _DECIMALS), dtype=np.float64)
+    if averages_others(label):
+        part = results.only([label])
+        values = part.overall[:, 0]
+        greatest = float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
+        return rounded(values, greatest)
+    aligned = align(results, label)
+    if not aligned.topics:
+        return np.full(len(results.runs), np.nan)
+    return _signed(aligned, aligned.means)
+
+
+def _signed(aligned: Aligned, means: Floats) -> Floats:
+    """Means to rank by: greater is better, and those that differ by rounding only are ties."""
+    return rounded(means if aligned.higher_is_better else -means, aligned.greatest)
 
 
 def _parsed(label: str) -> Measure | None:
@@ -298,7 +311,7 @@ class _Pair(NamedTuple):
 
 
 class _Rankings:
-    """The scores of a task's runs by each measure, calculated once, and what they are called."""
+    """The measures of every task, what they are called, and how they rank its runs."""
 
     def __init__(self, tasks: Mapping[str, Results]) -> None:
         self.tasks = tasks
@@ -316,9 +329,13 @@ class _Rankings:
             {t: [self.spelled[t, f] for f in listed] for t, listed in self.families.items()}
         )
         self.name = {key: names[key[0], self.spelled[key]] for key in self.spelled}
-        self.scores = {
+
+    @cached_property
+    def scores(self) -> dict[tuple[str, str], Floats]:
+        """Of the runs of a task by a measure, calculated once."""
+        return {
             (task, label): scores(results, label)
-            for task, results in tasks.items()
+            for task, results in self.tasks.items()
             for label in results.measures
         }
 
@@ -368,16 +385,14 @@ class _Rankings:
 
     def by_halves(self, samples: int, seed: int, progress: Progress | None) -> Iterator[_Pair]:
         """Random halves of the topics, by each measure of a task."""
-        for (task, family), listed in self.variants.items():
-            name = self.name[task, family]
-            for variant in listed:
-                aligned = align(self.tasks[task], variant.label)
+        for task, results in self.tasks.items():
+            for label in results.measures:
+                aligned = align(results, label)
                 n = len(aligned.topics)
-                if n >= 2:
-                    sign = 1 if aligned.higher_is_better else -1
-                    halves = means_of_samples(aligned, n // 2, samples, seed, rest=n - n // 2)
-                    for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
-                        yield _Pair(task, str(i), name, name, sign * first, sign * second)
+                sign = 1 if aligned.higher_is_better else -1
+                halves = means_of_samples(aligned, n // 2, samples, seed, rest=n - n // 2)
+                for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
+                    yield _Pair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
                     progress()
 
@@ -395,8 +410,7 @@ def _means_on(aligned: Aligned, topics: Iterable[str]) -> Floats:
     at = [i for i, topic in enumerate(aligned.topics) if topic in wanted]
     if not at:
         return np.full(len(aligned.runs), np.nan)
-    sign = 1 if aligned.higher_is_better else -1
-    return np.asarray(np.round(sign * aligned.values[:, at].mean(axis=1), _DECIMALS))
+    return _signed(aligned, aligned.values[:, at].mean(axis=1))
 
 
 def means_of_samples(
@@ -411,10 +425,11 @@ def means_of_samples(
     random = stream(seed, str(size), *aligned.topics)
     order = random.permuted(np.broadcast_to(np.arange(n), (samples, n)), axis=1)
     means = []
-    for chosen in (order[:, :size], order[:, size : size + other]):
+    for drawn in (order[:, :size], order[:, size : size + other]):
         weights = np.zeros((samples, n))
-        np.put_along_axis(weights, chosen, 1.0, axis=1)
-        means.append(np.round(weights @ aligned.values.T / chosen.shape[1], _DECIMALS))
+        np.put_along_axis(weights, drawn, 1.0, axis=1)
+        sums = weights @ aligned.values.T
+        means.append(rounded(sums / drawn.shape[1], aligned.greatest))
     return means[0], means[1]
 
 
@@ -422,26 +437,39 @@ def means_of_samples(
 
 
 def correlate(
-    results: Results | Sequence[Results] | Mapping[str, Results],
+    runs: Given | RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
+    measures: str | Measure | Sequence[str | Measure] = (),
     *,
+    task: str | Sequence[str] = (),
     by: str = "measure",
-    coefficients: Sequence[str] = ("tau_b",),
+    coefficients: str | Sequence[str] = ("tau_b",),
     rbo_p: float = RBO_P,
     topic_sets: Mapping[str, Sequence[str]] | None = None,
     samples: int = SAMPLES,
     seed: int = SEED,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Correlations:
     """Correlate the rankings of runs that measures, quantisations or sets of topics give.
 
     Parameters
     ----------
-    results : Results, a sequence of them, or a mapping of task to Results
-        Runs are ranked within their task; correlations are averaged over tasks.
+    runs : runs as for `foveal.evaluate`; or Results, a sequence of them, or task to Results
+        Runs are ranked within their task; correlations are averaged over tasks. Results are not
+        scored again.
+    judgements : as for `foveal.evaluate`
+        Needed where `runs` are not results.
+    measures : text or Python forms of measures
+        Of results: those to rank by, and if there are none, all. Points of an official task's
+        curves are left out unless they are named here.
+    task : str or sequence of str
+        Official tasks; each is scored with its own settings on the runs that declare it. Without
+        any, runs are grouped by what they declare.
     by : {"measure", "quant", "topics"}
         Measures that differ in their quantisation only are variants of one: averaged over with
         ``measure``, and compared with ``quant``.
-    coefficients : sequence of str
+    coefficients : str or sequence of str
         Of `foveal.analysis.correlation.COEFFICIENTS`.
     topic_sets : mapping of name to topics, optional
         With ``topics``; without it the topics are split at random into halves.
@@ -449,6 +477,8 @@ def correlate(
         How often topics are split, and where the random numbers start.
     progress : callable, optional
         Called after each measure that is sampled.
+    **options
+        Those of `foveal.evaluate`.
 
     Examples
     --------
@@ -458,34 +488,25 @@ def correlate(
     >>> found.values("tau_b").round(4).tolist()
     [[1.0, 0.3333], [0.3333, 1.0]]
     """
-    if by not in BY:
-        raise UsageError(f"unknown comparison {by!r}; expected {' or '.join(BY)}")
-    if topic_sets is not None and by != "topics":
-        raise UsageError("sets of topics are compared by topics; expected by='topics'")
-    if samples < 1:
-        raise UsageError(f"{samples} samples asked for; expected at least 1")
-    functions = {name: coefficient(name, rbo_p=rbo_p) for name in dict.fromkeys(coefficients)}
+    _check_asked(by, topic_sets, samples, seed)
+    named = dict.fromkeys([coefficients] if isinstance(coefficients, str) else coefficients)
+    functions = {name: coefficient(name, rbo_p=rbo_p) for name in named}
     if not functions:
         raise UsageError("no coefficient given")
-    tasks, notes = _usable(tasks_of(results))
-    rankings = _Rankings(tasks)
-    if by == "measure":
-        pairs: Iterable[_Pair] = rankings.by_measure()
-        labels = dict.fromkeys(rankings.name.values())
-    elif by == "quant":
-        pairs = list(rankings.by_quant())
-        labels = dict.fromkeys(label for pair in pairs for label in (pair.row, pair.column))
-        notes += _without_choice(rankings, {(p.task, p.variant) for p in pairs})
-    elif topic_sets is not None:
-        notes += _check_sets(topic_sets, tasks)
-        pairs, labels = rankings.by_sets(topic_sets), dict.fromkeys(topic_sets)
-    else:
-        pairs = rankings.by_halves(samples, seed, progress)
-        labels = dict.fromkeys(rankings.name.values())
+    notes: list[str] = []
+    tasks = _usable(_results(runs, judgements, measures, task, options, notes), notes)
     halves = by == "topics" and topic_sets is None
-    _check_labels(by, tuple(labels), halves=halves)
-    singles = _singles(pairs, functions, tuple(labels), halves=halves)
-    if len(tasks) > 1 and (joined := rankings.joined_settings()):
+    if by == "topics":
+        tasks = by_topic(tasks, 2 if halves else 1, notes)
+    rankings = _Rankings(tasks)
+    if halves:
+        pairs: Iterable[_Pair] = rankings.by_halves(samples, seed, progress)
+        labels = tuple(dict.fromkeys(label for part in tasks.values() for label in part.measures))
+    else:
+        pairs, labels = _compared(rankings, by, topic_sets, notes)
+    _check_labels(by, labels, halves=halves)
+    singles = _singles(pairs, functions, labels, halves=halves)
+    if len(tasks) > 1 and by != "topics" and (joined := rankings.joined_settings()):
         notes.append(f"with the settings of each task: {_some(joined)}")
     notes += _left_out(tasks)
     meta: dict[str, Any] = {"by": by, "coefficients": list(functions)}
@@ -493,7 +514,7 @@ def correlate(
     meta |= {"samples": samples, "seed": seed} if halves else {}
     return Correlations(
         by,
-        tuple(labels),
+        labels,
         tuple(functions),
         singles,
         {task: part.runs for task, part in tasks.items()},
@@ -503,9 +524,148 @@ def correlate(
     )
 
 
-def _usable(tasks: Mapping[str, Results]) -> tuple[dict[str, Results], list[str]]:
+def _check_asked(
+    by: str, topic_sets: Mapping[str, Sequence[str]] | None, samples: int, seed: int
+) -> None:
+    if by not in BY:
+        raise UsageError(f"unknown comparison {by!r}; expected {' or '.join(BY)}")
+    if topic_sets is not None and by != "topics":
+        raise UsageError(f"sets of topics are compared by topics, and not by {by}")
+    for what, number in (("samples", samples), ("seed", seed)):
+        if not isinstance(number, (int, np.integer)):
+            raise UsageError(f"{what} {number!r} is not possible; expected a whole number")
+    if samples < 1:
+        raise UsageError(f"{samples} samples asked for; expected at least 1")
+
+
+def _compared(
+    rankings: _Rankings,
+    by: str,
+    topic_sets: Mapping[str, Sequence[str]] | None,
+    notes: list[str],
+) -> tuple[Iterable[_Pair], tuple[str, ...]]:
+    """The pairs that make a matrix, and its labels."""
+    if by == "measure":
+        return rankings.by_measure(), tuple(dict.fromkeys(rankings.name.values()))
+    if topic_sets is not None:
+        sets = {name: _topics(topics) for name, topics in topic_sets.items()}
+        notes += _check_sets(sets, rankings.tasks)
+        return rankings.by_sets(sets), tuple(sets)
+    pairs = list(rankings.by_quant())
+    notes += _without_choice(rankings, {(p.task, p.variant) for p in pairs})
+    return pairs, tuple(dict.fromkeys(label for p in pairs for label in (p.row, p.column)))
+
+
+def names_of(results: Given) -> tuple[str, ...]:
+    """What is compared by measure: those that differ in their quantisation only are one.
+
+    >>> rows = [(run, "1", f"MAep(quant={q})", 0.5) for run in "ab" for q in ("gen5", "strict5")]
+    >>> names_of(Results.from_tidy(rows, {}))
+    ('MAep',)
+    """
+    return tuple(dict.fromkeys(_Rankings(tasks_of(results)).name.values()))
+
+
+def _results(
+    runs: Given | RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path] | None,
+    measures: str | Measure | Sequence[str | Measure],
+    task: str | Sequence[str],
+    options: dict[str, Any],
+    notes: list[str],
+) -> dict[str, Results]:
+    """Task to results, as given or as scoring makes them of runs."""
+    given: list[str | Measure] = (
+        [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    )
+    tasks = [task] if isinstance(task, str) else list(task or ())
+    listed = _as_list(runs)
+    if not isinstance(runs, Mapping) and not all(isinstance(run, Results) for run in listed):
+        strange = [run for run in listed if not isinstance(run, (Run, str, Path))]
+        if strange:
+            raise UsageError(f"{strange[0]!r} is no run; expected results, or runs and judgements")
+        if judgements is None:
+            raise UsageError(
+                "runs need judgements to be scored against, and there are none; saved results are "
+                "read by read_results"
+            )
+        check_assessors(options)
+        read = [run if isinstance(run, Run) else read_run(run) for run in listed]
+        own = [m.label for item in given for m in parse_measures(str(item))]
+
+        def score(members: list[Run], preset: str | None) -> Results:
+            return evaluate(members, judgements, given, task=preset, **options)
+
+        return scored_by_task(read, tasks, own, score, notes)
+    if judgements is not None or tasks or options:
+        raise UsageError("results are not scored again; leave out judgements, tasks and options")
+    return of_measures(tasks_of(cast("Given", runs), notes), given)
+
+
+def _as_list(runs: Any) -> list[Any]:
+    if isinstance(runs, Mapping):
+        return list(runs.values())
+    if isinstance(runs, (Results, Run, str, Path)) or not isinstance(runs, Iterable):
+        return [runs]
+    return list(runs)
+
+
+def of_measures(
+    tasks: Mapping[str, Results], measures: Sequence[str | Measure]
+) -> dict[str, Results]:
+    """These measures of every task that has any of them; by default all but points of curves."""
+    if not measures:
+        return {task: without_curves(part) for task, part in tasks.items()}
+    known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
+    wanted = chosen(known, measures)
+    kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
+    return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
+
+
+def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict[str, Results]:
+    """Without the measures that have no values on `least` topics; those go to `notes`.
+
+    A measure that averages the means of others has no values by topic that its own would be the
+    mean of.
+    """
+    found: dict[str, Results] = {}
+    few: dict[str, list[str]] = {}
+    means: list[str] = []
+    for task, part in tasks.items():
+        kept = []
+        for label in part.measures:
+            if averages_others(label):
+                means.append(label)
+            elif (n := len(align(part, label).topics)) < least:
+                few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", []).append(label)
+            else:
+                kept.append(label)
+        if kept:
+            found[task] = part.only(kept)
+    said = [
+        f"not judged by topics: {_some(_once(labels))}, with {number} that all runs share"
+        for number, labels in few.items()
+    ]
+    if means:
+        said.append(f"not judged by topics: {_some(_once(means))}, a mean of other measures")
+    if not found and tasks:
+        needed = "a topic" if least == 1 else f"{least} topics"
+        raise UsageError(f"{'; '.join(said)}; expected a measure with values on {needed}")
+    notes += said
+    return found
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _topics(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _usable(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
     """Tasks with runs to rank, and a word on the others."""
-    notes = [
+    alone = [
         f"{task or 'runs without a task'}: only the run {part.runs[0]}, nothing to rank"
         for task, part in tasks.items()
         if len(part.runs) < 2
@@ -514,16 +674,17 @@ def _usable(tasks: Mapping[str, Results]) -> tuple[dict[str, Results], list[str]
     if not usable:
         raise UsageError(
             f"a ranking needs at least two runs of a task; found "
-            f"{'; '.join(notes) if notes else 'no run'}"
+            f"{'; '.join(alone) if alone else 'no run'}"
         )
-    return usable, notes
+    notes += alone
+    return usable
 
 
 def _check_labels(by: str, labels: tuple[str, ...], *, halves: bool) -> None:
     if len(labels) >= (1 if halves else 2):
         return
     hint = {
-        "measure": "; measures that differ in quant only are compared with by='quant'",
+        "measure": "; measures that differ in quant only are compared by quant",
         "quant": "; expected measures with several values of quant",
         "topics": "",
     }[by]

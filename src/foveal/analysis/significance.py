@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from foveal.analysis.aligned import rounded
 from foveal.errors import UsageError
 
 __all__ = [
@@ -40,7 +41,6 @@ Bools = npt.NDArray[np.bool_]
 
 _STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
 """What is drawn with a seed, each from a stream of its own."""
-_BITS = 40
 _ROOM = 4_000_000
 """Numbers held at a time while resampling, 32 MB."""
 _ENUMERATED = 20
@@ -55,8 +55,8 @@ def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     """``values[first] - values[second]``, free of the noise of floating point.
 
     Scores of .3 and .2 differ by as much as scores of .2 and .1, and in binary they do not: ranks
-    would have no ties and equal sums would be told apart. Differences are therefore rounded to a
-    power of two, about 1e-12 of the greatest score of the pair; their sums are exact then.
+    would have no ties and equal sums would be told apart. Differences are therefore `rounded` by
+    the greatest score of the pair.
 
     >>> noisy = np.array([[0.3, 0.2], [0.2, 0.1]])
     >>> np.unique(noisy[0] - noisy[1]).size
@@ -64,11 +64,9 @@ def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     >>> np.unique(paired_differences(noisy, np.array([0]), np.array([1]))).size
     1
     """
-    greatest = np.maximum(np.abs(values).max(axis=1, initial=0.0), np.finfo(np.float64).tiny)
+    greatest = np.abs(values).max(axis=1, initial=0.0)
     scale = np.maximum(greatest[first], greatest[second])[:, None]
-    # Scores next to the smallest number there is would underflow; they are taken as they are.
-    step = np.ldexp(1.0, np.maximum(np.frexp(scale)[1] - _BITS, -1000))
-    return np.asarray(np.rint((values[first] - values[second]) / step) * step, dtype=np.float64)
+    return rounded(values[first] - values[second], scale)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
@@ -200,8 +198,9 @@ def bootstrap_test(
     """The bootstrap shift test: topics drawn with replacement, the mean moved to 0.
 
     What is compared is the mean in units of its standard error. The mean alone would find too
-    many differences where topics are few, since resamples vary less than new topics would.
-    p = (k+1)/(B+1).
+    many differences where topics are few, since resamples vary less than new topics would; the
+    mean in standard errors finds too few, since a resample of few topics may have hardly any
+    spread. p = (k+1)/(B+1), which is the least there is and that of a constant difference.
     """
     topics = differences.shape[1]
     oriented = _oriented(differences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.analysis.aligned import Aligned, align
-from foveal.analysis.rankings import SAMPLES, SEED, means_of_samples, tasks_of
+from foveal.analysis.rankings import SAMPLES, SEED, Given, by_topic, means_of_samples, tasks_of
+from foveal.analysis.significance import paired_differences, t_test
 from foveal.errors import UsageError
-from foveal.model import Results
 
 __all__ = [
     "Power",
@@ -163,8 +163,6 @@ def discriminative_power(aligned: Aligned, *, alpha: float = 0.05, tails: int = 
     >>> discriminative_power(Aligned("AP", ("a", "b", "c"), ("1", "2", "3"), values)).share
     0.6666666666666666
     """
-    from scipy.special import stdtr
-
     runs, topics = aligned.values.shape
     if runs < 2:
         raise UsageError(f"{aligned.measure}: {runs} run given; expected at least two to compare")
@@ -174,42 +172,48 @@ def discriminative_power(aligned: Aligned, *, alpha: float = 0.05, tails: int = 
         raise UsageError(f"a test with {tails} tails; expected 1 or 2")
     if not 0 < alpha < 1:
         raise UsageError(f"a level of significance of {alpha}; expected one between 0 and 1")
-    values, significant = aligned.values, 0
-    noise = 1e-12 * max(1.0, float(np.abs(values).max()))
+    significant = 0
     for i in range(runs - 1):
-        difference = values[i] - values[i + 1 :]
-        mean = np.abs(difference.mean(axis=1))
-        spread = difference.std(axis=1, ddof=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p = tails * stdtr(topics - 1, -mean / (spread / np.sqrt(topics)))
-        p = np.where(spread > noise, p, np.where(mean > noise, 0.0, 1.0))
-        significant += int(np.count_nonzero(p < alpha))
+        others = np.arange(i + 1, runs)
+        differences = paired_differences(aligned.values, np.full_like(others, i), others)
+        significant += int(np.count_nonzero(t_test(differences, tails=tails) < alpha))
     return Power(runs * (runs - 1) // 2, significant, topics)
 
 
 # -- over all measures and tasks ---------------------------------------------------------------
 
 
-def _aligned(tasks: Mapping[str, Results]) -> list[tuple[str, Aligned]]:
-    return [
+def _aligned(given: Given, warnings: list[str] | None) -> list[tuple[str, Aligned]]:
+    """Every measure that has values on topics, of every task with runs to compare."""
+    said: list[str] = []
+    tasks = {task: part for task, part in tasks_of(given, said).items() if len(part.runs) >= 2}
+    found = [
         (task, align(results, label))
-        for task, results in tasks.items()
-        if len(results.runs) >= 2
+        for task, results in by_topic(tasks, 2, said).items()
         for label in results.measures
     ]
+    if warnings is not None:
+        warnings += said
+    return found
 
 
 def swaps_of(
-    results: Results | Sequence[Results] | Mapping[str, Results],
+    results: Given,
     *,
-    sizes: Sequence[int] | None = None,
+    sizes: int | Sequence[int] | None = None,
     samples: int = SAMPLES,
     seed: int = SEED,
     progress: Progress | None = None,
+    warnings: list[str] | None = None,
 ) -> pl.DataFrame:
-    """The swap rate of every measure in every task, for each size of topic sets."""
+    """The swap rate of every measure in every task, for each size of topic sets.
+
+    A measure without values on two topics is left out, and so is a mean of other measures; both
+    are said in `warnings`.
+    """
     rows = []
-    for task, aligned in _aligned(tasks_of(results)):
+    sizes = [sizes] if isinstance(sizes, int) else sizes
+    for task, aligned in _aligned(results, warnings):
         for found in swap_rates(aligned, sizes, samples=samples, seed=seed):
             counts = (found.comparisons, found.swaps, found.ties)
             rows.append(
@@ -231,14 +235,19 @@ def swaps_of(
 
 
 def power_of(
-    results: Results | Sequence[Results] | Mapping[str, Results],
+    results: Given,
     *,
     alpha: float = 0.05,
     tails: int = 1,
+    warnings: list[str] | None = None,
 ) -> pl.DataFrame:
-    """The discriminative power of every measure in every task."""
+    """The discriminative power of every measure in every task.
+
+    A measure without values on two topics is left out, and so is a mean of other measures; both
+    are said in `warnings`.
+    """
     rows = []
-    for task, aligned in _aligned(tasks_of(results)):
+    for task, aligned in _aligned(results, warnings):
         found = discriminative_power(aligned, alpha=alpha, tails=tails)
         rows.append(
             (task, aligned.measure, found.share, found.significant, found.pairs, found.topics)

@@ -284,7 +284,8 @@ def _results(
     meta = {
         "version": __version__,
         "measures": list(labels),
-        "task": task,
+        "task": None if task is None else find_preset(task).name,
+        "tasks": dict(zip(runs, (s.task for *_, done in parts for s in done), strict=True)),
         "options": options.changed(),
         "inputs": [
             {"kind": kind, "path": source.path, "sha256": source.sha256} for kind, source in sources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,17 @@ import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
-from foveal.cli.scoring import one_task, saved_or_scored, scoring_options
+from foveal.cli.scoring import (
+    check_saved,
+    files_of,
+    one_task,
+    read_saved,
+    refuse_unused,
+    runs_of,
+    score,
+    scoring_options,
+    stated,
+)
 from foveal.errors import UsageError
 from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
@@ -128,7 +139,10 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "measure, pair and test, json also the runs and the settings.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
@@ -143,8 +157,8 @@ def command(
     """Test whether runs differ, topic by topic.
 
     Every pair of runs, or every run and the baseline, is compared on the topics that all runs
-    have a score on. Without judgements (-j) the files are results that 'foveal evaluate -f json'
-    saved, and nothing is scored again.
+    have a score on. RUN is a file, or a directory of them. Without judgements (-j) the files are
+    results that 'foveal evaluate -f json' saved, and nothing is scored again.
     """
     from foveal.analysis.comparison import compare
 
@@ -152,11 +166,13 @@ def command(
     settings = {name: options.pop(name) for name in (*own, "exact", "power")}
     if show and form in ("tsv", "csv", "json"):
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
-    results = _scores(runs, judgements, measures, one_task(tasks), baseline, options)
+    refuse_unused(context, _unused(settings))
+    results = _scores(files_of(runs), judgements, measures, one_task(tasks), baseline, options)
     warn(results.meta.get("warnings", ()))
     with bar(len(results.measures), "testing") as advance:
         found = compare(
             results,
+            measures=results.measures,
             baseline=_name(results, baseline),
             tails=_TAILS[alternative],
             tested=advance,
@@ -166,24 +182,47 @@ def command(
     emit(_render(found, form, show, to_file=output is not None), output)
 
 
+def _unused(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Options that have nothing to do, and what would give them something."""
+    tests, exact = settings["tests"], settings["exact"]
+    drawn = "bootstrap" in (*tests, settings["interval"])
+    found = {}
+    if "randomisation" not in tests:
+        found["exact"] = "--test randomisation"
+    if not drawn and (exact or "randomisation" not in tests):
+        found |= dict.fromkeys(("resamples", "seed"), "tests and intervals that draw at random")
+    return found
+
+
 def _scores(
-    runs: tuple[str, ...],
+    runs: list[str],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
     task: str | None,
     baseline: str | None,
     options: dict[str, Any],
 ) -> Results:
-    """Scores of the runs and of a baseline that is a file of its own."""
-    if judgements:
-        if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
-            runs = (*runs, baseline)
-        if len(runs) < 2:
-            raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
-    return saved_or_scored(runs, judgements, measures, task, **options)
+    """Scores of the runs and of a baseline that is a file of its own, or scores saved before."""
+    from foveal.analysis.aligned import check_assessors, chosen
+    from foveal.analysis.tasks import without_curves
+    from foveal.measures import parse_measures
+    from foveal.model import Results
+
+    if not judgements:
+        check_saved(task, options)
+        results = Results.joined(read_saved(runs), runs)
+        return results.only(chosen(results.measures, measures) or without_curves(results).measures)
+    check_assessors(options)
+    if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
+        runs = [*runs, baseline]
+    if len(runs) < 2:
+        raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
+    own = [measure.label for text in measures for measure in parse_measures(text)]
+    taken = runs_of(runs, *judgements)
+    return without_curves(score(taken, judgements, measures, task, **stated(options)), own)
 
 
-def _given(baseline: str, runs: tuple[str, ...]) -> bool:
+def _given(baseline: str, runs: Sequence[str]) -> bool:
     return any(Path(run).exists() and Path(run).samefile(baseline) for run in runs)
 
 
@@ -191,11 +230,14 @@ def _name(results: Results, baseline: str | None) -> str | None:
     """The name of the run that is meant by its name or by its file."""
     if baseline is None or baseline in results.runs or not Path(baseline).is_file():
         return baseline
-    inputs = [part["path"] for part in results.meta.get("inputs", ()) if part["kind"] == "run"]
-    if len(inputs) != len(results.runs):  # several assessors, a row for each
-        return baseline
-    places = [i for i, path in enumerate(inputs) if _given(baseline, (path,))]
-    return results.runs[places[0]] if places else baseline
+    for meta in results.meta.get("parts", [results.meta]):
+        paths = [part["path"] for part in meta.get("inputs", ()) if part["kind"] == "run"]
+        names = list(meta.get("topics", {}).get("runs", ()))
+        if len(paths) == len(names):
+            for path, name in zip(paths, names, strict=True):
+                if _given(baseline, (path,)):
+                    return str(name)
+    return baseline
 
 
 def _render(found: Comparison, form: str | None, show: tuple[str, ...], *, to_file: bool) -> str:

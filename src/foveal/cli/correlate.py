@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
-from foveal.cli.scoring import check_saved, files_of, runs_of, score, scoring_options, stated
-from foveal.errors import UsageError
+from foveal.cli.scoring import (
+    check_saved,
+    files_of,
+    read_saved,
+    refuse_unused,
+    runs_of,
+    score,
+    scoring_options,
+    stated,
+)
+from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.model import Results
@@ -120,7 +130,10 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     help="Output format [default: table on a terminal, else tsv].",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.pass_context
 def command(
+    context: click.Context,
+    /,
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
     measures: tuple[str, ...],
@@ -152,15 +165,19 @@ def command(
     from foveal.analysis import stability as stable
     from foveal.report.correlations import Findings
 
-    _check(heatmap, topic_sets, by, sizes, stability=stability)
+    chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
+    halves = by == "topics" and topic_sets is None
+    _check(heatmap, topic_sets, by)
+    unused = _unused(chosen, sampled=halves or stability, stability=stability, power=power)
+    refuse_unused(context, unused)
+    _check_outputs(output, heatmap)
     warnings: list[str] = []
     sets = None if topic_sets is None else _read_sets(topic_sets)
     results = _results(files_of(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
-    chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
-    halves = by == "topics" and sets is None
     found, swaps, powers = None, None, None
-    if not (by == "measure" and number < 2 and (stability or power)):
+    alone = by == "measure" and len(rankings.names_of(results)) < 2
+    if not (alone and (stability or power)):
         with bar(number if halves else 0, "sampling") as advance:
             found = rankings.correlate(
                 results,
@@ -172,13 +189,21 @@ def command(
                 seed=seed,
                 progress=advance,
             )
+    left_out: list[str] = []
     if stability:
         with bar(number, "sampling") as advance:
             swaps = stable.swaps_of(
-                results, sizes=sizes, samples=samples, seed=seed, progress=advance
+                results,
+                sizes=sizes,
+                samples=samples,
+                seed=seed,
+                progress=advance,
+                warnings=left_out,
             )
     if power:
-        powers = stable.power_of(results, alpha=alpha, tails=tails)
+        powers = stable.power_of(results, alpha=alpha, tails=tails, warnings=left_out)
+    known = () if found is None else found.notes
+    warnings += [line for line in dict.fromkeys(left_out) if line not in known]
     content = Findings(found, swaps, powers, samples, seed, alpha, tails)
     meta = _meta(results, content, warnings)
     text = _render(content, form, meta, to_file=output is not None)
@@ -197,19 +222,43 @@ def command(
     emit(text, output)
 
 
-def _check(
-    heatmap: str | None,
-    topic_sets: str | None,
-    by: str,
-    sizes: tuple[int, ...] | None,
-    *,
-    stability: bool,
-) -> None:
+def _unused(
+    coefficients: Sequence[str], *, sampled: bool, stability: bool, power: bool
+) -> dict[str, str]:
+    """Options that have nothing to do, and what would give them something."""
+    found = {} if "rbo" in coefficients else {"rbo_p": "-c rbo"}
+    if not sampled:
+        halves = "random halves (--by topics without --topic-sets) or --stability"
+        found |= dict.fromkeys(("samples", "seed"), halves)
+    if not stability:
+        found["sizes"] = "--stability"
+    if not power:
+        found |= dict.fromkeys(("alpha", "tails"), "--discriminative-power")
+    return found
+
+
+def _check_outputs(*paths: str | None) -> None:
+    """Refuse before anything is scored files that cannot be written: there is no half result."""
+    given = [path for path in paths if path is not None and path != "-"]
+    targets = [Path(path).resolve() for path in given]
+    if len(set(targets)) < len(targets):
+        raise UsageError(f"{given[0]}: both the output and the picture; expected two files")
+    for path, target in zip(given, targets, strict=True):
+        if target.is_dir():
+            raise InputError.at(path, None, "is a directory; expected a file name")
+        if target.exists() and not target.is_file():
+            continue  # a device or a pipe
+        try:
+            with tempfile.TemporaryFile(dir=target.parent):
+                pass
+        except OSError as error:
+            raise InputError.at(path, None, f"cannot be written: {error.strerror}") from None
+
+
+def _check(heatmap: str | None, topic_sets: str | None, by: str) -> None:
     """Refuse before anything is scored what would be refused after."""
     if topic_sets is not None and by != "topics":
         raise UsageError("--topic-sets names sets to compare; it goes with --by topics")
-    if sizes is not None and not stability:
-        raise UsageError("--sizes are those of --stability, which is not asked for")
     if heatmap is None:
         return
     if by == "topics" and topic_sets is None:
@@ -258,25 +307,18 @@ def _results(
     if judgements:
         return _scored(paths, judgements, measures, tasks, warnings, options)
     check_saved(tasks, dict(options))
-    return _saved(paths, measures)
+    return _saved(paths, measures, warnings)
 
 
-def _saved(paths: Sequence[str], measures: Sequence[str]) -> dict[str, Results]:
-    from foveal.analysis.rankings import tasks_of, without_curves
-    from foveal.formats import read_results
-    from foveal.measures import parse_measures
+def _saved(
+    paths: Sequence[str], measures: Sequence[str], warnings: list[str]
+) -> dict[str, Results]:
+    from foveal.analysis.rankings import of_measures
+    from foveal.analysis.tasks import results_by_task
 
-    parts = [read_results(path) for path in paths]
-    if not measures:
-        return tasks_of([without_curves(part) for part in parts])
-    wanted = [m.label for text in measures for m in parse_measures(text)]
-    known = {label for part in parts for label in part.measures}
-    for label in wanted:
-        if label not in known:
-            shown = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
-            raise UsageError(f"no measure {label!r} in the results; they hold {shown}")
-    kept = [part.only([label for label in wanted if label in part.measures]) for part in parts]
-    return tasks_of([part for part in kept if part.measures])
+    parts = read_saved(paths)
+    warnings += dict.fromkeys(line for part in parts for line in part.meta.get("warnings", ()))
+    return of_measures(results_by_task(parts, warnings, paths), measures)
 
 
 def _scored(
@@ -288,26 +330,20 @@ def _scored(
     options: Mapping[str, Any],
 ) -> dict[str, Results]:
     """Runs scored with those of their task; a run that fits no task is said to be left out."""
-    from foveal.analysis.rankings import without_curves
-    from foveal.analysis.tasks import by_task
-    from foveal.campaign import find_preset
+    from foveal.analysis.aligned import check_assessors
+    from foveal.analysis.tasks import scored_by_task
     from foveal.formats import read_run
     from foveal.measures import parse_measures
     from foveal.model import Run
 
+    check_assessors(options)
     own = [m.label for text in measures for m in parse_measures(text)]
     runs = [run if isinstance(run, Run) else read_run(run) for run in runs_of(paths, *judgements)]
-    groups = by_task(runs, tasks, warnings)
-    presets = {find_preset(task).name for task in tasks}
-    found: dict[str, Results] = {}
-    for task, members in groups.items():
-        preset = task if task in presets else None
-        results = score(members, judgements, measures, preset, **stated(dict(options)))
-        said = f"{task}: " if len(groups) > 1 else ""
-        warnings += [f"{said}{line}" for line in results.meta["warnings"]]
-        kept = without_curves(results).measures
-        found[task] = results.only([m for m in results.measures if m in kept or m in own])
-    return found
+
+    def scored(members: list[Run], preset: str | None) -> Results:
+        return score(members, judgements, measures, preset, **stated(dict(options)))
+
+    return scored_by_task(runs, tasks, own, scored, warnings)
 
 
 # -- output ------------------------------------------------------------------------------------

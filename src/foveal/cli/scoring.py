@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
 from foveal.cli.cas import cas_options, comma_list
@@ -26,8 +27,9 @@ __all__ = [
     "executor",
     "files_of",
     "one_task",
+    "read_saved",
+    "refuse_unused",
     "runs_of",
-    "saved_or_scored",
     "score",
     "scoring_options",
     "stated",
@@ -270,20 +272,26 @@ def check_saved(task: object, options: dict[str, Any]) -> None:
         )
 
 
-def saved_or_scored(
-    paths: Sequence[str],
-    judgements: Sequence[str],
-    measures: Sequence[str],
-    task: str | None,
-    **options: Any,
-) -> Results:
-    """Runs scored against judgements; without judgements the paths are results saved before."""
+def read_saved(paths: Sequence[str]) -> list[Results]:
+    """Results saved before; who meant runs is told what they need."""
     from foveal.formats import read_results
-    from foveal.model import Results
 
-    if judgements:
-        runs = runs_of(paths, *judgements)
-        return score(runs, judgements, measures, task, **stated(options))
-    check_saved(task, options)
-    results = Results.joined([read_results(path) for path in paths])
-    return results.only(measures) if measures else results
+    found = []
+    for path in paths:
+        try:
+            found.append(read_results(path))
+        except InputError as error:
+            if not Path(path).is_file():  # nothing that a run could be
+                raise
+            first = error.problems[0]
+            hint = f"{first.message}; runs are scored against judgements, given with -j"
+            raise InputError.at(first.file, first.line, hint) from None
+    return found
+
+
+def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
+    """Refuse options that were given and change nothing: name to what it would be for."""
+    spelled = {param.name: param.opts[0] for param in context.command.params}
+    for name, purpose in needed.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"{spelled[name]} is for {purpose}, which is not asked for")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -206,11 +207,45 @@ def read_results(path: str | Path) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
     source = Source.open(path)
     source.check_utf8()
+    line = None
     try:
-        return Results.from_json(source.data)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise source.error(line, f"these are not saved results: {error!r}") from None
+        results = Results.from_json(source.data)
+        _check_meta(results.meta)
+    except json.JSONDecodeError as error:
+        line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
+    except RecursionError:
+        found = "brackets nested too deep"
+    except ValueError as error:
+        found = str(error)
+    else:
+        if not results.runs:
+            raise source.error(None, "the saved results are empty: they hold no score of a run")
+        return results
+    raise source.error(
+        line, f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
+    )
+
+
+_META: dict[str, type[Any]] = {
+    **dict.fromkeys(("parts", "inputs", "warnings"), list),
+    **dict.fromkeys(("options", "tasks", "topics"), dict),
+}
+"""What kind of JSON the parts of a meta are that are looked at again."""
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """Refuse provenance that is not of the kind which is written."""
+    for name, kind in _META.items():
+        if not isinstance(meta.get(name, kind()), kind):
+            expected = "a list" if kind is list else "an object"
+            raise ValueError(
+                f"{name!r} of the meta is {json.dumps(meta[name])}; expected {expected}"
+            )
+    for item in (*meta.get("inputs", ()), *meta.get("parts", ())):
+        if not isinstance(item, dict):
+            raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")
+    for part in meta.get("parts", ()):
+        _check_meta(part)
 
 
 def write_run(run: Run, path: str | Path, form: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 from foveal.errors import UsageError
 from foveal.model.ordering import topic_order
 
-__all__ = ["ALL", "Results"]
+__all__ = ["ALL", "Results", "differences"]
 
 ALL = "all"
 """The topic under which the value over all topics stands."""
@@ -156,16 +156,26 @@ class Results:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Results:
-        """Results saved by `to_json`, without scoring again."""
+        """Results saved by `to_json`, without scoring again.
+
+        Raises ValueError with what was found and what was expected.
+        """
         saved = json.loads(text)
-        return cls.from_tidy(
-            [(r["run"], r["topic"], r["measure"], r["value"]) for r in saved["results"]],
-            saved.get("meta", {}),
-        )
+        if not isinstance(saved, dict) or not isinstance(saved.get("results"), list):
+            raise ValueError('no list "results" found; expected {"meta": ..., "results": [...]}')
+        meta = saved.get("meta", {})
+        if not isinstance(meta, dict):
+            raise ValueError(f'"meta" is {_shown(meta)}; expected an object')
+        return cls.from_tidy([_row(i, row) for i, row in enumerate(saved["results"], 1)], meta)
 
     def only(self, measures: Sequence[str]) -> Results:
-        """These measures alone, in this order."""
-        at = [_position(self.measures, measure, "measure") for measure in measures]
+        """These measures alone, in this order; one that is named twice stands once.
+
+        >>> rows = [("a", "1", "AP", 0.5), ("a", "1", "AiP", 0.25)]
+        >>> Results.from_tidy(rows, {}).only(["AiP", "AiP"]).measures
+        ('AiP',)
+        """
+        at = [_position(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
         return Results(
             self.runs,
             self.topics,
@@ -176,9 +186,27 @@ class Results:
             self.meta,
         )
 
+    def of_runs(self, runs: Sequence[str]) -> Results:
+        """These runs alone, in this order."""
+        at = [_position(self.runs, run, "run") for run in dict.fromkeys(runs)]
+        return Results(
+            tuple(self.runs[i] for i in at),
+            self.topics,
+            self.measures,
+            self.values[at],
+            self.counted[at],
+            self.overall[at],
+            self.meta,
+        )
+
     @classmethod
-    def joined(cls, parts: Sequence[Results]) -> Results:
-        """Results of other runs or measures in one table; what two of them hold must be equal."""
+    def joined(cls, parts: Sequence[Results], names: Sequence[str] = ()) -> Results:
+        """Results of other runs or measures in one table; what two of them hold must be equal.
+
+        Parts that were scored with other judgements, collections, tasks or options are joined all
+        the same, and a warning names them, by `names` if there are any. The meta has the inputs of
+        all parts, and what they have in common.
+        """
         if len(parts) == 1:
             return parts[0]
         values: dict[tuple[str, str, str], float] = {}
@@ -190,8 +218,7 @@ class Results:
                         f"two results for run {run!r}, topic {topic}, measure {measure}: "
                         f"{known} and {value}; runs of one name must be one run"
                     )
-        warnings = [line for part in parts for line in part.meta.get("warnings", ())]
-        meta = {"parts": [dict(part.meta) for part in parts], "warnings": warnings}
+        meta = _joined_meta(parts, differences(parts, names))
         return cls.from_tidy([(*key, value) for key, value in values.items()], meta)
 
     @classmethod
@@ -221,6 +248,107 @@ class Results:
 
 def _position(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
-        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        raise UsageError(f"no {what} {name!r} in the results; they hold {shown}")
+        raise UsageError(f"no {what} {name!r} in the results; they hold {_some(names)}")
     return names.index(name)
+
+
+# -- saved and joined --------------------------------------------------------------------------
+
+_LONGEST = 40
+_FIELDS = ("run", "topic", "measure")
+
+
+def _shown(value: Any) -> str:
+    """A piece of JSON in a message, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _row(number: int, row: Any) -> tuple[str, str, str, float | None]:
+    if not isinstance(row, dict):
+        raise ValueError(f"result {number} is {_shown(row)}; expected an object")
+    for name in (*_FIELDS, "value"):
+        if name not in row:
+            raise ValueError(
+                f"result {number} has no {name!r}; expected run, topic, measure, value"
+            )
+    for name in _FIELDS:
+        if not isinstance(row[name], str):
+            raise ValueError(f"{name} of result {number} is {_shown(row[name])}; expected a text")
+    value = row["value"]
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise ValueError(f"value of result {number} is {_shown(value)}; expected a number or null")
+    try:
+        return row["run"], row["topic"], row["measure"], None if value is None else float(value)
+    except OverflowError:
+        raise ValueError(f"value of result {number} is too large a number") from None
+
+
+def _hashes(meta: Mapping[str, Any], kind: str) -> frozenset[str] | None:
+    """Of the inputs of this kind; None where the meta does not tell."""
+    found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
+    return frozenset(found) if all(found) and "inputs" in meta else None
+
+
+def _stated(meta: Mapping[str, Any], name: str) -> Any:
+    """An entry in a form that can be compared; None where the meta does not have it."""
+    return json.dumps(meta[name], sort_keys=True) if name in meta else None
+
+
+_SCORED: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "with different judgements": lambda meta: _hashes(meta, "judgements") or None,
+    "with different collections": lambda meta: _hashes(meta, "collection"),
+    "for different tasks": lambda meta: _stated(meta, "task"),
+    "with different options": lambda meta: _stated(meta, "options"),
+}
+"""What makes scores of two runs incomparable, and how a meta tells it."""
+
+
+def _metas(results: Results) -> list[Mapping[str, Any]]:
+    """The meta of each part that results were joined from."""
+    return list(results.meta.get("parts", [results.meta]))
+
+
+def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
+    """A line for everything that parts were scored differently with; what is not known is equal.
+
+    >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
+    ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
+    >>> differences(parts, ["a.json", "b.json"])
+    ['results scored for different tasks: a.json; b.json']
+    """
+    called = names or [_some(part.runs) for part in parts]
+    found = []
+    for what, told in _SCORED.items():
+        groups: dict[Any, list[str]] = {}
+        for name, part in zip(called, parts, strict=True):
+            for meta in _metas(part):
+                if (value := told(meta)) is not None:
+                    groups.setdefault(value, []).append(name)
+        if len(groups) > 1:
+            listed = "; ".join(_some(tuple(dict.fromkeys(group))) for group in groups.values())
+            found.append(f"results scored {what}: {listed}")
+    return found
+
+
+def _joined_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
+    """All inputs and warnings, each once; of task and options what all parts agree on."""
+    metas = [meta for part in parts for meta in _metas(part)]
+    inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
+    warnings = [line for part in parts for line in part.meta.get("warnings", ())]
+    joined: dict[str, Any] = {"inputs": list(inputs.values())}
+    for name in ("task", "options"):
+        values = {_stated(meta, name): meta.get(name) for meta in metas}
+        if len(values) == 1 and None not in values:
+            joined[name] = next(iter(values.values()))
+    tasks = {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}
+    return {
+        **joined,
+        **({"tasks": tasks} if tasks else {}),
+        "parts": [dict(meta) for meta in metas],
+        "warnings": list(dict.fromkeys([*warnings, *differing])),
+    }
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

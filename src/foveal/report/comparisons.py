@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from foveal.analysis.comparison import Comparison, Pairs
+from foveal.errors import UsageError
 from foveal.report.grids import Grid
 
-__all__ = ["PARTS", "comparison_grids"]
+__all__ = ["PARTS", "comparison_grids", "figure"]
 
 PARTS = ("means", "pairs", "matrix", "summary")
 """Tables of a comparison."""
@@ -69,10 +73,10 @@ def _means(found: Comparison) -> Grid:
     for k, pairs in enumerate(found.measures):
         shown = (found.letters if found.baseline is None else found.marks)(pairs.measure)
         means = pairs.aligned.means.tolist()
-        top = means[pairs.order[0]]
+        top = pairs.ranked[pairs.order[0]]
         for i, (row, run) in enumerate(zip(rows, found.runs, strict=True)):
             row += [f"{means[i]:.4f}", shown.get(run, "")]
-            if means[i] == top:
+            if pairs.ranked[i] == top:
                 best.add((i, 2 * k + 1))
     if found.baseline is None:
         note = "Runs that share a letter do not differ significantly:"
@@ -180,3 +184,46 @@ def _summary(found: Comparison) -> Grid:
         title="Pairs that differ",
         notes=(f"one-tailed: better mean against worse, t-test, not corrected, alpha {alpha:g}",),
     )
+
+
+# -- matplotlib --------------------------------------------------------------------------------
+
+
+def figure(found: Comparison) -> Any:
+    """Means with their intervals as a matplotlib Figure (``foveal[plot]`` must be installed).
+
+    A panel for each measure, the best run on top, and beside each run its letters or its mark. An
+    interval is that of one mean: whether two runs differ is said by the letters, since runs share
+    the topics that make both means high or low.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError(
+            "pictures of comparisons need matplotlib; install it with pip install 'foveal[plot]'"
+        ) from None
+    panels = len(found.measures)
+    drawn = Figure(
+        figsize=(6.4, (0.32 * len(found.runs) + 0.9) * panels), dpi=150, layout="constrained"
+    )
+    axes = drawn.subplots(panels, 1, squeeze=False)[:, 0]
+    for axis, pairs in zip(axes, found.measures, strict=True):
+        order = pairs.order
+        shown = (found.letters if found.baseline is None else found.marks)(pairs.measure)
+        means = pairs.aligned.means[order]
+        low, high = (ends[order] for ends in pairs.limits)
+        # Of few resamples an interval may leave out the mean itself.
+        reach = np.maximum([means - low, high - means], 0.0)
+        places = np.arange(len(order))
+        axis.errorbar(means, places, xerr=reach, fmt="o", color="#08519c", capsize=3)
+        names = [found.runs[i] for i in order.tolist()]
+        labels = [f"{name} {shown.get(name, '')}".rstrip() for name in names]
+        axis.set_yticks(places, labels)
+        axis.invert_yaxis()
+        smaller = "" if pairs.aligned.higher_is_better else ", smaller is better"
+        title = f"{pairs.measure}, {len(pairs.aligned.topics)} topics{smaller}"
+        axis.set_title(title, loc="left", fontweight="bold")
+        axis.spines[["top", "right"]].set_visible(False)
+    confidence = f"mean with {100 * found.settings.confidence:g} % confidence interval"
+    axes[-1].set_xlabel(confidence, loc="left")
+    return drawn

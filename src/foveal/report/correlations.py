@@ -242,7 +242,11 @@ class Findings(NamedTuple):
         return separated(_FIELDS, rows, form)
 
     def json(self, meta: Mapping[str, Any]) -> str:
-        """Everything, every single correlation too, and in `meta` where it came from."""
+        """Everything, and in `meta` where it came from.
+
+        Of matrices every single correlation, too; those of random halves are thousands, and follow
+        from the seed.
+        """
         content: dict[str, Any] = {"meta": meta}
         if self.found is not None:
             content["correlations"] = _objects(self.found.summary)
