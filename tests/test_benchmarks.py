@@ -36,7 +36,9 @@ def test_results_neither_overlap_nor_leave_their_document(files: Files) -> None:
     # iP refuses overlap, and results past the end of a judged document are always refused.
     results = foveal.evaluate(files.runs, files.judgements, ["iP@0.01", "AiP"])
     (unjudged,) = results.meta["warnings"]
-    assert unjudged.startswith("unjudged results count as not relevant; judged@10: system01 0.8")
+    assert unjudged.startswith(
+        "unjudged results count as not relevant; judged@10 on topics with results: system01 0.8"
+    )
     assert all(0 < scores["iP@0.01"] <= 1 for scores in results.aggregate().values())
 
 

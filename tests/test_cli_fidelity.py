@@ -90,6 +90,31 @@ def test_nothing_of_others_is_overwritten(folder: Path, capsys: pytest.CaptureFi
     assert [p.name for p in (folder / "made").iterdir()] == ["thesis.tex"]
 
 
+def test_earlier_runs_are_not_overwritten_unless_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("simulate", "-j", "qrels", "-o", "made", "--parts", "S", "--rankings", "R")
+    call(capsys, *args)
+    (folder / "made" / "SR.jsonl").write_text("mine")
+    assert_refused(call(capsys, *args), "made: the folder holds 'SR.jsonl'; expected a new or an")
+    assert (folder / "made" / "SR.jsonl").read_text() == "mine"
+    assert call(capsys, *args, "--force").code == 0
+    assert (folder / "made" / "SR.jsonl").read_text().startswith('{"type": "header"')
+
+
+def test_a_folder_that_cannot_be_used_is_refused_before_anything_is_read(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "made").write_text("")
+    outcome = call(capsys, "simulate", "-j", "nowhere", "-o", "made")
+    assert_refused(outcome, "made: is a file; expected a folder for several files")
+
+
+def test_elements_without_an_index(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = call(capsys, "simulate", "-j", "qrels", "-o", "out", "--parts", "SL,SS")
+    assert_refused(outcome, "foveal: no run to make: SL, SS are made of elements, which takes a")
+
+
 def test_unknown_part_sets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = call(capsys, "simulate", "-j", "qrels", "-o", "out", "--parts", "S,SX")
     assert_refused(outcome, "foveal: 'SX' is no part set; expected some of S, SL, SLD, SS, SST")
@@ -147,7 +172,7 @@ def test_documents(
     assert call(capsys, *args).code == 0
     text = (folder / "out").read_text()
     assert text.startswith(beginning)
-    assert "AgP sees the parts" in text
+    assert "AgP sees 12 of the 16 orderings of the parts" in text
 
 
 def test_one_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,6 +196,52 @@ def test_own_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "expected").write_text("SR SX\n")
     outcome = call(capsys, *args, "--expect", "expected", "-o", "out")
     assert_refused(outcome, "expected:1: no run 'SX'; the runs are ")
+
+
+def test_run_names_with_blanks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "runs").mkdir()
+    for name, end in (("a good run", 50), ("bad", 9)):
+        header = {"type": "header", "format": "foveal-run", "version": 1, "run": name}
+        result = {"topic": "toy", "doc": "D2", "rank": 1, "start": 0, "end": end}
+        lines = "".join(f"{json.dumps(line)}\n" for line in (header, result))
+        (folder / "runs" / f"{end}.jsonl").write_text(lines)
+    (folder / "expected").write_text('"a good run">=bad mean\n')
+    outcome = call(
+        capsys,
+        *("fidelity", "-j", "qrels", "--runs", "runs", "--expect", "expected", "-m", "charR"),
+        *("--table", "verdict", "-f", "csv"),
+    )
+    assert outcome.code == 0, outcome.err
+    assert "charR sees the expected differences: the one ordering holds" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-m", "AgP", "--snap"], "--snap alters runs, and the order of simulated ones is known"),
+        (["-m", "AgP", "--overlap", "drop"], "--overlap alters runs"),
+        (["-m", "AgP", "--max-results", "9"], "--max-results alters runs"),
+        (["-m", "BEPD", "-m", "AgP"], "BEPD: about one entry point in each document"),
+        (["-m", "num_ret"], "nothing to try: neither more nor less of num_ret is better"),
+        (["-m", "AP", "--runs", "qrels", "--empty", "omit"], "--empty is about simulated runs"),
+    ],
+)
+def test_what_makes_a_trial_unfair_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    outcome = call(capsys, "fidelity", "-j", "qrels", "-C", "index", "-o", "out", *args)
+    assert_refused(outcome, f"foveal: {message}")
+
+
+def test_measures_of_elements_need_no_options(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ("fidelity", "-j", "qrels", "-C", "index", "-m", "MAep", "-m", "AgP")
+    outcome = call(capsys, *args, "-f", "table")
+    assert outcome.code == 0, outcome.err
+    assert "warning: MAep: about elements, so tried without S, whose passages are" in outcome.err
+    assert "Expected orderings by MAep" in outcome.out
+    assert "Expected orderings by AgP" in outcome.out
 
 
 def test_without_an_index_s_and_sld_are_tried(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -75,6 +76,8 @@ def test_a_pool_in_a_file_can_be_read_again(capsys: pytest.CaptureFixture[str]) 
         (["--strategy", "round-robin", "--budget", "1"], ["7a", "8c"]),
         (["--strategy", "round-robin", "--budget", "7=2"], ["7a", "7d", "8c"]),
         (["--budget", "7=2", "--budget", "8=1", "--only-topics", "7,8"], ["7a", "7d", "8c"]),
+        (["--budget", "1", "--budget", "7=2"], ["7a", "7d", "8c"]),
+        (["--budget", "7=2", "--budget", "1"], ["7a", "7d", "8c"]),
         (["--only-topics", "8"], ["8c"]),
         (["--only-topics", "@topics"], ["8c"]),
         (["-j", "q"], ["7b", "8c"]),
@@ -161,6 +164,13 @@ def test_statistics_for_papers_and_pages(form: str, capsys: pytest.CaptureFixtur
         (["--stats", "out", "-o", "out"], "foveal: pool and statistics cannot both go to out"),
         (["-o", "out", "-q"], "foveal: -f and -q are about the statistics"),
         (["-o", "out", "--include-judged"], "foveal: --include-judged is about judgements"),
+        (
+            ["-o", "out", "--beta", ".5"],
+            "foveal: --beta is how fast hedge learns; depth has no use",
+        ),
+        (["-o", "out", "--assessors", "x"], "foveal: --assessors is about judgements, and there"),
+        (["-o", "out", "--assessors", "each", "-j", "q"], "foveal: a pool takes one set of judge"),
+        (["-o", "out", "--unit", "span", "--no-support"], "foveal: --no-support is about pools of"),
         (["-o", "out", "--snap"], "foveal: --snap is for --unit element with a collection (-C)"),
         (["-o", "out", "--only-topics", "9"], "foveal: no run has a result for topic 9"),
         (["-o", "out", "--budget", "9=3"], "foveal: a budget for topic '9', which no run has"),
@@ -185,14 +195,91 @@ def test_what_is_no_budget_is_refused(budget: str, capsys: pytest.CaptureFixture
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("budgets", [("3", "4"), ("3", "7=4"), ("7=3", "7=4")])
+@pytest.mark.parametrize(
+    ("budgets", "message"),
+    [
+        (("3", "4"), "two budgets for all topics: 3 and 4"),
+        (("7=3", "5", "7=4"), "two budgets for topic 7: 3 and 4"),
+    ],
+)
 def test_two_budgets_for_one_topic_are_refused(
-    budgets: tuple[str, str], capsys: pytest.CaptureFixture[str]
+    budgets: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [f"--budget={budget}" for budget in budgets]
     outcome = call(capsys, "pool", "1.run", "-o", "out", *given)
     assert outcome.code == 2
-    assert "budget" in outcome.err.lower()
+    assert message in outcome.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("other", ["./pool", "sub/../pool", "link", "linked"])
+def test_pool_and_statistics_go_to_two_files(
+    other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("sub").mkdir()
+    Path("pool").write_text("old")
+    Path("link").symlink_to("pool")
+    os.link("pool", "linked")
+    outcome = call(capsys, "pool", "1.run", "-o", "pool", "--stats", other)
+    assert_refused(outcome, "foveal: pool and statistics cannot both go to pool")
+    assert Path("pool").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("args", "place"),
+    [
+        (["-o", "./1.run"], "./1.run"),
+        (["-o", "q", "-j", "q"], "q"),
+        (["--stats", "2.run"], "2.run"),
+        (["-o", "judged/q", "-j", "judged"], "judged/q"),
+    ],
+)
+def test_nothing_that_is_read_is_written_over(
+    args: list[str], place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("judged").mkdir()
+    Path("judged/q").write_text(QRELS)
+    before = Path(place).read_text()
+    outcome = call(capsys, "pool", "1.run", "2.run", *args)
+    assert_refused(outcome, f"foveal: {place} would be written over, and it is read (")
+    assert Path(place).read_text() == before
+
+
+def test_a_new_file_beside_judgements_is_possible(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("judged").mkdir()
+    Path("judged/q").write_text(QRELS)
+    pooled(capsys, "-j", "judged", "-o", "judged/pool")
+    assert Path("judged/pool").exists()
+
+
+def test_without_a_place_for_the_statistics_there_is_no_pool(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = call(capsys, "pool", "1.run", "-o", "out", "--stats", "no/stats")
+    assert_refused(outcome, "no/stats: cannot be written: No such file or directory")
+    outcome = call(capsys, "pool", "1.run", "--stats", "no/stats")
+    assert (outcome.code, outcome.out) == (2, "")
+
+
+def test_several_assessors(capsys: pytest.CaptureFixture[str]) -> None:
+    """One finds a relevant, the other does not: a steers move-to-front either way."""
+    lines = [
+        {"topic": "7", "doc": "a", "length": 50, "assessor": name, "spans": spans}
+        for name, spans in (("x", [{"start": 0, "end": 9}]), ("y", []))
+    ]
+    Path("two.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    args = ("-j", "two.jsonl", "--include-judged", "--only-topics", "7", "--depth", "1")
+    united = pooled(capsys, *args)
+    assert '"doc":"a","priority":1,"rank":1,"relevant":true' in united.out
+    assert united.err.startswith(
+        "warning: 2 assessors, several for some documents: what one of them found relevant is "
+        "(--assessors chooses otherwise)\n"
+    )
+    for chosen in ("intersection", "y"):
+        outcome = pooled(capsys, *args, "--assessors", chosen)
+        assert '"doc":"a","priority":1,"rank":1,"relevant":false' in outcome.out
+        assert "warning" not in outcome.err
+        assert json.loads(outcome.out.splitlines()[0])["assessors"] == chosen
 
 
 def test_a_file_that_cannot_be_read_leaves_the_old_pool(

@@ -50,7 +50,15 @@ def test_the_wheel_scores_and_its_results_are_read_back(clean: Path, tmp_path: P
 def test_the_wheel_brings_no_development_dependency(clean: Path, tmp_path: Path) -> None:
     listed = json.loads(_run(clean / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
     names = {entry["name"].lower() for entry in listed} - {"pip", "setuptools"}
-    assert names == {"foveal", "click", "numpy", "polars", "polars-runtime-32", "scipy", "zstandard"}
+    assert names == {
+        "foveal",
+        "click",
+        "numpy",
+        "polars",
+        "polars-runtime-32",
+        "scipy",
+        "zstandard",
+    }
 
 
 def test_the_wheel_is_typed(clean: Path, tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.analysis.pooling import NOT_RELEVANT, RELEVANT, STRATEGIES, UNJUDGED, Lists, Terms
-from foveal.analysis.pools import DEPTH, Pooling, pool
+from foveal.analysis.pools import DEPTH, OTHERS, Pooling, pool
 from foveal.formats import Source
 from foveal.formats.pools import pool_lines
+from foveal.report.pools import growth_figure, pool_grids
 from inputs import refusal
 from shared_data import INEX, needs_inex
 from xml_trees import index_of
@@ -294,6 +295,19 @@ def test_elements_are_pooled_by_their_paths() -> None:
     assert entries["start"].null_count() == 2
 
 
+def test_a_whole_document_is_one_element_however_it_is_named() -> None:
+    """A path of one step is all of the document, and so is the document without a path."""
+    whole = foveal.read_run(Source.of_text("t Q0 a 1 -1 w\nt Q0 b 2 -2 w\n", "w.run"))
+    runs = [elements("r", "/x[1]", "/x[1]/p[1]"), elements("s", "/x"), whole]
+    entries = pool(runs, unit="element").pool.entries
+    assert entries.select("doc", "xpath", "rank").rows() == [
+        ("a", None, 1),
+        ("a", "/x[1]/p[1]", 2),
+        ("b", None, 2),
+    ]
+    assert entries["runs"].list.len().to_list() == [3, 1, 1]
+
+
 def test_results_of_unknown_place_need_a_collection() -> None:
     said = refusal(lambda: pool(elements("r", "/x[1]/p[1]"), unit="span"))
     assert said.startswith("r.run:1: the place of '/x[1]/p[1]' in 'a' is not known")
@@ -369,8 +383,34 @@ def test_budgets_may_differ_from_topic_to_topic() -> None:
     run = run_of("r", t="a b c", u="a b c", v="a b c")
     found = pool(run, strategy="round-robin", budget={"t": 1, "u": 2})
     assert found.pool.sizes == {"t": 1, "u": 2, "v": 3}
+    assert found.pool.header["topic_budgets"] == {"t": 1, "u": 2}
+    assert found.pool.header["budget"] is None
     said = refusal(lambda: pool(run, budget={"w": 1}), error=foveal.UsageError)
     assert said == "a budget for topic 'w', which no run has a result for"
+
+
+def test_a_budget_for_all_topics_and_exceptions() -> None:
+    run = run_of("r", t="a b c", u="a b c", v="a b c")
+    found = pool(run, strategy="round-robin", budget={OTHERS: 2, "t": 3})
+    assert found.pool.sizes == {"t": 3, "u": 2, "v": 2}
+    assert (found.pool.header["budget"], found.pool.header["topic_budgets"]) == (2, {"t": 3})
+
+
+def test_a_budget_for_one_topic_leaves_the_others_as_they_were() -> None:
+    lists = {topic: [(f"d{i:04}", 0, 5) for i in range(300)] for topic in "tu"}
+    run = foveal.Run.from_results(lists)
+    found = pool(run, strategy="round-robin", budget={"t": 250})
+    assert found.pool.sizes == {"t": 250, "u": DEPTH}
+    assert (found.depth, found.deeper) == (DEPTH, ("t",))
+    header = found.pool.header
+    assert (header["depth"], header["topic_depths"]) == (DEPTH, {"t": None})
+    (title, *_) = [grid.title for grid in pool_grids(found.statistics)]
+    assert title.endswith("the first 100 documents of each topic; all of topic t")
+    # Where every topic has a budget, or one depth is given, there is but one depth.
+    assert pool(run, strategy="hedge", budget={"t": 9, "u": 9}).depth is None
+    assert pool(run, strategy="hedge", budget={"t": 9}, topics=["t"]).depth is None
+    assert pool(run, strategy="hedge", budget={"t": 9}, depth=50).pool.sizes == {"t": 9, "u": 50}
+    assert pool(run, budget={"t": 250}).pool.sizes == {"t": DEPTH, "u": DEPTH}
 
 
 def test_how_deep_a_pool_goes_by_default() -> None:
@@ -401,6 +441,7 @@ def test_two_runs_of_one_name_must_be_told_apart() -> None:
         ({"strategy": "best"}, "unknown strategy 'best'; expected depth or round-robin or"),
         ({"unit": "word"}, "unknown unit 'word'; expected document or span or element"),
         ({"beta": 1.0}, "beta 1.0 is not between 0 and 1"),
+        ({"assessors": "union"}, "--assessors is about judgements, and there are none"),
         ({"depth": 0}, "depth 0; expected a whole number from 1"),
         ({"budget": 0}, "budget 0; expected a whole number from 1"),
         ({"budget": {"t": 0}}, "budget 0 of topic t; expected a whole number from 1"),
@@ -520,6 +561,19 @@ def test_runs_without_a_common_topic_have_no_overlap_to_speak_of() -> None:
     found = pool([run_of("r", t="a"), run_of("s", u="a")]).statistics
     assert found.jaccard[0, 1] == 0.0
     assert found.shared[0, 1] == 0.0
+
+
+def test_the_growth_of_a_pool_as_a_figure() -> None:
+    runs = [run_of("r", t="a b c d"), run_of("s", t="a e")]
+    found = pool(runs, judgements=judged(t="a:0-5 e"), include_judged=True).statistics
+    axis = growth_figure(found).axes[0]
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
+    assert lines == {
+        "documents": [[1, 1], [2, 3], [3, 4], [4, 5]],
+        "known relevant": [[1, 1], [2, 1], [3, 1], [4, 1]],
+    }
+    (line,) = growth_figure(pool(runs).statistics).axes[0].get_lines()
+    assert line.get_label() == "documents"
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from foveal.analysis.rankings import correlate, scores, tasks_of, without_curves
+from foveal.analysis.correlations import correlate
+from foveal.analysis.rankings import scores, tasks_of
+from foveal.analysis.tasks import without_curves
 from foveal.campaign import PRESETS, evaluate
 from foveal.errors import UsageError
 from foveal.model import Judgements, Results, Run

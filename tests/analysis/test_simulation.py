@@ -322,6 +322,30 @@ def test_unknown_choices_are_refused(options: dict[str, object], message: str) -
         simulate(Judgements.from_highlights(TOY), **options)
 
 
+def test_a_choice_made_twice_is_made_once() -> None:
+    truth = Judgements.from_highlights(TOY)
+    made = simulate(truth, parts=["SLD", "S", "SLD"], rankings="R")
+    assert [run.name for run in made.runs] == ["SLDR", "SR"]
+    assert [run.name for run in simulate(truth, parts="SLD", rankings=["R"]).runs] == ["SLDR"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "named"), [(["SL"], "SL is"), (["SS", "SST"], "SS, SST are"), ("SST", "SST is")]
+)
+def test_elements_alone_take_a_collection(parts: list[str], named: str) -> None:
+    with pytest.raises(UsageError, match=f"no run to make: {named} made of elements"):
+        simulate(Judgements.from_highlights(TOY), parts=parts)
+
+
+def test_touching_highlights_are_one_passage(tmp_path: Path) -> None:
+    """So the smallest element around both is returned, and what lies across their border."""
+    index_of(tmp_path, {"d.xml": "<a><p>one</p><p>other</p>x</a>", "e.xml": "<a>y</a>"})
+    touching = {"d": {"spans": [(0, 3), (3, 8)]}, "e": {"spans": []}}
+    runs = runs_of(simulate(Judgements.from_highlights({"1": touching}), tmp_path / "index"))
+    assert listed(runs["SR"]) == [("d", [(0, 8, None)])]
+    assert listed(runs["SLR"]) == [("d", [(0, 9, "/a[1]")])]
+
+
 def test_judgements_of_whole_documents_have_no_passages(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 D1 1\n1 0 D2 0\n")
     with pytest.raises(InputError, match="no text is highlighted; expected judged passages"):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +16,22 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
-from foveal.analysis.orderings import Ordering, expected_orderings, read_orderings
-from foveal.analysis.simulation import PARTS, RANKINGS, simulate
-from foveal.analysis.trials import Fidelity, fidelity, try_measures
+from foveal.analysis.orderings import (
+    Ordering,
+    expected_orderings,
+    orderings_between,
+    part_of,
+    read_orderings,
+)
+from foveal.analysis.simulation import ELEMENTS, PARTS, RANKINGS, simulate
+from foveal.analysis.trials import Fidelity, fidelity
+from foveal.analysis.verdicts import try_measures
+from foveal.campaign import Options
 from foveal.collection import Collection, build_index
 from foveal.formats import read_judgements
-from foveal.model import Judgements, Results
+from foveal.measures import Measure, Overlap, all_measures
+from foveal.model import Judgements, Results, Run
+from foveal.report.fidelity import curves_of, figure, ordering_grids
 from shared_data import DATA
 from xml_trees import index_of
 
@@ -105,6 +118,65 @@ def test_a_missing_part_set_is_bridged() -> None:
     assert pairs == ["SR >= SLDR", "SR >= SRI", "SRI >= SLDRI", "SLDR >= SLDRI"]
 
 
+def test_missing_rankings_are_bridged_once() -> None:
+    """Two documents swapped and another put first: certain for S, else a matter of the average."""
+    found = expected_orderings(["S", "SLD"], ["R", "RSI"])
+    assert [(str(o), o.every, o.aspect) for o in found] == [
+        ("SR >= SLDR", True, "parts"),
+        ("SR >= SRSI", True, "insertion and swap"),
+        ("SLDR >= SLDRSI", False, "insertion and swap"),
+        ("SRSI >= SLDRSI", True, "parts"),
+    ]
+
+
+def test_a_ranking_that_only_one_part_set_lacks_is_bridged_there() -> None:
+    found = orderings_between(["SR", "SRSI", "SLR", "SLRI", "SLRSI"])
+    assert [str(o) for o in found] == [
+        "SR >= SLR",
+        "SR >= SRSI",
+        "SLR >= SLRI",
+        "SLRI >= SLRSI",
+        "SRSI >= SLRSI",
+    ]
+
+
+SPACE = [f"{part}{ranking}" for part in PARTS for ranking in RANKINGS]
+
+
+def led_to(name: str, orderings: Sequence[Ordering]) -> set[str]:
+    """All runs that the orderings, one after the other, put below this one."""
+    below = {o.worse for o in orderings if o.better == name}
+    return below.union(*(led_to(lower, orderings) for lower in below))
+
+
+@settings(max_examples=60, deadline=None)
+@given(names=st.sets(st.sampled_from(SPACE), min_size=2), empty=st.sampled_from(["keep", "omit"]))
+def test_between_some_runs_nothing_is_expected_that_does_not_follow(
+    names: set[str], empty: str
+) -> None:
+    whole = expected_orderings(empty=empty)
+    strict = [o for o in whole if o.every]
+    found = orderings_between(sorted(names), empty=empty)
+    assert len({(o.better, o.worse) for o in found}) == len(found)
+    for ordering in found:
+        assert {ordering.better, ordering.worse} <= names
+        assert ordering.worse in led_to(ordering.better, whole)
+        assert ordering.every == (ordering.worse in led_to(ordering.better, strict))
+        others = [o for o in found if o != ordering]
+        assert ordering.worse not in led_to(ordering.better, others)  # said once
+
+
+def test_documents_left_out_make_room_for_others() -> None:
+    """Then nothing but the average is expected where SS or SST is the worse part set."""
+    keep, omit = expected_orderings(), expected_orderings(empty="omit")
+    assert [str(o) for o in keep] == [str(o) for o in omit]
+    loosened = {
+        (part_of(a.better), part_of(a.worse)) for a, b in zip(keep, omit, strict=True) if a != b
+    }
+    assert loosened == {("S", "SS"), ("SS", "SST")}
+    assert sum(o.every for o in omit) == 20
+
+
 # -- what is found on generated collections ------------------------------------------------------
 
 
@@ -118,6 +190,12 @@ def test_agp_keeps_every_ordering_on_every_topic(collection: Collection, seed: i
     assert {found.scores[run, "AgP"] for run in ("SR", "SRS")} == {1.0}
     level = [o for o in strict if str(o.ordering) == "SRI >= SRSI"]
     assert [o.verdict for o in level] == ["equal", "equal"]
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_agp_passes_whatever_becomes_of_empty_documents(collection: Collection, seed: int) -> None:
+    assert fidelity(campaign(collection, seed, 3), collection.path, "AgP", empty="omit").passed
 
 
 def test_the_study_again(trial: Fidelity) -> None:
@@ -198,17 +276,218 @@ def test_the_anomaly_by_hand() -> None:
     assert json.loads(found.to_json())["orderings"][0]["p"] is None
 
 
-def test_any_measure_can_be_tried(collection: Collection) -> None:
-    """Also one of elements, for which passages are snapped, and one of which less is better."""
-    truth = campaign(collection, 1, 6)
-    found = fidelity(truth, collection.path, ["MAep", "T2Ieffort@1"], snap=True)
-    assert len(found.outcomes) == 2 * 36
+def test_a_measure_of_which_less_is_better(collection: Collection) -> None:
+    found = fidelity(campaign(collection, 1, 6), collection.path, ["T2Ieffort@1"])
     (effort,) = [o for o in found.of("T2Ieffort@1") if str(o.ordering) == "SR >= SRI"]
     scores = found.scores
     assert effort.wins > 0
     assert effort.difference == pytest.approx(
         scores["SRI", "T2Ieffort@1"] - scores["SR", "T2Ieffort@1"]
     )
+
+
+def test_a_measure_is_not_blamed_for_documents_left_out(tmp_path: Path) -> None:
+    """SST returns nothing of D1, so that D2, all of which it returns, moves up."""
+    index_of(
+        tmp_path,
+        {
+            "D1.xml": f"<a>{60 * 'x'}<p>yy<br/></p>{60 * 'z'}</a>",
+            "D2.xml": f"<a><p>{50 * 'a'}</p><p>bbb</p></a>",
+            "D3.xml": "<a>c</a>",
+        },
+    )
+    judged = {"D1": {"spans": [(0, 120)]}, "D2": {"spans": [(0, 50)]}, "D3": {"spans": []}}
+    truth = Judgements.from_highlights({"1": judged, "2": judged})
+    kept = fidelity(truth, tmp_path / "index", "AgP")
+    left = fidelity(truth, tmp_path / "index", "AgP", empty="omit")
+    outcome = next(o for o in left.outcomes if str(o.ordering) == "SSR >= SSTR")
+    assert (outcome.losses, outcome.ordering.every, outcome.verdict) == (2, False, "reversed")
+    assert (kept.passed, left.passed) == (True, True)
+    assert (kept.options["empty"], left.options["empty"]) == ("keep", "omit")
+
+
+def test_what_is_seen_and_what_is_not(collection: Collection) -> None:
+    """More than the highlighted text costs charR nothing, less of it does."""
+    (verdict,) = fidelity(campaign(collection, 2, 20), collection.path, "charR").verdicts
+    assert verdict.sentences[1] == (
+        "charR sees 8 of the 16 orderings of the parts, on every topic; "
+        "does not tell S from SL, SL from SLD: equal on all 20 topics."
+    )
+
+
+def test_runs_are_named_where_only_some_of_a_pair_are_equal() -> None:
+    scored = results(SR=[1.0], SLR=[1.0], SRI=[0.9], SLRI=[0.8])
+    outcomes = try_measures(scored, orderings_between(scored.runs))
+    assert [o.verdict for o in outcomes] == ["equal", "holds", "holds", "holds"]
+    truth = Judgements.from_highlights(
+        {"1": {"A": {"spans": [(0, 4)], "length": 9}, "B": {"spans": [], "length": 9}}}
+    )
+    own = [
+        Run.from_results({"1": answers}, name=name)
+        for name, answers in {
+            "SR": [("A", 0, 4)],
+            "SLR": [("A", 0, 4)],
+            "SRI": [("B", 0, 9), ("A", 0, 4)],
+            "SLRI": [("B", 0, 9), ("A", 0, 9)],
+        }.items()
+    ]
+    words = fidelity(truth, measures="charP", runs=own).sentences
+    assert words[1] == (
+        "charP sees 1 of the 2 orderings of the parts, on every topic; "
+        "does not tell SR from SLR: equal on the only topic."
+    )
+
+
+# -- measures of all kinds -----------------------------------------------------------------------
+
+
+def spelled(measure: Measure) -> Measure:
+    return measure @ measure.cutoff.example if measure.cutoff.required else measure
+
+
+@pytest.mark.parametrize("measure", [spelled(measure) for measure in all_measures()], ids=str)
+def test_every_measure_gets_a_verdict_or_one_clear_sentence(
+    collection: Collection, measure: Measure
+) -> None:
+    truth = campaign(collection, 1, 4)
+    try:
+        found = fidelity(truth, collection.path, [measure])
+    except (UsageError, InputError) as refused:
+        said = str(refused)
+        assert "\n" not in said
+        assert measure.name in said
+        assert not re.search(r"S\w*R:\d", said)  # no line of a file that does not exist
+        assert measure.overlap is Overlap.ONE_PER_DOCUMENT or measure.name in (
+            *("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size"),
+            "inex_eval_ng",  # of grades that highlighted text has not
+        )
+        return
+    (verdict,) = found.verdicts
+    assert verdict.measure == measure.label
+    assert len(found.outcomes) == (24 if measure.structural else 36)
+    assert len(verdict.sentences) == 5
+
+
+def test_measures_of_elements_are_tried_with_elements(collection: Collection) -> None:
+    found = fidelity(campaign(collection, 1, 6), collection.path, "MAep")
+    assert found.simulation is not None
+    assert (found.simulation.empty, found.options["empty"]) == ("omit", "omit")
+    assert found.scores.runs == tuple(f"{p}{r}" for p in ELEMENTS for r in RANKINGS)
+    assert all(run.xpath is not None and not run.xpath.has_nulls() for run in found.simulation.runs)
+    loose = {(o.better, o.worse) for o in found.orderings if o.aspect == "parts" and not o.every}
+    assert loose == {(f"SS{r}", f"SST{r}") for r in RANKINGS}
+    assert found.notes[0] == (
+        "MAep: about elements, so tried without S, whose passages are none; documents of which "
+        "nothing is returned are left out"
+    )
+
+
+def test_measures_of_text_and_of_elements_are_scored_with_their_own_runs(
+    collection: Collection,
+) -> None:
+    truth = campaign(collection, 1, 6)
+    both = fidelity(truth, collection.path, ["MAep", "AgP", "nxCG@10"])
+    assert both.scores.measures == ("MAep", "AgP", "nxCG@10")
+    assert [v.measure for v in both.verdicts] == ["MAep", "AgP", "nxCG@10"]
+    for alone in (
+        fidelity(truth, collection.path, ["AgP"]),
+        fidelity(truth, collection.path, ["MAep", "nxCG@10"]),
+    ):
+        for measure in alone.scores.measures:
+            assert both.of(measure) == alone.of(measure)
+            for run in alone.scores.runs:
+                assert both.scores[run, measure] == alone.scores[run, measure]
+    assert np.isnan(both.scores["SR", "MAep"])
+    titles = [grid.title for grid in ordering_grids(both)]
+    assert titles == ["Expected orderings by MAep and nxCG@10", "Expected orderings by AgP"]
+    scores = json.loads(both.to_json())["scores"]
+    assert {"run": "SR", "measure": "MAep", "value": None} in scores
+
+
+def test_options_of_elements_go_to_measures_of_elements(collection: Collection) -> None:
+    truth = campaign(collection, 1, 6)
+    found = fidelity(truth, collection.path, ["AgP", "MAep"], exclude_tags=("b",))
+    assert found.of("AgP") == fidelity(truth, collection.path, "AgP").of("AgP")
+    assert found.of("MAep") != fidelity(truth, collection.path, "MAep").of("MAep")
+
+
+def test_measures_of_elements_take_a_collection(collection: Collection) -> None:
+    with pytest.raises(UsageError, match=r"^MAep: about elements; .* take a collection \(-C\)$"):
+        fidelity(campaign(collection, 1, 2), measures=["AgP", "MAep"])
+
+
+def test_counts_are_scored_and_not_tried(collection: Collection) -> None:
+    truth = campaign(collection, 1, 2)
+    found = fidelity(truth, collection.path, ["num_ret", "AP"])
+    assert found.scores.measures == ("num_ret", "AP")
+    assert [v.measure for v in found.verdicts] == ["AP"]
+    assert found.notes[0] == "scored, but not tried, for they only count: num_ret"
+    own = fidelity(truth, collection.path, "num_ret", orderings=[Ordering("SRI", "SR")])
+    assert own.passed  # who says what is expected of a count may try it
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("overlap", "drop"),
+        ("regroup", True),
+        ("snap", True),
+        ("truncate", True),
+        ("lenient", True),
+        ("max_results", 5),
+        ("topic_limit", 100),
+        ("document_limit", 100),
+    ],
+)
+def test_what_alters_simulated_runs_is_refused_and_own_runs_take_it(
+    collection: Collection, option: str, value: object
+) -> None:
+    truth = campaign(collection, 1, 3)
+    name = "--" + option.replace("_", "-")
+    with pytest.raises(UsageError, match=f"^{name} alters runs, and the order of simulated ones"):
+        fidelity(truth, collection.path, ["AgP"], **{option: value})
+    runs = simulate(truth, collection.path).runs
+    own = {option: value, **({"truncate": True} if option.endswith("limit") else {})}
+    assert fidelity(truth, collection.path, ["AP"], runs=runs, **own).verdicts
+    usual = getattr(Options(), option)
+    assert fidelity(truth, collection.path, ["AP"], **{option: usual}).passed
+
+
+def test_elements_stay_as_they_are_when_they_snap(collection: Collection) -> None:
+    truth = campaign(collection, 1, 3)
+    snapped = fidelity(truth, collection.path, ["MAep", "AgP"], snap=True)
+    assert snapped.outcomes == fidelity(truth, collection.path, ["MAep", "AgP"]).outcomes
+
+
+def test_the_limits_of_a_task_are_for_own_runs(collection: Collection) -> None:
+    truth = campaign(collection, 1, 3)
+    found = fidelity(truth, collection.path, task="2010.RestrictedFocused")
+    assert found.scores.measures == ("charP(budget=1000)",)
+    assert found.notes[0] == (
+        "2010.RestrictedFocused: simulated runs are not held to the limits of the task"
+    )
+    assert found.options["task"] == "2010.RestrictedFocused"
+
+
+def test_what_a_measure_lacks_is_said_of_the_simulated_run() -> None:
+    entries = {"A": {"spans": [(0, 4)]}, "B": {"spans": []}}
+    with pytest.raises(UsageError, match=r"^simulated run SRI: charP needs the place of every"):
+        fidelity(Judgements.from_highlights({"1": entries}), measures="charP")
+
+
+def test_documents_put_first_on_purpose_are_no_surprise(collection: Collection) -> None:
+    """The second topic has no judged document to put first, but an unjudged one."""
+    judged = {
+        "1": {"d00": {"spans": [(0, 9)]}, "d01": {"spans": []}},
+        "2": {"d00": {"spans": [(0, 9)]}, "d01": {"spans": []}},
+        "3": {"d00": {"spans": [(0, 9)]}},
+    }
+    truth = Judgements.from_highlights(judged)
+    found = fidelity(truth, collection.path, "AP")
+    assert [note for note in found.notes if "unjudged" in note] == []
+    assert found.simulation is not None
+    own = fidelity(truth, collection.path, "AP", runs=found.simulation.runs)
+    assert any(note.startswith("unjudged results count as not relevant") for note in own.notes)
 
 
 def test_charp_does_not_see_rankings_but_the_intruder(collection: Collection) -> None:
@@ -315,6 +594,35 @@ def test_own_runs_named_as_in_the_space_need_no_expectations(collection: Collect
     ]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"orderings": []}, "no ordering given; expected some, or None for those of the S-R space"),
+        ({"level": 0.0}, "level 0.0 is not possible; expected a number between 0 and 1"),
+        ({"level": 1}, "level 1 is not possible"),
+        ({"empty": "drop"}, "'drop' is no way with empty documents; expected some of keep, omit"),
+        ({"empty": "keep", "measures": "MAep"}, "--empty keep is for measures of text; MAep: "),
+        ({"measures": "BEPD"}, "BEPD: about one entry point in each document"),
+        ({"measures": "nDCG"}, "unknown measure 'nDCG'"),
+    ],
+)
+def test_wrong_use(collection: Collection, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{message}"):
+        fidelity(campaign(collection, 3, 2), collection.path, **options)
+
+
+def test_empty_documents_are_a_matter_of_simulated_runs(collection: Collection) -> None:
+    truth = campaign(collection, 3, 2)
+    runs = simulate(truth, collection.path).runs
+    with pytest.raises(UsageError, match="--empty is about simulated runs; these are your own"):
+        fidelity(truth, collection.path, "AgP", runs=runs, empty="keep")
+
+
+def test_a_level_of_significance_is_a_probability() -> None:
+    with pytest.raises(UsageError, match="level 2 is not possible"):
+        try_measures(results(a=[0.5], b=[0.1]), [Ordering("a", "b")], level=2)
+
+
 def test_runs_of_unknown_order_are_refused(collection: Collection) -> None:
     truth = campaign(collection, 3, 5)
     (run, *_) = simulate(truth, collection.path).runs
@@ -342,6 +650,47 @@ def test_bad_expectations(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as bad:
         read_orderings(path, ["a", "b"])
     assert str(bad.value).removeprefix(str(path)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "pair", "every"),
+    [
+        ("a>=b", ("a", "b"), True),
+        ("a>= b mean", ("a", "b"), False),
+        ("a >=b  # why", ("a", "b"), True),
+        ('"my run" >= b', ("my run", "b"), True),
+        ("'my run'>=\"a\" mean # why", ("my run", "a"), False),
+        ('"x # y" b', ("x # y", "b"), True),
+        ("it's a", ("it's", "a"), True),
+    ],
+)
+def test_names_with_blanks_and_signs_without(
+    tmp_path: Path, line: str, pair: tuple[str, str], every: bool
+) -> None:
+    path = tmp_path / "expected"
+    path.write_text(f"{line}\n")
+    (found,) = read_orderings(path, ["a", "b", "my run", "x # y", "it's"])
+    assert ((found.better, found.worse), found.every) == (pair, every)
+
+
+# -- the figure ----------------------------------------------------------------------------------
+
+
+def test_the_figure_has_a_curve_for_each_part_set(collection: Collection) -> None:
+    truth = campaign(collection, 6, 5)
+    found = fidelity(truth, collection.path, ["igP@curve", "AgP"])
+    drawn = figure(found)
+    lines = drawn.axes[0].get_lines()
+    assert [line.get_label() for line in lines] == [f"{part}R" for part in PARTS]
+    assert lines[0].get_ydata().tolist() == [1.0] * 11
+    curve = curves_of(found)["SLDR"]
+    assert [at for at, _ in curve] == pytest.approx([i / 10 for i in range(11)])
+    assert curve[5][1] == found.scores["SLDR", found.scores.measures[5]]
+    assert lines[2].get_ydata().tolist() == [value for _, value in curve]
+    with pytest.raises(UsageError, match="igP has no curve in this trial; put igP@curve among"):
+        figure(fidelity(truth, collection.path, "AgP"))
+    with pytest.raises(UsageError, match="'RX' is no ranking"):
+        figure(found, ranking="RX")
 
 
 def test_the_same_bytes_again(collection: Collection) -> None:

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.campaign.unjudged import TOP, judged_share, lists_not_relevant, unjudged_warning
+from foveal.campaign.unjudged import (
+    TOP,
+    judged_share,
+    lists_not_relevant,
+    unjudged_meta,
+    unjudged_warning,
+)
 from foveal.measures.view import Alignment, Judged
 
 
@@ -79,10 +85,21 @@ def test_judgements_of_relevant_documents_alone_are_told_from_pooled_ones() -> N
 def test_runs_below_1_are_named_in_one_line_the_worst_first() -> None:
     truth = judgements(t="Ab")
     few = unjudged_warning({"good": 1.0, "bad": 0.5, "nearly": 0.9999}, truth)
-    assert few == ("unjudged results count as not relevant; judged@10: bad 0.50, nearly 0.99")
+    assert few == (
+        "unjudged results count as not relevant; judged@10 on topics with results: "
+        "bad 0.50, nearly 0.99"
+    )
     many = unjudged_warning({f"r{i}": i / 10 for i in range(8)}, truth)
     assert many is not None
     assert many.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more runs")
+
+
+def test_what_is_kept_is_not_named_like_the_measure() -> None:
+    """The measure counts judged topics without results as 0, the figures leave them out."""
+    truth, run = judgements(t="Ab", u="A"), run_of(t="ab")
+    assert foveal.evaluate(run, truth, "judged@10")["r", "judged@10"] == 0.5
+    kept = unjudged_meta({"r": share(run, truth), "s": float("nan")})
+    assert kept == {"k": 10, "judged": {"r": 1.0, "s": None}}
 
 
 def test_no_warning_where_it_would_say_nothing() -> None:

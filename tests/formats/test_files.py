@@ -9,6 +9,7 @@ import pytest
 
 import foveal
 from foveal.formats import write_file
+from foveal.formats.files import same_file, write_files, write_folder
 from inputs import read_run, refusal
 
 
@@ -102,3 +103,72 @@ def test_what_a_format_cannot_hold_leaves_an_existing_file_alone(tmp_path: Path)
     assert message == "x: doc 'two words' cannot be a field between blanks; JSON Lines can hold it"
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+# -- several files -------------------------------------------------------------------------------
+
+
+def test_several_files_are_written_or_none(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text("old")
+    message = refusal(write_files, {first: "new", tmp_path / "no" / "b": "new"})
+    assert message == f"{tmp_path / 'no' / 'b'}: cannot be written: No such file or directory"
+    assert first.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [first]
+    write_files({first: "new", second: b"two"})
+    assert (first.read_text(), second.read_bytes()) == ("new", b"two")
+    assert sorted(tmp_path.iterdir()) == [first, second]
+
+
+def test_a_stream_is_written_when_the_files_are_there(
+    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    refusal(write_files, {"-": "said too early", tmp_path: "a folder"})
+    assert capsysbinary.readouterr().out == b""
+    write_files({"-": "said", tmp_path / "a": "new"})
+    assert capsysbinary.readouterr().out == b"said"
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_one_file_has_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert same_file("out", tmp_path / "out")  # which is not there yet
+    (tmp_path / "a").write_text("")
+    (tmp_path / "b").symlink_to("a")
+    os.link("a", "c")
+    assert same_file("a", "b")
+    assert same_file("b", "./c")
+    assert not same_file("a", "d")
+
+
+@pytest.mark.parametrize("holding", ["own", "nothing"])
+def test_a_folder_is_new_or_empty(tmp_path: Path, holding: str) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "new" / "one", tmp_path / "empty"):
+        write_folder(folder, {"a": "1", "b": "2"}, holding=holding)
+        assert {p.name: p.read_text() for p in folder.iterdir()} == {"a": "1", "b": "2"}
+
+
+def test_what_a_folder_may_hold(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    message = refusal(lambda: write_folder(tmp_path, {"a": "new"}, holding="nothing"))
+    assert message == f"{tmp_path}: the folder holds 'a'; expected a new or an empty one"
+    assert (tmp_path / "a").read_text() == "old"
+    write_folder(tmp_path, {"a": "new"})
+    (tmp_path / "other").write_text("other")
+    assert "the folder holds 'other'" in refusal(write_folder, tmp_path, {"a": "newer"})
+    write_folder(tmp_path, {"a": "newest"}, holding="anything")
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "newest", "other": "other"}
+    message = refusal(write_folder, tmp_path / "a", {"b": ""})
+    assert message == f"{tmp_path / 'a'}: is a file; expected a folder for several files"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_is_written_whole_or_not(tmp_path: Path, there: bool) -> None:
+    """A name that is too long for the system comes last."""
+    folder = tmp_path / "made"
+    if there:
+        folder.mkdir()
+    message = refusal(write_folder, folder, {"a": "new", "x" * 300: "new"})
+    assert "cannot be written: File name too long" in message
+    assert sorted(tmp_path.rglob("*")) == ([folder] if there else [])

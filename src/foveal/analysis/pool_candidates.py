@@ -12,6 +12,7 @@ import polars as pl
 
 from foveal.analysis.pooling import UNJUDGED, Lists
 from foveal.errors import InputError, Problem, UsageError
+from foveal.formats.checks import is_root
 from foveal.formats.pools import UNITS
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
@@ -19,7 +20,9 @@ from foveal.model.ordering import first_of_group, topic_order
 from foveal.model.provenance import distinct_names
 from foveal.spans import Ints
 
-__all__ = ["Candidates"]
+__all__ = ["Candidates", "Depth"]
+
+Depth = int | Mapping[str, int | None] | None
 
 _KEYS = {
     "document": ("topic", "doc"),
@@ -64,12 +67,13 @@ class Candidates:
         runs: Sequence[Run],
         *,
         unit: str = UNITS[0],
-        depth: int | None = None,
+        depth: Depth = None,
         judgements: Judgements | None = None,
         topics: Iterable[str] | None = None,
     ) -> Candidates:
         """The first `depth` units of each run on each topic.
 
+        A mapping has a depth for each topic, None where lists are looked at to their ends.
         `judgements` are combined ones; `topics` leaves out all others.
         """
         if unit not in UNITS:
@@ -142,7 +146,7 @@ def _on_topics(runs: Sequence[Run], topics: Iterable[str] | None) -> list[Run]:
 
 
 def _units(
-    run: Run, unit: str, depth: int | None, number: Mapping[str, int], judged: Judged | None
+    run: Run, unit: str, depth: Depth, number: Mapping[str, int], judged: Judged | None
 ) -> pl.DataFrame:
     """The distinct units of one run with their ranks, and what is known of them."""
     topic = np.array([number[name] for name in run.topics], dtype=np.int64)[run.topic]
@@ -157,7 +161,10 @@ def _units(
     first = np.searchsorted(head, run.bounds)  # heads before each topic
     rank = np.arange(len(head)) - first[run.topic[head]] + 1
     if depth is not None:
-        head, rank = head[rank <= depth], rank[rank <= depth]
+        of_topic = [depth.get(t) if isinstance(depth, Mapping) else depth for t in run.topics]
+        deepest = np.array([len(run) if k is None else k for k in of_topic], dtype=np.int64)
+        near = rank <= deepest[run.topic[head]]
+        head, rank = head[near], rank[near]
     known = np.full(len(run), UNJUDGED, dtype=np.int64)
     if judged is not None:
         known = _known(run, judged, spans=unit != "document")
@@ -196,8 +203,11 @@ def _check_places(run: Run) -> None:
 
 
 def _paths(run: Run) -> pl.Series:
-    """The XPath of each result; a whole document has none."""
+    """The XPath of each result; a whole document has none, however it is named."""
     paths = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
+    if run.length is None:  # on a collection all whole documents have the path of their root
+        root = pl.Series(is_root(paths))
+        paths = paths.to_frame("path").select(pl.when(~root).then("path")).to_series()
     bare = np.flatnonzero(paths.is_null().to_numpy() & ~((run.start == 0) & (run.end < 0)))
     if len(bare):
         raise InputError(

@@ -44,6 +44,8 @@ class PoolStatistics:
     growth : polars.DataFrame
         The number of distinct units to some ``depth``: ``units``, the mean ``per_topic`` and how
         many are judged ``relevant``.
+    deeper : tuple of str
+        Topics with a budget of their own, for which lists were looked at to their ends.
     """
 
     unit: str
@@ -54,9 +56,16 @@ class PoolStatistics:
     jaccard: Floats
     shared: Floats
     growth: pl.DataFrame
+    deeper: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: Candidates, chosen: Ints, depth: int | None = None) -> PoolStatistics:
+    def of(
+        cls,
+        found: Candidates,
+        chosen: Ints,
+        depth: int | None = None,
+        deeper: tuple[str, ...] = (),
+    ) -> PoolStatistics:
         """Of a pool that holds the `chosen` units of what was found to a depth."""
         pooled = np.zeros(len(found.units), dtype=bool)
         pooled[chosen] = True
@@ -94,6 +103,7 @@ class PoolStatistics:
             jaccard=jaccard,
             shared=shared,
             growth=_growth(found),
+            deeper=deeper,
         )
 
 

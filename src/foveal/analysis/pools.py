@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +22,10 @@ from foveal.errors import UsageError
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
 from foveal.model import Judgements, Run
+from foveal.model.ordering import topic_order
 from foveal.spans import Ints
 
-__all__ = ["DEPTH", "Pooling", "pool"]
+__all__ = ["DEPTH", "OTHERS", "Pooling", "pool"]
 
 DEPTH = 100
 """How deep pools go where neither a depth nor a budget is given."""
@@ -37,6 +39,9 @@ _LEARN = {
 RunLike = Run | str | Path
 Budget = int | Mapping[str, int]
 
+OTHERS = ""
+"""In a mapping of budgets the name of all topics that it does not name."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pooling:
@@ -47,12 +52,14 @@ class Pooling:
     chosen: Ints
     """The numbers of the units in the pool, in its order."""
     depth: int | None = None
+    deeper: tuple[str, ...] = ()
+    """Topics with a budget of their own, for which lists were looked at to their ends."""
     warnings: tuple[str, ...] = ()
 
     @cached_property
     def statistics(self) -> PoolStatistics:
         """Sizes, contributions and overlap of the runs, growth with depth."""
-        return PoolStatistics.of(self.candidates, self.chosen, self.depth)
+        return PoolStatistics.of(self.candidates, self.chosen, self.depth, self.deeper)
 
 
 def pool(
@@ -63,6 +70,7 @@ def pool(
     depth: int | None = None,
     budget: Budget | None = None,
     judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
+    assessors: str | None = None,
     include_judged: bool = False,
     beta: float = 0.1,
     topics: Iterable[str] | None = None,
@@ -82,16 +90,20 @@ def pool(
         What is pooled. Results of one document are one unit, or those with the same offsets, or
         those with the same XPath.
     depth : int, optional
-        How many units of each run are looked at; by default 100, or with a budget (but not for the
-        strategy ``depth``) all of them.
+        How many units of each run are looked at; by default 100, or for a topic with a budget (but
+        not for the strategy ``depth``) all of them.
     budget : int or mapping of topic to int, optional
-        How many units each topic gets at most; topics that a mapping leaves out have no limit.
+        How many units each topic gets at most. Topics that a mapping leaves out are pooled as if
+        there were no budget, unless it has one for the empty name, which is that of all others.
     judgements : Judgements, path, or a sequence of paths, optional
         What is judged already: left out of the pool, and used by the last two strategies.
+    assessors : str, optional
+        What counts where several assessors judged a document: ``union`` (the default),
+        ``majority``, ``intersection`` or the name of one.
     include_judged : bool
         Pool judged units too, as if they were judged only now.
     beta : float
-        How fast ``hedge`` learns, between 0 and 1.
+        How fast ``hedge`` learns, between 0 and 1; the other strategies do not look at it.
     topics : iterable of str, optional
         Only these.
     collection : path, optional
@@ -112,26 +124,38 @@ def pool(
     ['D1', 'D3']
     """
     terms = _terms(strategy, depth, budget, include_judged=include_judged, beta=beta)
-    if depth is None and (budget is None or strategy == "depth"):
-        depth = DEPTH
+    budgets = {OTHERS: budget} if isinstance(budget, int) else dict(budget or {})
     given = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
-    truth = _truth(judgements, collection)
+    wanted = None if topics is None else frozenset(topics)
+    notes: list[str] = []
+    truth = _truth(judgements, collection, assessors, notes)
     loaded = []
     for run in given:
         loaded.append(_load(run, unit, collection, snap=snap))
         if progress is not None:
             progress(len(loaded), 2 * len(given))
-    candidates = Candidates.collect(loaded, unit=unit, depth=depth, judgements=truth, topics=topics)
-    _check_budget(budget, candidates.topics)
-    chosen, priority = _choose(candidates, strategy, terms, budget, progress)
+    every = {t for run in loaded for t in run.topics if wanted is None or t in wanted}
+    depth, deeper = _depths(every, strategy, depth, budgets)
+    candidates = Candidates.collect(
+        loaded,
+        unit=unit,
+        depth=dict.fromkeys(every, depth) | dict.fromkeys(deeper) if deeper else depth,
+        judgements=truth,
+        topics=wanted,
+    )
+    _check_budget(budgets, candidates.topics)
+    chosen, priority = _choose(candidates, strategy, terms, budgets, progress)
     sources = [("run", run.source) for run in candidates.runs]
     sources += [] if truth is None else [("judgements", source) for source in truth.sources]
     header = {
         "strategy": strategy,
         "depth": depth,
-        "budget": budget if budget is None or isinstance(budget, int) else dict(budget),
+        **({"topic_depths": dict.fromkeys(deeper)} if deeper else {}),
+        "budget": budgets.pop(OTHERS, None),
+        **({"topic_budgets": budgets} if budgets else {}),
         **({"beta": beta} if strategy == "hedge" else {}),
         **({} if truth is None else {"judged": "included" if include_judged else "left out"}),
+        **({} if assessors is None else {"assessors": assessors}),
         "runs": list(candidates.names),
         "foveal": __version__,
         "inputs": [
@@ -148,12 +172,18 @@ def pool(
         candidates,
         chosen,
         depth,
-        tuple(_warnings(candidates, strategy, truth)),
+        deeper,
+        (*_warnings(candidates, strategy, truth), *notes),
     )
 
 
 def _terms(
-    strategy: str, depth: int | None, budget: Budget | None, *, include_judged: bool, beta: float
+    strategy: str,
+    depth: int | None,
+    budget: Budget | None,
+    *,
+    include_judged: bool,
+    beta: float,
 ) -> Terms:
     """What can be told to be wrong before anything is read."""
     if strategy not in STRATEGIES:
@@ -169,9 +199,23 @@ def _terms(
     return Terms(include_judged=include_judged, beta=beta)
 
 
-def _check_budget(budget: Budget | None, topics: Sequence[str]) -> None:
-    for topic in budget if isinstance(budget, Mapping) else ():
-        if topic not in topics:
+def _depths(
+    topics: AbstractSet[str], strategy: str, depth: int | None, budgets: Mapping[str, int]
+) -> tuple[int | None, tuple[str, ...]]:
+    """How deep lists are looked at, and the topics for which they are to their ends instead.
+
+    A budget says when to stop, so that no depth need say it; but it speaks of its own topics only.
+    """
+    if depth is not None or strategy == "depth":
+        return depth or DEPTH, ()
+    if OTHERS in budgets or (topics and topics <= set(budgets)):
+        return None, ()
+    return DEPTH, topic_order(budgets)
+
+
+def _check_budget(budgets: Mapping[str, int], topics: Sequence[str]) -> None:
+    for topic in budgets:
+        if topic != OTHERS and topic not in topics:
             raise UsageError(f"a budget for topic {topic!r}, which no run has a result for")
 
 
@@ -193,14 +237,26 @@ def _warnings(
 def _truth(
     judgements: Judgements | str | Path | Sequence[str | Path] | None,
     collection: str | Path | None,
+    assessors: str | None,
+    notes: list[str],
 ) -> Judgements | None:
+    """The judgements as one set; that several assessors were put together is noted."""
+    if assessors == "each":
+        raise UsageError("a pool takes one set of judgements; choose how assessors count")
     if judgements is None:
+        if assessors is not None:
+            raise UsageError("--assessors is about judgements, and there are none (-j)")
         return None
     if not isinstance(judgements, Judgements):
         judgements = read_judgements(judgements)
     if collection is not None:
         judgements = place_judgements(judgements, Collection.open(collection))
-    return judgements.combined()
+    if assessors is None and judgements.several_assessors:
+        notes.append(
+            f"{len(judgements.assessors)} assessors, several for some documents: what one of them "
+            "found relevant is (--assessors chooses otherwise)"
+        )
+    return judgements.combined(assessors or "union")
 
 
 def _load(run: RunLike, unit: str, collection: str | Path | None, *, snap: bool) -> Run:
@@ -219,15 +275,14 @@ def _choose(
     candidates: Candidates,
     strategy: str,
     terms: Terms,
-    budget: Budget | None,
+    budgets: Mapping[str, int],
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Ints, Ints]:
     """The units of the pool, topic by topic, and their priorities."""
     chosen: list[Ints] = []
     half = len(candidates.runs)
     for i, topic in enumerate(candidates.topics):
-        own = budget.get(topic) if isinstance(budget, Mapping) else budget
-        limits = replace(terms, budget=own)
+        limits = replace(terms, budget=budgets.get(topic, budgets.get(OTHERS)))
         chosen.append(STRATEGIES[strategy](candidates.lists(i), limits) + candidates.bounds[i])
         if progress is not None:
             progress(half + half * (i + 1) // len(candidates.topics), 2 * half)

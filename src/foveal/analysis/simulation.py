@@ -22,7 +22,7 @@ from foveal.errors import InputError, UsageError
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["EMPTY", "PARTS", "RANKINGS", "Simulation", "simulate"]
+__all__ = ["ELEMENTS", "EMPTY", "MAY_BE_EMPTY", "PARTS", "RANKINGS", "Simulation", "simulate"]
 
 PARTS = {
     "S": "the highlighted passages",
@@ -43,6 +43,12 @@ RANKINGS = {
 
 EMPTY = ("keep", "omit")
 """What becomes of a document of which a part set returns nothing."""
+
+ELEMENTS = ("SL", "SLD", "SS", "SST")
+"""Part sets that on a collection return elements only."""
+
+MAY_BE_EMPTY = ("SS", "SST")
+"""Part sets that may return nothing of a relevant document."""
 
 _OF_ELEMENTS = ("SL", "SS", "SST")
 _MOST_PAIRS = 1 << 22
@@ -67,6 +73,8 @@ class Simulation:
         Part sets that cannot be made without a collection.
     notes : tuple of str
         What a user should know, in words.
+    empty : str
+        What became of documents of which a part set returns nothing.
     """
 
     runs: tuple[Run, ...]
@@ -75,6 +83,7 @@ class Simulation:
     swapped: int
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
+    empty: str = EMPTY[0]
 
     def __repr__(self) -> str:
         return f"<Simulation: {len(self.runs)} runs, {len(self.topics)} topics>"
@@ -117,9 +126,9 @@ def simulate(
     judgements: Judgements | str | Path | Sequence[str | Path],
     collection: str | Path | None = None,
     *,
-    parts: Sequence[str] = tuple(PARTS),
-    rankings: Sequence[str] = tuple(RANKINGS),
-    empty: str = "keep",
+    parts: str | Sequence[str] = tuple(PARTS),
+    rankings: str | Sequence[str] = tuple(RANKINGS),
+    empty: str = EMPTY[0],
     progress: Callable[[], None] | None = None,
     **options: Any,
 ) -> Simulation:
@@ -130,7 +139,7 @@ def simulate(
     judgements : Judgements, path, or a sequence of paths
     collection : path, optional
         A collection index; without it the part sets made of elements are left out.
-    parts, rankings : sequences of str
+    parts, rankings : str or sequence of str
         Some of `PARTS` and `RANKINGS`.
     empty : {"keep", "omit"}
         A document of which nothing is returned stays in the ranking, with a result without length
@@ -159,9 +168,14 @@ def simulate(
     >>> made.left_out
     ('SL', 'SS', 'SST')
     """
-    _check_choice("part set", parts, tuple(PARTS))
-    _check_choice("ranking", rankings, tuple(RANKINGS))
-    _check_choice("way with empty documents", (empty,), EMPTY)
+    parts = _chosen("part set", parts, tuple(PARTS))
+    rankings = _chosen("ranking", rankings, tuple(RANKINGS))
+    _chosen("way with empty documents", empty, EMPTY)
+    if collection is None and set(parts) <= {*_OF_ELEMENTS}:
+        raise UsageError(
+            f"no run to make: {', '.join(parts)} {'is' if len(parts) == 1 else 'are'} made of "
+            "elements, which takes a collection (-C)"
+        )
     settings = Options(**options)
     truth = Truth(judgements, settings, collection)
     if any(truth.assessors):  # asking also makes it warn of several who are taken together
@@ -199,14 +213,18 @@ def simulate(
         swapped=int(np.count_nonzero(units.place == 2)),
         left_out=left_out,
         notes=tuple(notes),
+        empty=empty,
     )
 
 
-def _check_choice(what: str, given: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [name for name in given if name not in known]
-    if unknown or not given:
+def _chosen(what: str, given: str | Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """What is wanted, each once."""
+    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
         shown = repr(unknown[0]) if unknown else "nothing"
         raise UsageError(f"{shown} is no {what}; expected some of {', '.join(known)}")
+    return names
 
 
 def _notes(combined: Judgements, units: _Units, skipped: tuple[str, ...]) -> Iterator[str]:

@@ -6,38 +6,41 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.analysis.aligned import align
-from foveal.analysis.orderings import Ordering, expected_orderings, read_orderings
-from foveal.analysis.significance import t_test
-from foveal.analysis.simulation import PARTS, RANKINGS, Simulation, simulate
-from foveal.campaign import evaluate
-from foveal.errors import UsageError
+from foveal.analysis.orderings import (
+    Ordering,
+    orderings_between,
+    read_orderings,
+)
+from foveal.analysis.simulation import ELEMENTS, EMPTY, PARTS, Simulation, simulate
+from foveal.analysis.verdicts import (
+    LEVEL,
+    TOLERANCE,
+    Outcome,
+    Verdict,
+    check_level,
+    judge,
+    try_measures,
+)
+from foveal.campaign import Options, evaluate, find_preset
+from foveal.campaign.unjudged import UNJUDGED_COUNTS
+from foveal.errors import InputError, UsageError
 from foveal.formats import read_judgements, read_run
-from foveal.measures import Measure
+from foveal.measures import Measure, Need, parse_measures
+from foveal.measures.base import Overlap
 from foveal.model import Judgements, Results, Run
 from foveal.model.provenance import distinct_names
 
-__all__ = [
-    "LEVEL",
-    "SCORED",
-    "TOLERANCE",
-    "TRIED",
-    "Fidelity",
-    "Outcome",
-    "Verdict",
-    "fidelity",
-    "try_measures",
-]
+__all__ = ["SCORED", "TRIED", "Fidelity", "fidelity"]
 
 SCORED = (
     *("gP@1", "gP@2", "gP@10", "gR@1", "gR@2", "gR@10", "AgP"),
@@ -46,204 +49,10 @@ SCORED = (
 """The columns of table 1."""
 TRIED = ("AgP", "AgPw", "AP")
 """The overall figures among them, which are put on trial unless others are named."""
-TOLERANCE = 1e-12
-"""Scores that differ by less are equal; relative where they are greater than 1."""
-LEVEL = 0.05
-"""A mean is reversed if it is significantly so at this level (paired t-test, two-sided)."""
-
-_ASPECTS = {
-    "parts": "the parts",
-    "insertion": "a non-relevant document put first",
-    "swap": "the swap of the first two documents",
-    "late swap": "the swap of the first two relevant documents behind a non-relevant one",
-    "given": "the expected differences",
-}
-"""What an ordering is about, in words."""
-_SWAPS = ("swap", "late swap")
-_SHOWN = 3
-
-
-# -- the trial ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a measure makes of one expected ordering.
-
-    Parameters
-    ----------
-    difference : float
-        Mean over topics by which the first run is better; negative where it is worse.
-    wins, ties, losses : int
-        Topics on which it is better, equal and worse.
-    p : float
-        Of the paired t-test, two-sided, not corrected; ``nan`` with fewer than two topics.
-    verdict : str
-        ``holds``; ``equal`` on all topics; ``broken`` on a topic although it must hold on every
-        one; expected on average, but ``reversed`` significantly, or only ``below``.
-    """
-
-    measure: str
-    ordering: Ordering
-    difference: float
-    wins: int
-    ties: int
-    losses: int
-    p: float
-    verdict: str
-
-    @property
-    def topics(self) -> int:
-        return self.wins + self.ties + self.losses
-
-    def __str__(self) -> str:
-        better, worse = self.ordering.better, self.ordering.worse
-        if self.verdict == "broken":
-            where = f"{self.losses} of {self.topics} topics" if self.topics > 1 else _topics(self)
-            return f"{better} is below {worse} on {where}"
-        by = f"{100 * self.difference:+.2g} %"
-        if not math.isnan(self.p):
-            how = "significantly" if self.verdict == "reversed" else "not significantly"
-            by = f"{by}, {how}, p = {self.p:.2g}"
-        return f"{better} is below {worse} on average ({by})"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the trial says of a measure, in words."""
-
-    measure: str
-    passed: bool
-    """No ordering that must hold on every topic is broken."""
-    sentences: tuple[str, ...]
-
-
-def try_measures(
-    results: Results,
-    orderings: Sequence[Ordering],
-    measures: Sequence[str] | None = None,
-    *,
-    level: float = LEVEL,
-) -> tuple[Outcome, ...]:
-    """Whether each measure orders the runs as expected, measure by measure.
-
-    Examples
-    --------
-    >>> saved = Results.from_tidy(
-    ...     [
-    ...         *[("a", "1", "AP", 1.0), ("a", "2", "AP", 0.7)],
-    ...         *[("b", "1", "AP", 0.5), ("b", "2", "AP", 0.8)],
-    ...     ],
-    ...     {},
-    ... )
-    >>> every, mean = try_measures(saved, [Ordering("a", "b"), Ordering("a", "b", every=False)])
-    >>> every.verdict, mean.verdict, mean.wins, mean.losses
-    ('broken', 'holds', 1, 1)
-    """
-    names = tuple(dict.fromkeys(n for o in orderings for n in (o.better, o.worse)))
-    first = np.array([names.index(o.better) for o in orderings], dtype=np.int64)
-    second = np.array([names.index(o.worse) for o in orderings], dtype=np.int64)
-    found = []
-    for measure in results.measures if measures is None else measures:
-        scores = align(results, measure, names)
-        if not scores.topics:
-            raise UsageError(f"{scores.measure} is defined on no topic for all runs")
-        difference = _differences(scores.values[first], scores.values[second])
-        if not scores.higher_is_better:
-            difference = -difference
-        several = len(scores.topics) > 1
-        p = t_test(difference) if several else np.full(len(orderings), np.nan)
-        columns = (
-            difference.mean(axis=1),
-            (difference > 0).sum(axis=1),
-            (difference == 0).sum(axis=1),
-            (difference < 0).sum(axis=1),
-            p,
-        )
-        for ordering, mean, wins, ties, losses, chance in zip(
-            orderings, *(column.tolist() for column in columns), strict=True
-        ):
-            verdict = _verdict(ordering, mean, wins, losses, chance, level)
-            found.append(
-                Outcome(scores.measure, ordering, mean, wins, ties, losses, chance, verdict)
-            )
-    return tuple(found)
-
-
-def _differences(
-    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Without those that the last digits of a sum make."""
-    scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
-    return np.where(np.abs(first - second) <= TOLERANCE * scale, 0.0, first - second)
-
-
-def _verdict(
-    ordering: Ordering, mean: float, wins: int, losses: int, p: float, level: float
-) -> str:
-    if not wins and not losses:
-        return "equal"
-    if ordering.every:
-        return "broken" if losses else "holds"
-    if mean >= 0:
-        return "holds"
-    return "reversed" if p < level else "below"
-
-
-def _judge(outcomes: Sequence[Outcome], swapped: int | None) -> Verdict:
-    """The outcomes of one measure in words; `swapped` topics have two documents to swap."""
-    measure = outcomes[0].measure
-    strict = [o for o in outcomes if o.ordering.every]
-    broken = [o for o in strict if o.verdict == "broken"]
-    number = f"{len(broken) or 'none'} of the {len(strict)} orderings"
-    state = f"that must hold on every topic {'are' if len(broken) > 1 else 'is'} broken"
-    if not strict:
-        number, state = "no ordering", "must hold on every topic"
-    said = [f"{measure} {'fails' if broken else 'passes'}: {number} {state}."]
-    for aspect, name in _ASPECTS.items():
-        own = [o for o in outcomes if o.ordering.aspect == aspect]
-        if own and not (aspect in _SWAPS and swapped == 0):
-            said.append(f"{measure} {_seen(own, name)}")
-    if swapped == 0:
-        said.append(f"{measure} is not tried on swaps: no topic has two relevant documents.")
-    return Verdict(measure, not broken, tuple(said))
-
-
-def _seen(outcomes: Sequence[Outcome], name: str) -> str:
-    """How a measure takes one aspect."""
-    orderings = f"the {len(outcomes)} orderings" if len(outcomes) > 1 else "the one ordering"
-    wrong = [o for o in outcomes if o.verdict in ("broken", "reversed")]
-    doubtful = [o for o in outcomes if o.verdict == "below"]
-    if all(o.verdict == "equal" for o in outcomes):
-        same = "both runs are" if len(outcomes) == 1 else f"all {len(outcomes)} orderings are"
-        return f"does not see {name}: {same} equal on {_topics(outcomes[0])}."
-    if not wrong and not doubtful:
-        loose = sum(not o.ordering.every for o in outcomes)
-        how = "on average" if loose == len(outcomes) else "on every topic"
-        if 0 < loose < len(outcomes):
-            how = f"{len(outcomes) - loose} on every topic and {loose} on average"
-        return f"sees {name}: {orderings} hold{'s' if len(outcomes) == 1 else ''}, {how}."
-    if not wrong:
-        return f"is not clear about {name}: {_listed(doubtful)}."
-    lost, won = sum(o.losses for o in outcomes), sum(o.wins for o in outcomes)
-    verb = "reverses" if lost > won else "does not always see"
-    return f"{verb} {name}: {_listed([*wrong, *doubtful])}."
-
-
-def _topics(outcome: Outcome) -> str:
-    return f"all {outcome.topics} topics" if outcome.topics > 1 else "the only topic"
-
-
-def _listed(outcomes: Sequence[Outcome]) -> str:
-    more = f"; and {len(outcomes) - _SHOWN} more" if len(outcomes) > _SHOWN else ""
-    return "; ".join(map(str, outcomes[:_SHOWN])) + more
 
 
 def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
-
-
-# -- all of it ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,13 +163,13 @@ def _number(value: float) -> float | None:
 def fidelity(
     judgements: Judgements | str | Path | Sequence[str | Path],
     collection: str | Path | None = None,
-    measures: Sequence[str | Measure] = (),
+    measures: str | Measure | Sequence[str | Measure] = (),
     *,
-    runs: Sequence[Run | str | Path] = (),
+    runs: Run | str | Path | Sequence[Run | str | Path] = (),
     orderings: Sequence[Ordering] | str | Path | None = None,
     task: str | None = None,
     level: float = LEVEL,
-    empty: str = "keep",
+    empty: str | None = None,
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     **options: Any,
@@ -373,19 +182,22 @@ def fidelity(
     collection : path, optional
         A collection index; without it only S and SLD are tried.
     measures : text or Python forms of measures
-        All of them are scored and tried. Default: `SCORED` are scored, `TRIED` are tried.
+        All of them are scored and tried. Default: `SCORED` are scored, `TRIED` are tried. Measures
+        of elements are tried with the part sets that are elements.
     runs : runs or paths, optional
         Own simulated runs instead of those of the S-R space.
     orderings : sequence of Ordering, or the path of a file of them, optional
         What is expected. Default: the orderings of the S-R space between the runs that there are.
     task : str, optional
-        A preset whose measures are tried too.
+        A preset whose measures are tried too. Own runs are held to its limits; to simulated ones
+        they do not apply.
     level : float
         At which an average is called reversed.
-    empty : {"keep", "omit"}
-        As in `foveal.analysis.simulate`.
+    empty : {"keep", "omit"}, optional
+        As in `foveal.analysis.simulation.simulate`; by default a document of which nothing is
+        returned keeps its rank.
     executor, progress, **options
-        As in `foveal.evaluate`.
+        As in `foveal.evaluate`. What would alter simulated runs is refused.
 
     Examples
     --------
@@ -398,83 +210,289 @@ def fidelity(
     ...         }
     ...     }
     ... )
-    >>> trial = fidelity(truth, measures=["AP"])
+    >>> trial = fidelity(truth, measures="AP")
     >>> print(trial.sentences[1])
     AP does not see the parts: all 4 orderings are equal on the only topic.
     """
+    check_level(level)
+    default = not measures and task is None
+    wanted = SCORED if default else measures
+    listed = [wanted] if isinstance(wanted, (str, Measure)) else list(wanted)
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    own = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
+    if own:
+        if empty is not None:
+            raise UsageError("--empty is about simulated runs; these are your own (--runs)")
+        hearings = [_own_runs(own, listed, orderings, options)]
+    else:
+        parsed = _measures(listed, task)
+        hearings = _simulated(given, collection, parsed, orderings, empty, task, options)
+    scores: list[Results] = []
+    for hearing in hearings:
+        with _no_files(hearing):
+            scored = evaluate(
+                hearing.runs,
+                given,
+                hearing.measures,
+                task=task if own else None,
+                collection=collection,
+                executor=executor,
+                progress=progress,
+                **hearing.options,
+            )
+        scores.append(scored)
+    whole = _beside(scores)
+    if not own:
+        whole = whole.only([measure.label for measure in parsed])
+    outcomes: dict[str, tuple[Outcome, ...]] = {}
+    swapped: dict[str, int | None] = {}
+    for hearing, scored in zip(hearings, scores, strict=True):
+        named = TRIED if default else hearing.tried
+        for label in scored.measures if named is None else named:
+            outcomes[label] = try_measures(scored, hearing.expected, [label], level=level)
+            swapped[label] = hearing.made.swapped if hearing.made else None
+    tried = [label for label in whole.measures if label in outcomes]
+    notes = [
+        note
+        for hearing, scored in zip(hearings, scores, strict=True)
+        for note in [*hearing.notes, *_warnings(scored, simulated=hearing.made is not None)]
+    ]
+    made = hearings[0].made
+    return Fidelity(
+        scores=whole,
+        outcomes=tuple(outcome for label in tried for outcome in outcomes[label]),
+        orderings=tuple(dict.fromkeys(o for hearing in hearings for o in hearing.expected)),
+        verdicts=tuple(judge(outcomes[label], swapped[label]) for label in tried),
+        notes=tuple(dict.fromkeys(notes)),
+        simulation=made,
+        options={
+            **options,
+            **({} if task is None else {"task": task}),
+            "measures": list(whole.measures),
+            "level": level,
+            **({} if made is None else {"empty": made.empty}),
+        },
+    )
+
+
+class _Hearing(NamedTuple):
+    """Measures that are tried with the same runs."""
+
+    runs: Sequence[Run]
+    measures: Sequence[str | Measure]
+    expected: tuple[Ordering, ...]
+    options: Mapping[str, Any]
+    tried: tuple[str, ...] | None = None
+    """The labels of the measures on trial; None: all that are scored."""
     made: Simulation | None = None
     notes: tuple[str, ...] = ()
-    if runs:
-        to_score = [run if isinstance(run, Run) else read_run(run) for run in runs]
-    else:
-        chosen = {name: value for name, value in options.items() if name in _CHOICE}
-        made = simulate(given, collection, empty=empty, **chosen)
-        to_score, notes = list(made.runs), made.notes
-        options |= {"only_topics": made.topics}
-    expected = _expected(orderings, to_score)
-    default = not measures and task is None
-    scores = evaluate(
-        to_score,
-        given,
-        list(SCORED if default else measures),
-        task=task,
-        collection=collection,
-        executor=executor,
-        progress=progress,
-        **options,
-    )
-    tried = TRIED if default else scores.measures
-    outcomes = try_measures(scores, expected, tried, level=level)
-    n = len(expected)
-    swapped = None if made is None else made.swapped
-    verdicts = [_judge(outcomes[i : i + n], swapped) for i in range(0, len(outcomes), n)]
-    stated = {name: value for name, value in options.items() if name != "only_topics" or not made}
-    return Fidelity(
-        scores=scores,
-        outcomes=outcomes,
-        orderings=expected,
-        verdicts=tuple(verdicts),
-        notes=tuple(dict.fromkeys([*notes, *_warnings(scores, simulated=made is not None)])),
-        simulation=made,
-        options={**stated, "measures": list(scores.measures), "level": level, "empty": empty},
-    )
 
 
 _CHOICE = ("only_topics", "pools", "assessors", "topics_file", "castitles_only")
 """Options that choose judgements; the others are about scoring."""
+_ALTERING = (
+    *("overlap", "regroup", "snap", "truncate", "lenient"),
+    *("max_results", "topic_limit", "document_limit"),
+)
+"""Options that make other runs of runs."""
+_ABOUT_ELEMENTS = (
+    *("cas", "support_judgements", "documents", "name_from", "tag_classes"),
+    *("exclude_tags", "recompute"),
+)
+"""Options that say which elements count."""
+_WITHOUT_S = (
+    "{}: about elements, so tried without S, whose passages are none; documents of which nothing "
+    "is returned are left out"
+)
+
+
+def _own_runs(
+    runs: Sequence[Run | str | Path],
+    measures: Sequence[str | Measure],
+    orderings: Sequence[Ordering] | str | Path | None,
+    options: Mapping[str, Any],
+) -> _Hearing:
+    loaded = [run if isinstance(run, Run) else read_run(run) for run in runs]
+    names = distinct_names((run.name, run.source) for run in loaded)
+    return _Hearing(loaded, measures, _expected(orderings, names), options)
+
+
+def _measures(given: Sequence[str | Measure], task: str | None) -> tuple[Measure, ...]:
+    """The measures of the task and those that are named, each once."""
+    found = [] if task is None else list(find_preset(task).measures)
+    for item in given:
+        found += parse_measures(item) if isinstance(item, str) else (item,)
+    for measure in found:
+        measure.check()
+    return tuple(dict.fromkeys(found))
+
+
+def _simulated(
+    given: Judgements,
+    collection: str | Path | None,
+    measures: Sequence[Measure],
+    orderings: Sequence[Ordering] | str | Path | None,
+    empty: str | None,
+    task: str | None,
+    options: Mapping[str, Any],
+) -> list[_Hearing]:
+    """Measures of text with all part sets, measures of elements with those that are elements."""
+    of_elements = [measure for measure in measures if measure.structural]
+    of_text = [measure for measure in measures if not measure.structural]
+    _check_measures(measures, collection)
+    _check_options(options, of_elements=bool(of_elements))
+    if empty == EMPTY[0] and not of_text:
+        raise UsageError(
+            f"--empty {empty} is for measures of text; {_labels(of_elements)}: about elements, and "
+            "a result without text is none"
+        )
+    notes = list(_task_notes(task))
+    if task is not None and find_preset(task).castitles_only:
+        options = {**options, "castitles_only": True}
+    counts = [measure for measure in measures if measure.higher_is_better is None]
+    if counts and orderings is None:
+        notes.append(f"scored, but not tried, for they only count: {_labels(counts)}")
+        if len(counts) == len(measures):
+            raise UsageError(
+                f"nothing to try: neither more nor less of {_labels(counts)} is better; expected "
+                "a measure that tells good from bad"
+            )
+    found: list[_Hearing] = []
+    for own, parts, way in (
+        (of_text, tuple(PARTS), empty or EMPTY[0]),
+        (of_elements, ELEMENTS, EMPTY[1]),
+    ):
+        if not own:
+            continue
+        chosen = {name: value for name, value in options.items() if name in _CHOICE}
+        made = simulate(given, collection, parts=parts, empty=way, **chosen)
+        expected = _expected(orderings, [run.name for run in made.runs], way)
+        scoring = {**options, "only_topics": made.topics}
+        said = list(made.notes)
+        if parts == ELEMENTS:
+            said = [f"measures of elements: {note}" for note in said] if found else said
+            said.insert(0, _WITHOUT_S.format(_labels(own)))
+        else:
+            scoring.pop("snap", None)
+            if of_elements and not any(Need.STRUCTURE in measure.needs for measure in own):
+                scoring = {n: v for n, v in scoring.items() if n not in _ABOUT_ELEMENTS}
+        tried = tuple(m.label for m in own if orderings is not None or m not in counts)
+        found.append(_Hearing(made.runs, own, expected, scoring, tried, made, (*notes, *said)))
+    return found
+
+
+def _check_measures(measures: Sequence[Measure], collection: str | Path | None) -> None:
+    """Refuse measures that the runs of the S-R space are not made for."""
+    entries = [measure for measure in measures if measure.overlap is Overlap.ONE_PER_DOCUMENT]
+    if entries:
+        raise UsageError(
+            f"{_labels(entries)}: about one entry point in each document, while simulated runs "
+            "return parts of documents, several of some; such measures take your own runs (--runs)"
+        )
+    structural = [measure for measure in measures if measure.structural]
+    if structural and collection is None:
+        raise UsageError(
+            f"{_labels(structural)}: about elements; simulated runs of elements take a collection "
+            "(-C)"
+        )
+
+
+def _check_options(options: Mapping[str, Any], *, of_elements: bool) -> None:
+    """Refuse what would alter the simulated runs; elements stay as they are when they snap."""
+    usual = asdict(Options())
+    for name in _ALTERING:
+        if options.get(name, usual[name]) == usual[name] or (name == "snap" and of_elements):
+            continue
+        raise UsageError(
+            f"--{name.replace('_', '-')} alters runs, and the order of simulated ones is known "
+            "only as they are; leave it out, or write them ('foveal simulate') and try the files "
+            "(--runs)"
+        )
+
+
+def _task_notes(task: str | None) -> Iterator[str]:
+    if task is None:
+        return
+    preset = find_preset(task)
+    if preset.topic_limit or preset.document_limit:
+        yield f"{preset.name}: simulated runs are not held to the limits of the task"
+
+
+def _labels(measures: Sequence[Measure]) -> str:
+    return _some([measure.label for measure in measures])
+
+
+@contextmanager
+def _no_files(hearing: _Hearing) -> Iterator[None]:
+    """What is wrong with a simulated run, without the lines of a file that does not exist."""
+    try:
+        yield
+    except InputError as error:
+        first, *_ = error.problems
+        if hearing.made is None or first.file not in [run.name for run in hearing.runs]:
+            raise
+        raise UsageError(f"simulated run {first.file}: {first.message}") from None
 
 
 def _expected(
-    orderings: Sequence[Ordering] | str | Path | None, runs: Sequence[Run]
+    orderings: Sequence[Ordering] | str | Path | None, names: Sequence[str], empty: str = EMPTY[0]
 ) -> tuple[Ordering, ...]:
     """The expectations, all of them about runs that there are."""
-    names = distinct_names((run.name, run.source) for run in runs)
     if isinstance(orderings, (str, Path)):
         return read_orderings(orderings, names)
     if orderings is not None:
         for name in (name for o in orderings for name in (o.better, o.worse)):
             if name not in names:
                 raise UsageError(f"no run {name!r} to compare; the runs are {_some(names, 20)}")
-        return tuple(orderings)
-    parts = [p for p in PARTS if any(f"{p}{r}" in names for r in RANKINGS)]
-    known = [o for o in expected_orderings(parts) if o.better in names and o.worse in names]
+        if not orderings:
+            raise UsageError("no ordering given; expected some, or None for those of the S-R space")
+        return tuple(dict.fromkeys(orderings))
+    known = orderings_between(names, empty=empty)
     if not known:
         raise UsageError(
             f"the order of these runs is not known ({_some(names)}); say which is better than "
             "which (--expect), or name them as in the S-R space"
         )
-    return tuple(known)
+    return known
+
+
+def _beside(parts: Sequence[Results]) -> Results:
+    """Scores of text and of elements in one table; the runs of the first hold those of the other.
+
+    Runs of one name differ where a document is left out for measures of elements.
+    """
+    first, *others = parts
+    if not others:
+        return first
+    (other,) = others
+    at = [first.runs.index(run) for run in other.runs]
+    values = np.full((*first.values.shape[:2], len(other.measures)), np.nan)
+    overall = np.full((len(first.runs), len(other.measures)), np.nan)
+    values[at], overall[at] = other.values, other.overall
+    measures = (*first.measures, *other.measures)
+    return Results(
+        first.runs,
+        first.topics,
+        measures,
+        np.concatenate([first.values, values], axis=2),
+        first.counted.copy(),
+        np.concatenate([first.overall, overall], axis=1),
+        {**first.meta, "measures": list(measures)},
+    )
 
 
 def _warnings(scores: Results, *, simulated: bool) -> Iterator[str]:
-    """The warnings of scoring, what is said of several runs once."""
+    """The warnings of scoring, what is said of several runs once.
+
+    Of simulated runs it is known what they return: text that nobody judged is there on purpose.
+    """
     about: dict[str, list[str]] = {}
     for warning in scores.meta.get("warnings", ()):
         run, colon, text = warning.partition(": ")
-        if not colon or run not in scores.runs:
-            about[warning] = []
-        elif not (simulated and text.startswith("results without length")):  # said of the part sets
-            about.setdefault(text, []).append(run)
+        text = text if colon and run in scores.runs else warning
+        if simulated and text.startswith(("results without length", UNJUDGED_COUNTS)):
+            continue
+        names = about.setdefault(text, [])
+        names += [run] if text != warning else []
     for text, names in about.items():
         yield f"{_some(names)}: {text}" if names else text

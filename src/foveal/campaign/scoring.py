@@ -22,7 +22,7 @@ from foveal.campaign.placing import place_run
 from foveal.campaign.preparation import Form, prepare, without_topics
 from foveal.campaign.presets import find_preset
 from foveal.campaign.truth import Truth
-from foveal.campaign.unjudged import TOP, judged_share, unjudged_warning
+from foveal.campaign.unjudged import judged_share, unjudged_meta, unjudged_warning
 from foveal.collection import Collection
 from foveal.errors import UsageError
 from foveal.formats import read_run
@@ -291,7 +291,7 @@ def _results(
             {"kind": kind, "path": source.path, "sha256": source.sha256} for kind, source in sources
         ],
         "topics": {"judged": len(topics), "runs": per_run},
-        f"judged@{TOP}": {run: None if np.isnan(share) else share for run, share in shares.items()},
+        "unjudged": unjudged_meta(shares),
         "warnings": warnings,
     }
     return Results(tuple(runs), topics, labels, values, counted, overall, meta)

@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from foveal.measures.view import Alignment
 from foveal.model import Judgements
 
-__all__ = ["TOP", "judged_share", "lists_not_relevant", "unjudged_warning"]
+__all__ = [
+    "TOP",
+    "UNJUDGED_COUNTS",
+    "judged_share",
+    "lists_not_relevant",
+    "unjudged_meta",
+    "unjudged_warning",
+]
 
 TOP = 10
 """The ranks that are looked at."""
+
+UNJUDGED_COUNTS = "unjudged results count as not relevant"
+"""How the warning begins."""
 
 _SHOWN = 5
 
@@ -67,7 +78,7 @@ def unjudged_warning(shares: Mapping[str, float], judgements: Judgements) -> str
     >>> pooled = {"D1": {"spans": [(0, 9)], "length": 9}, "D2": {"spans": [], "length": 9}}
     >>> truth = Judgements.from_highlights({"1": pooled})
     >>> print(unjudged_warning({"a": 1.0, "b": 0.85, "c": 0.5}, truth))
-    unjudged results count as not relevant; judged@10: c 0.50, b 0.85
+    unjudged results count as not relevant; judged@10 on topics with results: c 0.50, b 0.85
     >>> unjudged_warning({"a": 1.0}, truth) is None
     True
     """
@@ -76,7 +87,19 @@ def unjudged_warning(shares: Mapping[str, float], judgements: Judgements) -> str
         return None
     shown = ", ".join(f"{run} {_below(share)}" for share, run in low[:_SHOWN])
     more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
-    return f"unjudged results count as not relevant; judged@{TOP}: {shown}{more}"
+    return f"{UNJUDGED_COUNTS}; judged@{TOP} on topics with results: {shown}{more}"
+
+
+def unjudged_meta(shares: Mapping[str, float]) -> dict[str, Any]:
+    """What an evaluation keeps of all runs; None where a run has no result for a judged topic.
+
+    The measure ``judged@10`` is over all judged topics, so the figures have another name.
+
+    >>> unjudged_meta({"a": 0.5, "b": float("nan")})
+    {'k': 10, 'judged': {'a': 0.5, 'b': None}}
+    """
+    judged = {run: None if math.isnan(share) else share for run, share in shares.items()}
+    return {"k": TOP, "judged": judged}
 
 
 def _below(share: float) -> str:

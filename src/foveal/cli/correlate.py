@@ -163,6 +163,7 @@ def command(
     """
     from foveal.analysis import rankings
     from foveal.analysis import stability as stable
+    from foveal.analysis.correlations import correlate
     from foveal.report.correlations import Findings
 
     chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
@@ -179,7 +180,7 @@ def command(
     alone = by == "measure" and len(rankings.names_of(results)) < 2
     if not (alone and (stability or power)):
         with bar(number if halves else 0, "sampling") as advance:
-            found = rankings.correlate(
+            found = correlate(
                 results,
                 by=by,
                 coefficients=chosen,

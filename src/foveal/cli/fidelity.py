@@ -35,14 +35,13 @@ _SIMULATED = 20
     "--expect",
     metavar="FILE",
     help="Own expectations, a line each: better >= worse, on 'every' topic (default) or of the "
-    "'mean'; # begins a comment.",
+    "'mean'; names with blanks in quotes; # begins a comment.",
 )
 @click.option(
     "--empty",
     type=click.Choice(("keep", "omit")),
-    default="keep",
-    show_default=True,
-    help="A document of which a simulated run returns nothing keeps its rank, or is left out.",
+    help="A document of which a simulated run returns nothing keeps its rank, or is left out "
+    "[default: keep; for measures of elements omit].",
 )
 @click.option(
     "--level",
@@ -71,7 +70,7 @@ def command(
     tasks: tuple[str, ...],
     runs: str | None,
     expect: str | None,
-    empty: str,
+    empty: str | None,
     level: float,
     table: str | None,
     form: str | None,
@@ -87,7 +86,8 @@ def command(
     exit code is 1 if a measure breaks an ordering that must hold on every topic.
 
     Without -m and -t the measures are those of the study by Pehcevski, Thom and Kamps. SL, SS and
-    SST take a collection (-C).
+    SST take a collection (-C). Measures of elements are tried without S. Options that would alter
+    the simulated runs are refused; own runs (--runs) take all of them.
     """
     from foveal.analysis.trials import fidelity
 

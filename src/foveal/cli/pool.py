@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.output import GRIDS, form_of, warn
 from foveal.cli.scoring import runs_of, topic_list
 from foveal.errors import UsageError
 
@@ -26,22 +27,17 @@ _STDOUT = "-"
 def _budget(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> int | dict[str, int] | None:
-    """``N`` for every topic, or any number of ``TOPIC=N``."""
+    """``N`` for every topic, and any number of ``TOPIC=N``, which go before."""
     own: dict[str, int] = {}
-    every: list[int] = []
     for value in values:
         topic, equals, number = value.rpartition("=")
         if not (number.isascii() and number.isdigit() and int(number)) or (equals and not topic):
             raise click.BadParameter(f"{value!r} is no budget; expected N or TOPIC=N")
-        if topic in own:
-            raise click.BadParameter(f"two budgets for topic {topic}")
-        if equals:
-            own[topic] = int(number)
-        else:
-            every.append(int(number))
-    if len(every) + bool(own) > 1:
-        raise click.BadParameter("expected one N for all topics, or TOPIC=N for some")
-    return every[0] if every else own or None
+        if topic in own:  # of all topics it is the empty name
+            which = f"topic {topic}" if topic else "all topics"
+            raise click.BadParameter(f"two budgets for {which}: {own[topic]} and {number}")
+        own[topic] = int(number)
+    return own.get("") if set(own) == {""} else own or None
 
 
 @click.command(
@@ -72,15 +68,16 @@ def _budget(
     "--depth",
     type=click.IntRange(min=1),
     metavar="K",
-    help="Look at the first K units of each run [default: 100; with --budget all, except for the "
-    "strategy depth].",
+    help="Look at the first K units of each run [default: 100; of a topic with a budget all, "
+    "except for the strategy depth].",
 )
 @click.option(
     "--budget",
     multiple=True,
     callback=_budget,
     metavar="N|TOPIC=N",
-    help="Units for each topic at most, or for one topic; repeatable.",
+    help="Units for each topic at most, or for one topic, as in --budget 50 --budget 7=100; "
+    "repeatable.",
 )
 @click.option(
     "-j",
@@ -90,6 +87,11 @@ def _budget(
     help="What is judged already: left out, and used by move-to-front and hedge; repeatable.",
 )
 @click.option(
+    "--assessors",
+    metavar="union|majority|intersection|NAME",
+    help="What counts where several assessors judged a document [default: union].",
+)
+@click.option(
     "--include-judged",
     is_flag=True,
     help="Pool what is judged too, as if it were judged only now.",
@@ -97,9 +99,8 @@ def _budget(
 @click.option(
     "--beta",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="How fast hedge learns: a loss of 1 multiplies the weight of a run by this.",
+    help="How fast hedge learns: a loss of 1 multiplies the weight of a run by this "
+    "[default: 0.1].",
 )
 @click.option("--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Pool only these.")
 @click.option(
@@ -135,7 +136,8 @@ def command(
     depth: int | None,
     budget: int | dict[str, int] | None,
     judgements: tuple[str, ...],
-    beta: float,
+    assessors: str | None,
+    beta: float | None,
     only_topics: tuple[str, ...] | None,
     collection: str | None,
     stats: str | None,
@@ -153,15 +155,19 @@ def command(
     """
     if stats == _STDOUT and output in (None, _STDOUT):
         raise UsageError("pool and statistics cannot both go to standard output; give -o FILE")
-    if stats is not None and stats == output:
-        raise UsageError(f"pool and statistics cannot both go to {output}")
     if stats is None and (form or per_topic):
         raise UsageError("-f and -q are about the statistics; give --stats FILE or --stats -")
     if include_judged and not judgements:
         raise UsageError("--include-judged is about judgements, and there are none (-j)")
     if snap and (collection is None or unit != "element"):
         raise UsageError("--snap is for --unit element with a collection (-C)")
+    if beta is not None and strategy != "hedge":
+        raise UsageError(f"--beta is how fast hedge learns; {strategy} has no use for it")
+    if no_support and unit != "document":
+        raise UsageError("--no-support is about pools of documents (--unit document)")
+    _check_places(output, stats, [*runs, *judgements, *([collection] if collection else [])])
     from foveal.analysis.pools import pool
+    from foveal.formats.files import write_files
     from foveal.formats.pools import pool_lines
     from foveal.report.pools import summary
 
@@ -174,8 +180,9 @@ def command(
             depth=depth,
             budget=budget,
             judgements=judgements or None,
+            assessors=assessors,
             include_judged=include_judged,
-            beta=beta,
+            **({} if beta is None else {"beta": beta}),
             topics=only_topics,
             collection=collection,
             snap=snap,
@@ -183,11 +190,29 @@ def command(
             progress=advance,
         )
     warn(found.warnings)
-    described = None if stats is None else _described(found, form, stats, per_topic=per_topic)
-    emit(pool_lines(found.pool), None if output == _STDOUT else output)
-    if described is not None:
-        emit(described, None if stats == _STDOUT else stats)
+    content: dict[str | Path, str | bytes] = {output or _STDOUT: pool_lines(found.pool)}
+    if stats is not None:
+        content[stats] = _described(found, form, stats, per_topic=per_topic)
+    write_files(content)
     click.echo(summary(found.statistics), err=True)
+
+
+def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) -> None:
+    """Refuse to write two things to one place, or one over what is read."""
+    from foveal.formats.files import same_file
+
+    places = [place for place in (output, stats) if place not in (None, _STDOUT)]
+    if len(places) == 2 and same_file(*places):
+        raise UsageError(f"pool and statistics cannot both go to {output}")
+    for place in places:
+        for source in inputs:
+            if source != _STDOUT and (same_file(place, source) or _holds(source, place)):
+                raise UsageError(f"{place} would be written over, and it is read ({source})")
+
+
+def _holds(folder: str, file: str) -> bool:
+    """Whether a file is there, and somewhere in a folder of inputs."""
+    return Path(file).exists() and Path(folder).resolve() in Path(file).resolve().parents
 
 
 @contextlib.contextmanager

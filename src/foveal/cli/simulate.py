@@ -43,6 +43,9 @@ __all__ = ["command"]
     help="A new or empty folder for the runs, one file each, as in SLDRSI.jsonl.",
 )
 @click.option(
+    "--force", is_flag=True, help="Write into a folder that holds files; those named alike go."
+)
+@click.option(
     "--parts",
     callback=comma_list,
     metavar="LIST",
@@ -72,7 +75,12 @@ __all__ = ["command"]
     help="What counts where several assessors judged a document.",
 )
 def command(
-    judgements: tuple[str, ...], collection: str | None, output: str, **options: Any
+    judgements: tuple[str, ...],
+    collection: str | None,
+    output: str,
+    *,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Write runs of known quality, made from judgements.
 
@@ -84,8 +92,10 @@ def command(
     """
     from foveal.analysis.simulation import simulate
     from foveal.formats import RUN_FORMATS
-    from foveal.formats.files import write_folder
+    from foveal.formats.files import check_folder, write_folder
 
+    holding = "anything" if force else "nothing"
+    check_folder(output, holding=holding)
     chosen = stated(options)
     length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
     with _progress(2 * length) as advance:
@@ -96,7 +106,7 @@ def command(
             assert isinstance(content, str)
             files[f"{run.name}.jsonl"] = content
             advance()
-    write_folder(output, files)
+    write_folder(output, files, holding=holding)
     warn(made.notes)
     click.echo(f"{len(files)} runs of {len(made.topics)} topics written to {output}", err=True)
 

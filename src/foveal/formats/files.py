@@ -6,12 +6,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from foveal.errors import InputError
 
-__all__ = ["write_file", "write_folder"]
+__all__ = ["check_folder", "same_file", "write_file", "write_files", "write_folder"]
+
+_HOLDINGS = ("nothing", "own", "anything")
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
@@ -19,44 +22,88 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
     ``-`` is standard output.
     """
-    data = content.encode() if isinstance(content, str) else content
-    if str(path) == "-":
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        return
-    target = Path(path).resolve()  # a link stays, the file it points to is replaced
-    if target.is_dir():
-        raise InputError.at(str(path), None, "is a directory; expected a file name")
+    write_files({path: content})
+
+
+def write_files(files: Mapping[str | Path, str | bytes]) -> None:
+    """Write several files, all of them or none; what goes to standard output comes last."""
+    ready: list[tuple[Path, Path, str | Path]] = []
+    streams: list[tuple[str | Path, bytes]] = []
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a pipe or device cannot be replaced
-        else:
-            _replace(target, data)
-    except OSError as error:
-        raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+        for path, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            target = Path(path).resolve()  # a link stays, the file it points to is replaced
+            with _said_of(path):
+                if str(path) == "-" or _is_stream(target):
+                    streams.append((path, data))  # a pipe or device cannot be replaced
+                elif target.is_dir():
+                    raise InputError.at(str(path), None, "is a directory; expected a file name")
+                else:
+                    ready.append((_beside(target, data), target, path))
+        for temporary, target, path in ready:
+            with _said_of(path):
+                temporary.replace(target)
+    finally:
+        for temporary, *_ in ready:
+            temporary.unlink(missing_ok=True)
+    for path, data in streams:
+        if str(path) == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            continue
+        with _said_of(path):
+            Path(path).write_bytes(data)
 
 
-def write_folder(path: str | Path, files: Mapping[str, str]) -> None:
-    """Write files into a folder that is new, empty or holds earlier ones of the same names.
+def same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two names, however they are spelled, are those of one file.
 
-    A new folder appears with all its files or not at all.
+    >>> same_file("out", "./a/../out"), same_file("out", "other")
+    (True, False)
     """
+    first, second = Path(one), Path(other)
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return first.resolve() == second.resolve()
+
+
+def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "own") -> None:
+    """Write files into a folder, all of them or none.
+
+    Parameters
+    ----------
+    path : path
+        A new folder appears when all its files are written.
+    files : mapping of str to str
+        File name to content.
+    holding : {"own", "nothing", "anything"}
+        What an existing folder may hold: files of the same names, which are replaced, nothing at
+        all, or whatever it likes.
+    """
+    check_folder(path, holding=holding, own=files)
+    folder = Path(path)
+    if folder.exists():
+        write_files({folder / name: content for name, content in files.items()})
+        return
+    with _said_of(path):
+        _new_folder(folder, files)
+
+
+def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] = ()) -> None:
+    """Refuse what `write_folder` would refuse, before there is anything to write."""
+    assert holding in _HOLDINGS, holding
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError.at(str(path), None, "is a file; expected a folder for several files")
-    try:
-        if not folder.exists():
-            _new_folder(folder, files)
+    with _said_of(path):
+        if holding == "anything" or not folder.exists():
             return
-        other = sorted(found.name for found in folder.iterdir() if found.name not in files)
-    except OSError as error:
-        raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+        allowed = frozenset(own) if holding == "own" else frozenset()
+        other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
     if other:
         raise InputError.at(
             str(path), None, f"the folder holds {other[0]!r}; expected a new or an empty one"
         )
-    for name, content in files.items():
-        write_file(folder / name, content)
 
 
 def _new_folder(folder: Path, files: Mapping[str, str]) -> None:
@@ -72,8 +119,21 @@ def _new_folder(folder: Path, files: Mapping[str, str]) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _replace(target: Path, data: bytes) -> None:
-    """Put a complete new file in the place of `target`."""
+@contextmanager
+def _said_of(path: str | Path) -> Iterator[None]:
+    """What the system refuses, said of the name that the user gave."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+
+
+def _is_stream(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _beside(target: Path, data: bytes) -> Path:
+    """A complete new file that can take the place of `target`."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".foveal-")
     temporary = Path(name)
     try:
@@ -82,9 +142,10 @@ def _replace(target: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-        temporary.replace(target)
-    finally:
+    except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+    return temporary
 
 
 def _umask() -> int:

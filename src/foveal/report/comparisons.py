@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from foveal.analysis.comparison import Comparison, Pairs
+from foveal.analysis.comparison import Comparison
+from foveal.analysis.pairs import Pairs
 from foveal.errors import UsageError
 from foveal.report.grids import Grid
 

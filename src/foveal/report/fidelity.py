@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from foveal.analysis.trials import LEVEL, TOLERANCE, Fidelity, Outcome
+from foveal.analysis.orderings import Ordering
+from foveal.analysis.simulation import PARTS, RANKINGS
+from foveal.analysis.trials import Fidelity
+from foveal.analysis.verdicts import LEVEL, TOLERANCE, Outcome
+from foveal.errors import UsageError
 from foveal.formats.results import separated
-from foveal.report import tables
+from foveal.measures import parse_measure
 from foveal.report.grids import Grid
+from foveal.report.tables import grid
 
-__all__ = ["FIDELITY_TABLES", "grids_of", "ordering_grids", "rows_of", "score_grid", "verdict_grid"]
+__all__ = [
+    "FIDELITY_TABLES",
+    "curves_of",
+    "figure",
+    "grids_of",
+    "ordering_grids",
+    "rows_of",
+    "score_grid",
+    "verdict_grid",
+]
+
+Curves = dict[str, list[tuple[float, float]]]
 
 _MARKS = {"broken": "!!", "reversed": "!", "below": "?", "equal": "", "holds": ""}
 _ABREAST = 2
 """Measures side by side, as many as a terminal has room for."""
+_MARKERS = "osD^v"
+"""One for each part set, so that curves can be told apart without colours."""
 _LEAST = 2.2e-16
 """What the study printed for any p below it."""
 
@@ -24,27 +43,37 @@ def score_grid(trial: Fidelity) -> Grid:
     """Table 1: the means of all runs by all measures."""
     topics = len(trial.scores.topics)
     return replace(
-        tables.grid(trial.scores, per_topic=False),
+        grid(trial.scores, per_topic=False),
         title=f"Scores of {len(trial.scores.runs)} runs, {topics} topics",
     )
 
 
 def ordering_grids(trial: Fidelity) -> list[Grid]:
     """Table 2: what each measure makes of every ordering, some measures to a table."""
-    measures = [verdict.measure for verdict in trial.verdicts]
-    return [
-        _ordering_grid(trial, measures[i : i + _ABREAST], last=i + _ABREAST >= len(measures))
+    alike: dict[tuple[Ordering, ...], list[str]] = {}
+    for verdict in trial.verdicts:
+        expected = tuple(outcome.ordering for outcome in trial.of(verdict.measure))
+        alike.setdefault(expected, []).append(verdict.measure)
+    tables = [
+        (expected, measures[i : i + _ABREAST])
+        for expected, measures in alike.items()
         for i in range(0, len(measures), _ABREAST)
+    ]
+    return [
+        _ordering_grid(trial, expected, measures, last=at == len(tables))
+        for at, (expected, measures) in enumerate(tables, start=1)
     ]
 
 
-def _ordering_grid(trial: Fidelity, measures: list[str], *, last: bool) -> Grid:
+def _ordering_grid(
+    trial: Fidelity, expected: Sequence[Ordering], measures: list[str], *, last: bool
+) -> Grid:
     header = ["ordering", "on"]
     blocks = []
     for measure in measures:
         header += [f"{measure} diff %", ">", "==", "<", "p", "!"]
         blocks.append([_cells(outcome) for outcome in trial.of(measure)])
-    labels = [(str(o), "every" if o.every else "mean") for o in trial.orderings]
+    labels = [(str(o), "every" if o.every else "mean") for o in expected]
     lines = [
         (*label, *(cell for block in row for cell in block))
         for label, row in zip(labels, zip(*blocks, strict=True), strict=True)
@@ -123,3 +152,51 @@ def rows_of(trial: Fidelity, table: str | None, form: str) -> str:
         return separated(("measure", "passed", "words"), lines, form)
     frame = trial.to_frame()
     return separated(frame.columns, frame.rows(), form)
+
+
+# -- the figure of the study -------------------------------------------------------------------
+
+
+def curves_of(trial: Fidelity, measure: str = "igP", ranking: str = "R") -> Curves:
+    """For each run with this ranking the scores of a measure by its cut-offs, in their order."""
+    if ranking not in RANKINGS:
+        raise UsageError(f"{ranking!r} is no ranking; expected one of {', '.join(RANKINGS)}")
+    points = {}
+    for label in trial.scores.measures:
+        scored = parse_measure(label)
+        at = scored.at
+        if at is not None and type(scored)(scored.settings).label == measure:
+            points[float(at)] = label
+    if len(points) < 2:
+        raise UsageError(
+            f"{measure} has no curve in this trial; put {measure}@curve among its measures"
+        )
+    names = [f"{part}{ranking}" for part in PARTS if f"{part}{ranking}" in trial.scores.runs]
+    return {run: [(at, trial.scores[run, points[at]]) for at in sorted(points)] for run in names}
+
+
+def figure(trial: Fidelity, measure: str = "igP", ranking: str = "R") -> Any:
+    """The part sets as curves in one matplotlib Figure (``foveal[plot]`` must be installed).
+
+    With the defaults it is figure 4 of the study: generalised precision, interpolated at eleven
+    points of generalised recall. The trial must have scored ``igP@curve``.
+    """
+    curves = curves_of(trial, measure, ranking)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError(
+            "figures need matplotlib; install it with pip install 'foveal[plot]'"
+        ) from None
+    drawn = Figure(figsize=(6, 4.5), dpi=150, layout="constrained")
+    axis = drawn.subplots()
+    for (run, points), marker in zip(curves.items(), _MARKERS, strict=False):
+        at, values = zip(*points, strict=True)
+        axis.plot(at, values, label=run, marker=marker, markersize=4, linewidth=1.2)
+    of_recall = all(at <= 1 for points in curves.values() for at, _ in points)
+    axis.set_xlabel("recall" if of_recall else "rank")
+    axis.set_ylabel(measure)
+    axis.set_ylim(bottom=0)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False)
+    return drawn

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from foveal.analysis.pool_statistics import PoolStatistics
+from foveal.errors import UsageError
 from foveal.formats.results import separated
 from foveal.report.grids import Grid
 
-__all__ = ["pool_data", "pool_grids", "pool_json", "pool_rows", "summary"]
+__all__ = ["growth_figure", "pool_data", "pool_grids", "pool_json", "pool_rows", "summary"]
 
 Row = tuple[str, str, str, float]
 
@@ -40,8 +41,9 @@ def pool_grids(statistics: PoolStatistics, *, per_topic: bool = False) -> list[G
     """Tables of the runs, their overlap, the growth of the pool, and on request the topics."""
     depth = statistics.depth
     what = f"all {statistics.unit}s" if depth is None else f"the first {depth} {statistics.unit}s"
+    deeper = f"; all of topic {', '.join(statistics.deeper)}" if statistics.deeper else ""
     grids = [
-        _runs(statistics, f"What the runs bring: {what} of each topic"),
+        _runs(statistics, f"What the runs bring: {what} of each topic{deeper}"),
         _matrix(
             statistics,
             statistics.jaccard,
@@ -159,3 +161,30 @@ def pool_json(statistics: PoolStatistics, meta: Mapping[str, Any]) -> str:
 def _nulled(matrix: np.ndarray[Any, Any]) -> list[list[float | None]]:
     """Rows of numbers, None where two runs have no topic that tells."""
     return [[None if math.isnan(value) else value for value in row] for row in matrix.tolist()]
+
+
+def growth_figure(statistics: PoolStatistics) -> Any:
+    """How a pool grows with its depth, as a matplotlib Figure (``foveal[plot]`` is needed).
+
+    Where judgements are known, a second curve has what is relevant.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError(
+            "figures need matplotlib; install it with pip install 'foveal[plot]'"
+        ) from None
+    growth = statistics.growth
+    drawn = Figure(figsize=(6, 4), dpi=150, layout="constrained")
+    axis = drawn.subplots()
+    depth, units = growth["depth"].to_list(), growth["units"].to_list()
+    axis.plot(depth, units, label=f"{statistics.unit}s", marker="o", markersize=4)
+    if growth["relevant"].sum():
+        relevant = growth["relevant"].to_list()
+        axis.plot(depth, relevant, label="known relevant", marker="^", markersize=4)
+    axis.set_xlabel("depth")
+    axis.set_ylabel(f"{statistics.unit}s of all topics")
+    axis.set_ylim(bottom=0)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False)
+    return drawn
