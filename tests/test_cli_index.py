@@ -95,6 +95,9 @@ def test_many_failures_are_counted(articles: Path, capsys: pytest.CaptureFixture
         (["articles", "-o", "no/x"], "no/x: its directory does not exist"),
         (["articles", "-o", "articles"], "articles: is a directory; expected a file name"),
         (["articles/one.xml", "-o", "articles"], "articles: is a directory; expected a file name"),
+        (["articles/one.xml", "-o", "articles/one.xml"], "articles/one.xml: is the source itself"),
+        (["articles", "-o", "articles/two.xml"], "articles/two.xml: is a document of the source"),
+        (["articles", "-o", "x", "--max-bytes", "26"], "one.xml: the document has more than 26 by"),
         (["articles", "-o", "x", "--name-from", "id"], "one.xml: no <id> element to name the doc"),
         (["articles", "-o", "x", "--max-depth", "1"], "one.xml:1: column 4: elements are nest"),
         (

@@ -145,6 +145,32 @@ def test_json_lines_in_archives_keep_their_names(tmp_path: Path) -> None:
     assert built(write_zip(tmp_path / "x.zip", {"r/all.jsonl": LINES})) == expected
 
 
+MIXED = {"x/a.xml": "<a>1</a>", "x/all.jsonl": LINES, "x/y/b.txt": "22"}
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_json_lines_keep_their_names_and_leave_others_below_the_common_folder(
+    size: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", size)
+    expected = {"a": 1, "x/1": 3, "x/2": 5, "y/b": 2}
+    assert built(write_zip(tmp_path / "x.zip", MIXED)) == expected
+    source = write_zip(tmp_path / "y.zip", MIXED | {"all.jsonl": '{"doc":"top","text":""}'})
+    assert set(built(source)) == {"x/a", "x/1", "x/2", "x/y/b", "top"}, "x does not hold all"
+
+
+def test_a_document_that_fails_still_lies_in_its_folder(tmp_path: Path) -> None:
+    source = write_zip(tmp_path / "x.zip", {"x/a.xml": "<a/>", "y/b.xml": "<a>"})
+    assert list(built(source, max_errors=1)) == ["x/a"]
+
+
+def test_a_name_from_within_may_be_that_of_another_document(tmp_path: Path) -> None:
+    files = {"x/a.xml": "<a/>", "x/all.jsonl": '{"doc":"a","text":""}\n{"doc":"b","text":""}'}
+    message = "is called 'a' like x/a.xml; expected one document of each name"
+    assert refusal(built, write_zip(tmp_path / "x.zip", files)) == f"x/all.jsonl:1: {message}"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.zip"]
+
+
 def test_a_byte_order_mark_within_json_is_text(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(json.dumps({"doc": "d", "text": "\ufeffx"}))
@@ -157,7 +183,7 @@ def test_names_may_come_from_an_element(tmp_path: Path) -> None:
         "p/2.xml": "<a><b><id>x/9</id></b></a>",
         "p/3.txt": "plain text has no elements",
     }
-    assert list(built(write_zip(tmp_path / "x.zip", files), name_tag="id")) == ["x/7", "x/9", "p/3"]
+    assert list(built(write_zip(tmp_path / "x.zip", files), name_tag="id")) == ["x/7", "x/9", "3"]
 
 
 @pytest.mark.parametrize(
@@ -438,6 +464,52 @@ def test_an_output_that_cannot_be(tmp_path: Path) -> None:
     assert refusal(build_index, source, tmp_path) == message
     lost = tmp_path / "no" / "index"
     assert refusal(build_index, source, lost) == f"{lost}: its directory does not exist"
+
+
+def test_an_output_that_is_the_source(tmp_path: Path) -> None:
+    for source in (
+        write_zip(tmp_path / "x.zip", FILES),
+        write_directory(tmp_path, {"d.xml": "<a/>"}) / "d.xml",
+    ):
+        (tmp_path / "link").symlink_to(source)
+        before = source.read_bytes()
+        for output in (
+            source,
+            tmp_path / "link",
+            tmp_path / "." / ".." / tmp_path.name / source.name,
+        ):
+            message = f"{output}: is the source itself; expected another place for the index"
+            assert refusal(build_index, source, output) == message
+        assert source.read_bytes() == before
+        (tmp_path / "link").unlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"x.zip", "d.xml"}
+
+
+def test_an_output_that_is_a_document_of_the_source(tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", FILES | {"a/r1": "<a/>"})
+    other = write_directory(tmp_path / "other", {"more.xml": "<a/>"})
+    (source / "link").symlink_to(other)
+    for name in (
+        "d/a/one.xml",
+        "d/a/r1",
+        "d/five.md",
+        "d/new.xml",
+        "d/b/new.txt",
+        "other/more.xml",
+    ):
+        output = tmp_path / name
+        message = f"{output}: is a document of the source; expected another place for the index"
+        assert refusal(build_index, source, output) == message
+        assert output.exists() == ("new" not in name)
+
+
+@pytest.mark.parametrize("name", ["d/index.fvx", "d/a/index", "one.xml", "other/one.xml"])
+def test_an_output_that_is_no_document_may_lie_anywhere(name: str, tmp_path: Path) -> None:
+    source = write_directory(tmp_path / "d", FILES)
+    write_directory(tmp_path / "other", {"one.xml": "<a/>"})
+    for _ in range(2):  # an index of before is no document either
+        build_index(source, tmp_path / name)
+        assert lengths(tmp_path / name) == NAMES
 
 
 def test_an_output_that_is_not_allowed(tmp_path: Path) -> None:

@@ -71,6 +71,15 @@ def test_texts_of_a_source(pack, tmp_path: Path) -> None:
     }, "documents and elements are called as in the index"
 
 
+def test_texts_of_lines_among_documents(tmp_path: Path) -> None:
+    source = as_zip(tmp_path, ARTICLES | {"all.jsonl": '{"doc": "co/r9", "text": "1987"}'})
+    build_index(source, tmp_path / "index")
+    names = list(Collection.open(tmp_path / "index"))
+    assert sorted(names) == ["co/r1", "co/r2", "co/r9", "note", "so/r1"]
+    found = {doc: text for doc, _, text in SourceTexts(source)(dict.fromkeys(names, everything))}
+    assert (found["co/r9"], found["note"], found["so/r1"]) == ("1987", "2001", "2005")
+
+
 def test_documents_named_inside(tmp_path: Path) -> None:
     source = as_directory(
         tmp_path, {"x.xml": "<a><id>7</id><yr>3</yr></a>", "y.xml": "<a><id>8</id></a>"}

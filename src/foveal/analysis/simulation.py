@@ -452,7 +452,7 @@ def _run(name: str, parts: _Parts, units: _Units, ranking: str, index: Collectio
     unit = parts.unit[row]
     xpath, path = None, parts.path[row]
     if index is not None and (path >= 0).any():
-        texts = pl.DataFrame({"xpath": index.paths["xpath"].gather(np.maximum(path, 0))})
+        texts = pl.DataFrame({"xpath": index.xpaths(np.maximum(path, 0))})
         xpath = texts.select(pl.when(pl.Series(path >= 0)).then("xpath")).to_series()
     return Run.from_columns(
         topic=pl.Series(units.topics, dtype=pl.String).gather(units.topic[unit]),

@@ -10,7 +10,8 @@ import polars as pl
 
 from foveal.campaign.placing import place_run
 from foveal.collection import Collection
-from foveal.collection.lookup import Trees
+from foveal.collection.lookup import Trees, held
+from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Run
@@ -71,6 +72,8 @@ def place_elements(
     names = docs.unique(maintain_order=True)
     trees, tree = collection.trees(names), _numbers(docs, names)
     element = _of_extent(trees, tree, placed.start[left], placed.end[left])
+    if snap:  # a place without extent is a point, not an empty element that stands there
+        element[placed.start[left] == placed.end[left]] = UNKNOWN
     articles = whole(run)[left]
     element[articles] = trees.bounds[tree[articles]]
     odd = np.flatnonzero(element < 0)
@@ -79,9 +82,9 @@ def place_elements(
         points = _points(placed, collection, left[odd])
     elif len(odd):
         rows = left[odd]
-        element[odd] = _smallest(trees, tree[odd], placed.start[rows], placed.end[rows])
+        element[odd] = _around(placed, collection, trees, tree[odd], rows)
         if not snap:
-            around = collection.paths["xpath"].gather(trees.path[element[odd]])
+            around = collection.xpaths(trees.path[element[odd]])
             raise InputError(map(_no_element, [placed] * len(odd), rows.tolist(), around))
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
@@ -89,7 +92,7 @@ def place_elements(
     start, end = placed.start.copy(), placed.end.copy()
     known = np.flatnonzero(element >= 0)
     rows, found = left[known], element[known]
-    xpath[rows] = collection.paths["xpath"].gather(trees.path[found]).to_list()
+    xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
     notes = placed.notes
     if points:
@@ -147,6 +150,19 @@ def _of_extent(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
     return found["element"].fill_null(UNKNOWN).to_numpy().copy()
 
 
+def _around(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
+    """The element of each attribute or point by its path, else the smallest around each result."""
+    assert run.length is not None
+    found = _smallest(trees, tree, *held(run.start[rows], run.end[rows], run.length[rows]))
+    if run.xpath is not None:
+        paths = collection.path_numbers(owners(run.xpath.gather(rows)))
+        for i in np.flatnonzero(paths >= 0).tolist():
+            first, last = trees.bounds[tree[i]], trees.bounds[tree[i] + 1]
+            # The elements of a document are sorted by their paths.
+            found[i] = first + np.searchsorted(trees.path[first:last], paths[i])
+    return found
+
+
 def _smallest(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
     """The smallest element around each span; of equals the deepest."""
     found = np.empty(len(tree), dtype=np.int64)
@@ -156,7 +172,8 @@ def _smallest(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
         starts, ends = trees.start[own], trees.end[own]
         around = (starts <= first) & (ends >= after)
         size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
-        found[i] = own.stop - 1 - np.argmin(size[::-1])  # children come after their parents
+        # Children come after their parents; without any text the root is meant.
+        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
     return found
 
 

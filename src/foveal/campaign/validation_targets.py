@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 import polars as pl
 
 from foveal.campaign.validation_rules import Fault
 from foveal.collection import Collection
+from foveal.collection.lookup import held
+from foveal.collection.xpaths import owners
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Run
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, Path, matches, parse, tags_of
@@ -155,10 +157,18 @@ def _elements(
 ) -> Iterator[tuple[int, list[str], bool]]:
     """The elements of each result from the outside in, and whether they are all of it.
 
-    Results past the end of their document have none.
+    Results past the end of their document have none. An attribute or a point is in the element of
+    its path, any other place without extent in the one that holds the character after it.
     """
     assert run.length is not None
     rows = rows[(run.start[rows] >= 0) & (run.end[rows] <= run.length[rows])]
+    if run.xpath is not None:
+        owner = owners(run.xpath.gather(rows))
+        named = owner.is_not_null().to_numpy()
+        for row, path in zip(rows[named].tolist(), owner.drop_nulls(), strict=True):
+            yield row, [path], False
+        rows = rows[~named]
+    first, last = held(run.start, run.end, run.length)
     docs = run.doc.gather(rows).unique(maintain_order=True)
     by_doc = pl.DataFrame({"doc": run.doc.gather(rows), "row": rows}).partition_by(
         "doc", as_dict=True, maintain_order=True
@@ -166,16 +176,19 @@ def _elements(
     for at in range(0, len(docs), _DOCUMENTS):
         some = docs[at : at + _DOCUMENTS]
         trees = collection.trees(some)
+        found: list[tuple[int, list[int], bool]] = []
         for i, doc in enumerate(some):
             own = slice(int(trees.bounds[i]), int(trees.bounds[i + 1]))
             start, end, path = trees.start[own], trees.end[own], trees.path[own]
             for row in by_doc[doc,]["row"].to_list():
-                first, last = int(run.start[row]), int(run.end[row])
-                around = np.flatnonzero((start <= first) & (end >= last))
+                around = np.flatnonzero((start <= first[row]) & (end >= last[row]))
                 if not len(around):
                     continue
                 size = end[around] - start[around]
                 # Parents come before their children, and of one extent they lie in each other.
                 least = around[size == size.min()]
-                exact = bool(size.min() == last - first)
-                yield row, collection.paths["xpath"].gather(path[least]).to_list(), exact
+                exact = bool(size.min() == run.end[row] - run.start[row])
+                found.append((row, path[least].tolist(), exact))
+        numbers = np.array(list(chain.from_iterable(paths for _, paths, _ in found)), dtype=int)
+        texts = iter(collection.xpaths(numbers))
+        yield from ((row, list(islice(texts, len(paths))), exact) for row, paths, exact in found)

@@ -151,6 +151,13 @@ def _passed_over(summary: Summary) -> list[str]:
     help=f"Elements of any document; a longer one may have one more per {BYTES_PER_ELEMENT} bytes.",
 )
 @click.option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=Limits().size,
+    show_default=True,
+    help="Longest document that is accepted, when it is no longer compressed.",
+)
+@click.option(
     "-w",
     "--workers",
     type=click.IntRange(min=1),
@@ -167,6 +174,7 @@ def command(
     max_attribute: int,
     max_expansion: int,
     max_elements: int,
+    max_bytes: int,
     workers: int | None,
 ) -> None:
     """Index the elements of a collection, so that results can be XPaths.
@@ -179,7 +187,7 @@ def command(
         whitespace=whitespace,
         name_tag=None if name_from == "path" else name_from,
         max_errors=max_errors,
-        limits=Limits(max_depth, max_attribute, max_expansion, max_elements),
+        limits=Limits(max_depth, max_attribute, max_expansion, max_elements, max_bytes),
     )
     began = monotonic()
     collection = Source(Path(source))

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import asdict, dataclass, field
-from itertools import compress, islice
+from itertools import compress, islice, takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from foveal._version import __version__
 from foveal.collection.elements import WHITESPACE, Batch, Bools, DocumentError, Limits, Recorder
-from foveal.collection.safety import not_in_encoding
+from foveal.collection.safety import NO_MEMORY, not_in_encoding
 from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
 from foveal.collection.storage import write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
@@ -42,7 +42,9 @@ _RAW = {
 """The arrays that grow while an index is built, and the types they have in it."""
 _PATHS = ("path_parent", "path_tag", "path_ordinal")
 _PLACES = "doc_places"
-"""Where each document was found, in JSON, a line each: two of one name are both to be told."""
+"""Where each document was found, and whether its name is from within, in JSON, a line each.
+
+Two of one name are both to be told; and only names that are places lose a common folder."""
 _MOST_CHARACTERS = (1 << 32) - 1
 _TOLD = 100
 """Failures beyond those allowed after which a build looks for no more."""
@@ -92,44 +94,87 @@ class Summary:
 class _Parsed:
     batch: Batch
     places: tuple[str, ...]
+    inside: tuple[bool, ...]
+    """Whether each document has its name from within, not from where it lies."""
     failures: tuple[tuple[str, str], ...]
-    named_inside: bool
-    """Whether a document has its name from within, not from where it lies."""
+    folder: tuple[str, ...] | None
+    """The folders that hold everything, None without any."""
     size: int
     done: float
 
 
 def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
     """Have a document of a source recorded, whatever its kind."""
-    if item.kind == XML:
-        recorder.add(item.name, item.data, name_tag=name_tag)
-    elif item.kind == LINE:
-        recorder.add_text(*document_of_line(item.data))
-    else:
-        try:
-            text = item.data.decode()
-        except UnicodeDecodeError as error:
-            raise not_in_encoding(error, "UTF-8") from None
-        recorder.add_text(item.name, text)
+    if item.problem is not None:
+        raise DocumentError(item.problem)
+    try:
+        if item.kind == XML:
+            recorder.add(item.name, item.data, name_tag=name_tag)
+        elif item.kind == LINE:
+            recorder.add_text(*document_of_line(item.data))
+        else:
+            recorder.add_text(item.name, item.data.decode())
+    except UnicodeDecodeError as error:
+        raise not_in_encoding(error, "UTF-8") from None
+    except MemoryError:
+        raise DocumentError(NO_MEMORY) from None
+
+
+def named_inside(item: Item, name_tag: str | None) -> bool:
+    """Whether a document has its name from within, not from where it lies."""
+    return item.kind == LINE or (item.kind == XML and name_tag is not None)
+
+
+def shared(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders that two places have in common; of one alone, its own.
+
+    >>> shared(("wiki", "a"), ("wiki", "b")), shared(None, ("wiki",))
+    (('wiki',), ('wiki',))
+    """
+    if folder is None:
+        return other
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
+    return tuple(name for name, _ in pairs)
 
 
 def _parse(task: Task, options: BuildOptions) -> _Parsed:
     """Parse one batch; runs in any process."""
+    sizes: list[int] = []
+    without: set[int] = set()
+    while True:
+        try:
+            return _attempt(task, options, without, sizes)
+        except MemoryError:
+            # Together they take too much. The largest is to blame; the others may do without it.
+            left = [i for i in range(len(sizes)) if i not in without]
+            if not left:
+                raise
+            without.add(max(left, key=sizes.__getitem__))
+
+
+def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[int]) -> _Parsed:
+    """Parse a batch but for some documents, and note the size of each."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    failures, places, size, named_inside = [], [], 0, options.name_tag is not None
-    for item in read_items(task):
-        size += len(item.data)
-        named_inside |= item.kind == LINE
+    failures, places, inside, folder = [], [], [], None
+    sizes.clear()
+    for number, item in enumerate(read_items(task)):
+        sizes.append(len(item.data))
+        folder = shared(folder, item.folder)
         # A file name that is not UTF-8 must not spoil the message that mentions it.
         place = os.fsencode(item.place).decode(errors="replace")
         try:
+            if number in without:
+                raise DocumentError(NO_MEMORY)
             add_item(item, recorder, options.name_tag)
         except DocumentError as error:
             failures.append(error.placed(place))
         else:
             places.append(place)
+            inside.append(named_inside(item, options.name_tag))
     batch = recorder.batch()
-    return _Parsed(batch, tuple(places), tuple(failures), named_inside, size, task.done)
+    return _Parsed(
+        batch, tuple(places), tuple(inside), tuple(failures), folder, sum(sizes), task.done
+    )
 
 
 def _in_order(
@@ -171,7 +216,8 @@ class _Partial:
         self.failures: list[tuple[str, str]] = []
         self.batches = 0
         self.characters = 0
-        self.named_inside = False
+        self.common: tuple[str, ...] | None = None
+        """The folders that hold everything so far."""
         self.folder.mkdir(exist_ok=True)
         self.lock = _locked(self.folder / "lock")
         mode = "ab" if self._resume() else "wb"
@@ -193,7 +239,7 @@ class _Partial:
         self.tags = {tag: i for i, tag in enumerate(state["tags"])}
         self.failures = [(place, message) for place, message in state["failures"]]
         self.batches, self.characters = state["batches"], state["characters"]
-        self.named_inside = state["named_inside"]
+        self.common = None if state["common"] is None else tuple(state["common"])
         parent, tag, ordinal = (self._read(name).astype(np.int64) for name in _PATHS)
         rows = zip((parent + 1).tolist(), _steps(tag, ordinal).tolist(), strict=True)
         self.known = {above << 64 | step: number for number, (above, step) in enumerate(rows)}
@@ -223,11 +269,12 @@ class _Partial:
             self.files[name].write(column.astype(_RAW[name]).tobytes())
         self.files["doc_digest"].write(b"".join(batch.digests))
         self.files["doc_names"].write("".join(f"{name}\n" for name in batch.documents).encode())
-        places = "".join(f"{json.dumps(place)}\n" for place in compress(parsed.places, kept))
-        self.files[_PLACES].write(places.encode())
+        rows = compress(zip(parsed.places, parsed.inside, strict=True), kept)
+        self.files[_PLACES].write("".join(f"{json.dumps(row)}\n" for row in rows).encode())
         self.failures += [*parsed.failures, *twice]
         self.characters += int(batch.lengths.sum())
-        self.named_inside |= parsed.named_inside
+        if parsed.folder is not None:
+            self.common = shared(self.common, parsed.folder)
         self.batches += 1
         self._save()
 
@@ -249,22 +296,36 @@ class _Partial:
                 here[names[i]] = places[i]
         kept[twice] = False
         here |= self._places_of({names[i] for i in twice} - set(here))
-        failures += [
-            (
-                places[i],
-                f"is called {names[i]!r} like {here[names[i]]}; expected one document of each name",
-            )
-            for i in twice
-        ]
+        failures += [(places[i], _twice(names[i], here[names[i]])) for i in twice]
         return kept, failures
+
+    def _read_places(self) -> Iterator[tuple[str, bool]]:
+        """Where each document was found, and whether its name is from within."""
+        with (self.folder / _PLACES).open("rb") as lines:
+            for line in lines:
+                place, inside = json.loads(line)
+                yield place, inside
 
     def _places_of(self, names: set[str]) -> dict[str, str]:
         """Where the documents of these names are, which came in earlier batches."""
         if not names:
             return {}
-        lines = (self.folder / _PLACES).read_text(encoding="utf-8").split("\n")[:-1]
-        rows = zip(self._read_names(), lines, strict=True)
-        return {name: json.loads(line) for name, line in rows if name in names}
+        rows = zip(self._read_names(), self._read_places(), strict=True)
+        return {name: place for name, (place, _) in rows if name in names}
+
+    def _names_in_archive(self) -> list[str]:
+        """The names without the folders that hold everything, where they are places."""
+        prefix = "".join(f"{folder}/" for folder in self.common or ())
+        found: dict[str, str] = {}
+        problems: list[Problem] = []
+        for name, (place, inside) in zip(self._read_names(), self._read_places(), strict=True):
+            cut = name if inside else name.removeprefix(prefix)
+            if cut in found:  # one is a place, the other from within
+                problems.append(Problem(place, None, _twice(cut, found[cut])))
+            found[cut] = place
+        if problems:
+            raise InputError(problems)
+        return list(found)
 
     def _global_paths(self, batch: Batch) -> Ints:
         """Number the batch's paths in the index, adding those not known yet."""
@@ -292,7 +353,7 @@ class _Partial:
             "identity": self.identity,
             "batches": self.batches,
             "characters": self.characters,
-            "named_inside": self.named_inside,
+            "common": self.common,
             "tags": list(self.tags),
             "failures": self.failures,
             "sizes": {name: stream.tell() for name, stream in self.files.items()},
@@ -333,9 +394,8 @@ class _Partial:
         bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
         sections: dict[str, Any] = {"doc_bounds": bounds}
         sections |= {n: (self.folder / n, kind) for n, kind in _RAW.items() if n != "doc_elements"}
-        if source.archive and not self.named_inside:
-            names = _without_common_folder(self._read_names())
-            text = "".join(f"{name}\n" for name in names).encode()
+        if source.archive:
+            text = "".join(f"{name}\n" for name in self._names_in_archive()).encode()
             sections["doc_names"] = np.frombuffer(text, dtype=np.uint8)
         # In the folder, so that whatever happens no trace stays beside the output.
         whole = self.folder / "index"
@@ -365,18 +425,8 @@ def _steps(tag: Ints, ordinal: Ints) -> Ints:
     return tag << 32 | ordinal
 
 
-def _without_common_folder(names: list[str]) -> list[str]:
-    """Names below the folder that holds them all: archives mostly have one.
-
-    >>> _without_common_folder(["wiki/a/1", "wiki/b/2"])
-    ['a/1', 'b/2']
-    """
-    while names and all("/" in name for name in names):
-        folder = names[0].partition("/")[0] + "/"
-        if not all(name.startswith(folder) for name in names):
-            break
-        names = [name.removeprefix(folder) for name in names]
-    return names
+def _twice(name: str, place: str) -> str:
+    return f"is called {name!r} like {place}; expected one document of each name"
 
 
 def build_index(
@@ -411,6 +461,22 @@ def build_index(
     except OSError as error:
         place, reason = error.filename or output, error.strerror or error
         raise InputError.at(str(place), None, f"cannot be read or written: {reason}") from None
+    except MemoryError:
+        raise FovealError(
+            "the build takes more memory than there is; with fewer processes it takes less, "
+            "and the same command goes on where it stopped"
+        ) from None
+
+
+def _check_output(source: Source, output: Path) -> None:
+    """Refuse an output that cannot be, or that would take the place of what is indexed."""
+    if output.is_dir():
+        raise InputError.at(str(output), None, "is a directory; expected a file name")
+    if not output.parent.is_dir():
+        raise InputError.at(str(output), None, "its directory does not exist")
+    if source.would_take(output):
+        what = "is a document of the source" if source.path.is_dir() else "is the source itself"
+        raise InputError.at(str(output), None, f"{what}; expected another place for the index")
 
 
 def _build(
@@ -421,13 +487,10 @@ def _build(
     ahead: int,
     progress: Callable[[int, int, float], None] | None,
 ) -> Summary:
-    if output.is_dir():
-        raise InputError.at(str(output), None, "is a directory; expected a file name")
-    if not output.parent.is_dir():
-        raise InputError.at(str(output), None, "its directory does not exist")
+    _check_output(source, output)
     identity = hashlib.blake2b(f"{source.fingerprint}{options!r}{__version__}".encode())
     partial = _Partial(output, identity.hexdigest())
-    tasks = islice(source.tasks(), partial.batches, None)
+    tasks = islice(source.tasks(options.limits.size), partial.batches, None)
     try:
         for parsed in _in_order(tasks, options, executor, ahead):
             partial.add(parsed)
@@ -442,6 +505,10 @@ def _build(
         return partial.finish(output, options, source)
     except InputError:
         partial.remove()
+        raise
+    except BaseException:
+        if not partial.batches:  # nothing to go on with
+            partial.remove()
         raise
     finally:
         partial.close()

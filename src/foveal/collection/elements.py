@@ -29,6 +29,7 @@ from foveal.collection.safety import (
     Fail,
     Limits,
     check_names,
+    check_paths,
     check_pending,
     declared_attribute,
     external_entity,
@@ -130,6 +131,9 @@ class Recorder:
         self._digests: list[bytes] = []
         self._codes: defaultdict[str, int] = defaultdict(count().__next__)
         """A number for every tag."""
+        self._name_sizes = array("q")
+        """Characters of each tag."""
+        self._longest_name = 0
         self._tags = array("q")
         """The tag of each opening."""
         self._marks = array("q")
@@ -147,18 +151,21 @@ class Recorder:
         known = len(self._codes)
         try:
             pieces = self._parse(data)
+            self._check_paths(len(data))
             if name_tag is not None:
                 name = self._named(name_tag, pieces)
             _check_name(name)
-        except DocumentError:
+            self._add_text(name, pieces)
+        except (DocumentError, MemoryError):
             self._forget(known)
             raise
-        self._add_text(name, pieces)
 
     def _forget(self, known: int) -> None:
         """Take back the notes of the last document, and the tags beyond those known before it."""
         del self._tags[self._first_tag[-1] :]
         del self._marks[2 * self._first_tag[-1] :]
+        del self._sizes[self._first_piece[-1] :]
+        del self._name_sizes[known:]
         for tag in list(islice(self._codes, known, None)):
             del self._codes[tag]
         self._codes.default_factory = count(known).__next__
@@ -166,18 +173,25 @@ class Recorder:
     def add_text(self, name: str, text: str) -> None:
         """A document of plain text: one element that holds it all."""
         _check_name(name)
+        known = len(self._codes)
         self._tags.append(self._codes["text"])
         self._marks.extend((0, ~1))
-        self._add_text(name, [text])
+        try:
+            self._add_text(name, [text])
+        except MemoryError:
+            self._forget(known)
+            raise
 
     def _add_text(self, name: str, pieces: list[str]) -> None:
         pieces = self._counted(pieces)
-        self._names.append(name)
         self._sizes.extend(map(len, pieces))
         text = "".join(pieces)
-        self._digests.append(text_digest(text))
+        digest = text_digest(text)
         if self.on_text is not None:
             self.on_text(text)
+        # From here on nothing takes memory worth mentioning: the document is noted as a whole.
+        self._names.append(name)
+        self._digests.append(digest)
         self._first_tag.append(len(self._tags))
         self._first_piece.append(len(self._sizes))
 
@@ -368,6 +382,23 @@ class Recorder:
                 fail(f"more than {self.limits.depth} entities refer to entities")
 
         return declared
+
+    def _check_paths(self, size: int) -> None:
+        """Refuse the last document if its paths are too long when all of them are written."""
+        new = islice(reversed(self._codes), len(self._codes) - len(self._name_sizes))
+        added = [len(tag) for tag in new]
+        self._name_sizes.extend(reversed(added))
+        self._longest_name = max([self._longest_name, *added])
+        elements = len(self._tags) - self._first_tag[-1]
+        most = self.limits.paths_of(size)
+        longest = elements * (self._longest_name + len(f"/[{elements}]"))
+        # Most documents have too few elements for such paths, and most others are too flat.
+        if longest * min(elements, self.limits.depth) <= most:
+            return
+        marks = self._marks_of_last()
+        if longest * int(levels(marks < 0).max()) > most:
+            tag = np.array(self._tags[self._first_tag[-1] :], dtype=np.int64)
+            check_paths(marks, tag, np.array(self._name_sizes, dtype=np.int64), most)
 
     def _marks_of_last(self) -> Ints:
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.collection.paths import Paths
 from foveal.collection.storage import Sections, identity, open_sections, verify
 from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Points, canonical, parse_ranges
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints
 
-__all__ = ["Collection", "Element", "Resolved", "Trees"]
+__all__ = ["Collection", "Element", "Resolved", "Trees", "held"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -138,16 +139,25 @@ class Collection:
 
     @cached_property
     def paths(self) -> pl.DataFrame:
-        """Distinct paths with their number: columns xpath, path."""
-        tags = self.header["tags"]
-        texts: list[str] = []
-        columns = (self._sections[n].tolist() for n in ("path_parent", "path_tag", "path_ordinal"))
-        for parent, tag, ordinal in zip(*columns, strict=True):
-            above = texts[parent] if parent >= 0 else ""
-            texts.append(f"{above}/{tags[tag]}[{ordinal}]")
-        return pl.DataFrame(
-            {"xpath": pl.Series(texts, dtype=pl.String), "path": np.arange(len(texts))}
-        )
+        """Distinct paths with their number: columns xpath, path.
+
+        Of a large collection these are many; `xpaths` gives those of some elements.
+        """
+        numbers = np.arange(len(self._paths))
+        return pl.DataFrame({"xpath": self._paths.texts(numbers), "path": numbers})
+
+    @cached_property
+    def _paths(self) -> Paths:
+        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
+        return Paths(self._parent, tag, ordinal, self.header["tags"])
+
+    def xpaths(self, paths: Ints) -> pl.Series:
+        """The XPaths of paths by their numbers."""
+        return self._paths.texts(paths)
+
+    def path_numbers(self, xpaths: pl.Series) -> Ints:
+        """The way back: numbers of XPaths with all ordinals, `UNKNOWN` where none has it."""
+        return self._paths.numbers(xpaths)
 
     def path_counts(self) -> Ints:
         """How many elements have each path."""
@@ -168,9 +178,6 @@ class Collection:
     def _codes(self, names: pl.Series, table: pl.DataFrame, key: str, code: str) -> Ints:
         found = pl.DataFrame({key: names}).join(table, on=key, how="left", maintain_order="left")
         return found[code].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-
-    def _path_numbers(self, xpaths: pl.Series) -> Ints:
-        return self._codes(xpaths, self.paths, "xpath", "path")
 
     def lengths(self, docs: pl.Series) -> Ints:
         """Lengths of documents, `UNKNOWN` for those not in the collection."""
@@ -205,7 +212,7 @@ class Collection:
     def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
         """The span of each document and XPath."""
         doc = self._codes(docs, self.documents, "doc", "code")
-        path = self._codes(xpaths, self.paths, "xpath", "path")
+        path = self.path_numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
         wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
@@ -232,8 +239,8 @@ class Collection:
         opens, closes = parse_ranges(distinct)
         first = _at(opens, which)
         last = first if closes is opens else _at(closes, which)
-        opening = self.find(doc, self._path_numbers(first.element))
-        closing = self.find(doc, self._path_numbers(last.element))
+        opening = self.find(doc, self.path_numbers(first.element))
+        closing = self.find(doc, self.path_numbers(last.element))
         start, since, end = self._between(doc, opening, closing, first, last)
         inner = first.inner | last.inner
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
@@ -360,7 +367,7 @@ class Collection:
             above = trails[int(self._parent[number])]
             trails[number] = (*above, (start[i], end[i], i))
         order = sorted(np.flatnonzero(chosen).tolist(), key=lambda i: trails[path[i]])
-        texts = self.paths["xpath"].gather([path[i] for i in order]).to_list()
+        texts = self.xpaths(np.array([path[i] for i in order], dtype=np.int64))
         return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def element(self, doc: str, xpath: str) -> Element:
@@ -383,7 +390,11 @@ class Collection:
         return self._elements(own, inside)
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
-        """The smallest element that holds ``[start, end)``; of equals the deepest."""
+        """The smallest element that holds ``[start, end)``; of equals the deepest.
+
+        A place without extent is held by the element of the character after it (`held`), not by
+        one that ends there; in a document without text, by the root.
+        """
         return self.smallest_elements(doc, np.array([start]), np.array([end]))[0]
 
     def smallest_elements(self, doc: str, start: Ints, end: Ints) -> list[Element]:
@@ -391,15 +402,17 @@ class Collection:
         _, own = self._document(doc)
         starts = self._sections["start"][own].astype(np.int64)
         ends = self._sections["end"][own].astype(np.int64)
-        at = np.empty(len(start), dtype=np.int64)
+        at = np.zeros(len(start), dtype=np.int64)
         last = len(starts) - 1
-        for i, (first, after) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        spans = zip(*held(start, end, ends[:1]), strict=True)
+        for i, (first, after) in enumerate(spans):
             around = (starts <= first) & (ends >= after)
             if not around.any():
-                raise KeyError(f"no element of {doc!r} holds [{first},{after})")
+                raise KeyError(f"no element of {doc!r} holds [{start[i]},{end[i]})")
             size = np.where(around, ends - starts, ends[0] + 1)
-            at[i] = last - np.argmin(size[::-1])  # children come after their parents
-        paths = self.paths["xpath"].gather(self._sections["path"][own][at].astype(np.int64))
+            if ends[0]:
+                at[i] = last - np.argmin(size[::-1])  # children come after their parents
+        paths = self.xpaths(self._sections["path"][own][at])
         return [
             Element(*element)
             for element in zip(paths, starts[at].tolist(), ends[at].tolist(), strict=True)
@@ -420,18 +433,18 @@ class Collection:
         outside = np.flatnonzero((offset < 0) | (offset > ends[0]))
         if len(outside):
             raise KeyError(f"no text of {doc!r} at {offset[outside[0]]}")
-        paths = self.paths["xpath"].gather(self._sections["path"][own].astype(np.int64))
+        path = self._sections["path"][own]
         below = parents >= 0
         nodes = text_nodes(starts, ends, parents[below], starts[below], ends[below])
         if not len(nodes.start):
-            return [str(paths[0])] * len(offset)
+            return self.xpaths(np.repeat(path[:1], len(offset))).to_list()
         at = np.where(closing | (offset == ends[0]), np.maximum(offset - 1, 0), offset)
         order = np.argsort(nodes.start)
         node = order[np.searchsorted(nodes.start[order], at, side="right") - 1]
         within = offset - nodes.start[node]
         ordinal = nodes.ordinals()[node]
-        columns = (paths.gather(nodes.owner[node]), ordinal.tolist(), within.tolist())
-        return [f"{path}/text()[{k}].{n}" for path, k, n in zip(*columns, strict=True)]
+        columns = (self.xpaths(path[nodes.owner[node]]), ordinal.tolist(), within.tolist())
+        return [f"{above}/text()[{k}].{n}" for above, k, n in zip(*columns, strict=True)]
 
     def ancestors(self, doc: str, xpath: str) -> list[Element]:
         """The elements above one, from the root down."""
@@ -442,12 +455,26 @@ class Collection:
     def children(self, doc: str, xpath: str) -> list[Element]:
         """The elements just below one, in document order."""
         path = self.element(doc, xpath).xpath
-        number = self._path_numbers(pl.Series([path]))[0]
+        number = self.path_numbers(pl.Series([path]))[0]
         _, own = self._document(doc)
         return self._elements(own, self._parent[self._sections["path"][own]] == number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.documents["doc"])
+
+
+def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
+    """What an element must hold to be around a span of a document of that length.
+
+    An empty span is a place between two characters, and its element is that of the one after it,
+    at the end of the text that of the last: where an element ends, the next one is meant.
+
+    >>> held(np.array([0, 5, 5, 9]), np.array([9, 7, 5, 9]), np.array([9]))
+    (array([0, 5, 5, 8]), array([9, 7, 6, 9]))
+    """
+    empty = start == end
+    last = empty & (start == length)
+    return np.where(last & (length > 0), start - 1, start), np.where(empty & ~last, end + 1, end)
 
 
 def _at(points: Points, which: Ints) -> Points:

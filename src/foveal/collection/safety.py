@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from html.entities import html5
 from typing import NoReturn
 
+import numpy as np
+
+from foveal.collection.trees import ordinals, parents, tree
+from foveal.spans import Ints
+
 __all__ = [
     "ATTRIBUTE",
     "ATTRIBUTES",
+    "BYTES",
     "BYTES_PER_ELEMENT",
     "DEPTH",
     "ELEMENTS",
@@ -21,10 +27,14 @@ __all__ = [
     "MARKUP",
     "NAME",
     "NAMES",
+    "NO_MEMORY",
+    "PATHS",
+    "PATHS_PER_BYTE",
     "DocumentError",
     "Fail",
     "Limits",
     "check_names",
+    "check_paths",
     "check_pending",
     "declared_attribute",
     "external_entity",
@@ -34,6 +44,8 @@ __all__ = [
     "transcoded",
 ]
 
+BYTES = 1 << 30
+"""Bytes of a document, when whatever compresses it is taken off."""
 DEPTH = 1000
 """Elements within elements, and entities that refer to entities."""
 ATTRIBUTE = 1_000_000
@@ -52,6 +64,11 @@ NAMES = 100_000
 """Different names of tags, attributes and entities in one document."""
 MARKUP = 4_000_000
 """Bytes of one tag, comment or instruction, and of all that comes before the root element."""
+PATHS = 10_000_000
+"""Characters that the paths of all elements of any document may have together."""
+PATHS_PER_BYTE = 16
+"""A longer document may have so many more for each of its bytes."""
+NO_MEMORY = "the document takes more memory than there is"
 
 _JOIN = 4096
 """Pieces of text between two tags from which they are made one."""
@@ -97,12 +114,15 @@ class Limits:
         Characters that entities may add to a document.
     elements : int
         Elements that any document may have; a long one may have more.
+    size : int
+        Bytes of a document.
     """
 
     depth: int = DEPTH
     attribute: int = ATTRIBUTE
     expansion: int = EXPANSION
     elements: int = ELEMENTS
+    size: int = BYTES
 
     def elements_of(self, size: int) -> int:
         """How many elements a document of so many bytes may have.
@@ -111,6 +131,14 @@ class Limits:
         3000000
         """
         return self.elements + size // BYTES_PER_ELEMENT
+
+    def paths_of(self, size: int) -> int:
+        """How many characters the paths of a document of so many bytes may have together.
+
+        >>> Limits().paths_of(1000)
+        10016000
+        """
+        return PATHS + PATHS_PER_BYTE * size
 
     @property
     def markup(self) -> int:
@@ -148,6 +176,36 @@ def check_names(names: Iterable[str | None], data: bytes, fail: Fail) -> None:
                 fail(message)
             line, column = _place(data[:at].decode(errors="replace"))
             raise DocumentError(message, line, column)
+
+
+def check_paths(marks: Ints, tag: Ints, name_sizes: Ints, most: int) -> None:
+    """Refuse a document whose elements are few and short, but whose paths are endless.
+
+    Each path repeats those of all elements above it: a million leaves below a thousand elements
+    make gigabytes of paths of a document of megabytes.
+
+    Parameters
+    ----------
+    marks : array of int
+        All tags in document order; closing ones are negative.
+    tag, name_sizes : array of int
+        The tag of each element, and the characters of each tag.
+    most : int
+        Characters that are accepted.
+    """
+    opening, closing, level = tree(marks < 0)
+    own = tag[(np.cumsum(marks >= 0) - 1)[opening]]
+    ordinal = ordinals(parents(opening, level), own, len(name_sizes))
+    step = name_sizes[own] + len("/[]") + _digits(ordinal)
+    # A step stands in the paths of its element and of all below it.
+    below = (closing - opening + 1) // 2
+    if int((step * below).sum()) > most:
+        raise DocumentError(f"the paths of its elements have more than {most} characters together")
+
+
+def _digits(numbers: Ints) -> Ints:
+    """How many digits numbers have that are not 0."""
+    return np.searchsorted(10 ** np.arange(1, 19), numbers, side="right") + 1
 
 
 def _place(before: str) -> tuple[int, int]:

@@ -22,12 +22,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import zstandard
 
-from foveal.collection.safety import DocumentError, not_in_encoding
+from foveal.collection.safety import BYTES, NO_MEMORY, DocumentError, not_in_encoding
 from foveal.errors import InputError
 
 __all__ = [
@@ -65,16 +66,33 @@ _XML_HEAD = re.compile(
 _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BOM = b"\xef\xbb\xbf"
+_BLOCK = 1 << 20
+"""Bytes of a document that are read at once: more may never come."""
+_TAR_NAME = 1 << 20
+"""Bytes of the name and other properties of a member of a tar file, which are read at once."""
+_ZSTANDARD_BLOCK = 1 << 12
+"""Bytes of zstd data that are expanded at once, to 128 MB at most."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One document: its name, its kind, its bytes, and where it was found."""
+    """One document: its name, its kind, its bytes, and where it was found.
+
+    >>> Item("co/r1", XML, b"<a/>", "co/r1.xml").folder
+    ('co',)
+    """
 
     name: str
     kind: str
     data: bytes
     place: str
+    problem: str | None = None
+    """Why there are no bytes, if there are none."""
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The folders that its file lies in."""
+        return tuple(str(PurePosixPath(self.place)).split("/")[:-1])
 
 
 @dataclass(frozen=True)
@@ -86,6 +104,8 @@ class Task:
     """The share of the source that is behind when this batch is."""
     members: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
+    most: int = BYTES
+    """Bytes that a document may have."""
 
 
 def _kind(member: str) -> str | None:
@@ -147,7 +167,7 @@ class Source:
         self._members: list[str] = []
         self._sizes = array("q")
         self.passed_over: Counter[str] = Counter()
-        self._tasks: Callable[[], Iterator[Task]] = self._directory_tasks
+        self._tasks: Callable[[int], Iterator[Task]] = self._directory_tasks
         self.archive = False
         try:
             self._look()
@@ -179,9 +199,20 @@ class Source:
                 "is no collection; expected a directory, zip, tar, XML, text or JSON Lines file",
             )
 
-    def tasks(self) -> Iterator[Task]:
-        """The batches, in a fixed order."""
-        return self._tasks()
+    def tasks(self, most: int = BYTES) -> Iterator[Task]:
+        """The batches, in a fixed order; documents of more bytes than `most` come as problems."""
+        return self._tasks(most)
+
+    def would_take(self, path: Path) -> bool:
+        """Whether a file is one of the documents, or would be if there were one of that name."""
+        if not self.path.is_dir():
+            return path.exists() and path.samefile(self.path)
+        # Only a file of that name can be it, whatever links lead there.
+        named = (m for m in self._members if m.rpartition("/")[2] == path.name)
+        if path.exists() and any(path.samefile(self.path / member) for member in named):
+            return True
+        within = self.path.resolve() in path.parent.resolve().joinpath(path.name).parents
+        return within and _kind(path.name) is not None
 
     def _kind_of_file(self) -> str | None:
         """The kind of a single file, which may be compressed."""
@@ -191,7 +222,7 @@ class Source:
         with self.path.open("rb") as raw:
             try:
                 return XML if _begins_as_xml(_decompressed(raw).read(_HEAD)) else None
-            except _DAMAGE:
+            except (*_DAMAGE, MemoryError):
                 return None
 
     def _scan(self) -> str:
@@ -253,7 +284,7 @@ class Source:
                         self.passed_over[_reason(name)] += 1
         return links
 
-    def _directory_tasks(self) -> Iterator[Task]:
+    def _directory_tasks(self, most: int) -> Iterator[Task]:
         members: list[str] = []
         size = behind = 0
         for name, length in zip(self._members, self._sizes, strict=True):
@@ -261,10 +292,10 @@ class Source:
             size += length
             if size >= _BATCH_BYTES or len(members) >= _BATCH_FILES:
                 behind += size
-                yield Task(self.path, behind / self.size, tuple(members))
+                yield Task(self.path, behind / self.size, tuple(members), most=most)
                 members, size = [], 0
         if members:
-            yield Task(self.path, 1.0, tuple(members))
+            yield Task(self.path, 1.0, tuple(members), most=most)
 
     def _batched(self, items: Iterator[tuple[Item, float]]) -> Iterator[Task]:
         """Batches of documents that come with the share of the source behind each."""
@@ -279,7 +310,7 @@ class Source:
         if batch:
             yield Task(self.path, done, items=tuple(batch))
 
-    def _zip_tasks(self) -> Iterator[Task]:
+    def _zip_tasks(self, most: int) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
             self.passed_over.clear()
             with zipfile.ZipFile(self.path) as archive:
@@ -289,38 +320,38 @@ class Source:
                         self.passed_over[_reason(member)] += 1
                         continue
                     with archive.open(member) as stream:
-                        for item in self._member_items(member, stream):
+                        for item in self._member_items(member, stream, most):
                             yield item, number / len(members)
 
         return self._batched(self._unharmed(items()))
 
-    def _tar_tasks(self) -> Iterator[Task]:
+    def _tar_tasks(self, most: int) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
             with (
                 self.path.open("rb") as raw,
-                tarfile.open(fileobj=_decompressed(raw), mode="r|") as archive,
+                tarfile.open(fileobj=_decompressed(raw), mode="r|", tarinfo=_TarInfo) as archive,
             ):
                 self.passed_over.clear()
                 for member in archive:
                     if member.isfile():
                         stream = archive.extractfile(member)
                         assert stream is not None
-                        for item in self._member_items(member.name, stream):
+                        for item in self._member_items(member.name, stream, most):
                             yield item, raw.tell() / self.size
                     elif not member.isdir():
                         self.passed_over[NO_FILE] += 1
 
         return self._batched(self._unharmed(items()))
 
-    def _member_items(self, member: str, stream: IO[bytes]) -> Iterator[Item]:
+    def _member_items(self, member: str, stream: IO[bytes], most: int) -> Iterator[Item]:
         """The documents of a file in an archive."""
         head = b"" if _kind(member) or not _is_bare(member) else stream.read(_HEAD)
         if _kind(member) or _begins_as_xml(head):
-            yield from _items(member.removeprefix("./"), stream, head)
+            yield from _items(member.removeprefix("./"), stream, most, head)
         else:
             self.passed_over[_reason(member)] += 1
 
-    def _file_tasks(self) -> Iterator[Task]:
+    def _file_tasks(self, most: int) -> Iterator[Task]:
         def items() -> Iterator[tuple[Item, float]]:
             name = self.path.name
             if _kind(name) is None and not _is_bare(name):  # compressed
@@ -328,10 +359,10 @@ class Source:
             with self.path.open("rb") as raw:
                 stream = _decompressed(raw)
                 if self._kind_of_file() == LINE:
-                    for item in _line_items(stream, self.path.name):
+                    for item in _line_items(stream, self.path.name, most):
                         yield item, raw.tell() / self.size
                 else:
-                    for item in _items(name, stream):
+                    for item in _items(name, stream, most):
                         yield item, 1.0
 
         return self._batched(self._unharmed(items()))
@@ -339,6 +370,9 @@ class Source:
     def _unharmed(self, items: Iterator[tuple[Item, float]]) -> Iterator[tuple[Item, float]]:
         try:
             yield from items
+        except MemoryError:
+            message = "the archive takes more memory than there is"
+            raise InputError.at(str(self.path), None, message) from None
         except (*_DAMAGE, RuntimeError, NotImplementedError) as error:
             raise InputError.at(str(self.path), None, f"damaged archive: {error}") from None
 
@@ -347,19 +381,62 @@ def read_items(task: Task) -> Iterator[Item]:
     """The documents of a batch."""
     yield from task.items
     for member in task.members:
-        with (task.root / member).open("rb") as stream:
-            yield from _items(member, stream)
+        try:
+            with (task.root / member).open("rb") as stream:
+                yield from _items(member, stream, task.most)
+        except MemoryError:
+            yield Item(name_of(member), _kind(member) or XML, b"", member, NO_MEMORY)
 
 
-def _items(member: str, stream: IO[bytes], head: bytes = b"") -> Iterator[Item]:
+def _items(member: str, stream: IO[bytes], most: int = BYTES, head: bytes = b"") -> Iterator[Item]:
     """The documents of a file, of which `head` was read already; lines come one by one."""
     kind = _kind(member) or XML
     if kind == LINE:
-        yield from _line_items(stream, member)
-    else:
-        data = head + stream.read()
-        data = data.removeprefix(_BOM) if kind == TEXT else data
-        yield Item(name_of(member), kind, data, member)
+        yield from _line_items(stream, member, most)
+        return
+    document = _Bytes(most)
+    document.add(head)
+    while document.problem is None and (block := stream.read(_BLOCK)):
+        document.add(block)
+    data, problem = document.whole()
+    data = data.removeprefix(_BOM) if kind == TEXT else data
+    yield Item(name_of(member), kind, data, member, problem)
+
+
+class _Bytes:
+    """A document that comes bit by bit, and may be too much: a few bytes expand to anything.
+
+    Memory ends here and not within whoever reads an archive, who would lose his place in it.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._data = bytearray()
+        self.size = 0
+        self.problem: str | None = None
+
+    def add(self, block: bytes) -> None:
+        """One more bit; it is not kept if that is too much."""
+        self.size += len(block)
+        if self.size > self._most:
+            self._drop(f"the document has more than {self._most} bytes")
+        elif self.problem is None:
+            try:
+                self._data += block
+            except MemoryError:
+                self._drop(NO_MEMORY)
+
+    def whole(self) -> tuple[bytes, str | None]:
+        """All of it, or what is wrong."""
+        try:
+            return bytes(self._data), self.problem
+        except MemoryError:
+            self._drop(NO_MEMORY)
+        return b"", self.problem
+
+    def _drop(self, problem: str) -> None:
+        self._data = bytearray()
+        self.problem = problem
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
@@ -371,10 +448,18 @@ def _file_is_xml(path: Path) -> bool:
         return _begins_as_xml(stream.read(_HEAD))
 
 
-def _line_items(lines: IO[bytes], place: str) -> Iterator[Item]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield Item("", LINE, line, f"{place}:{number}")
+def _line_items(lines: IO[bytes], place: str, most: int) -> Iterator[Item]:
+    for number in count(1):
+        document = _Bytes(most)
+        while block := lines.readline(_BLOCK):
+            document.add(block)
+            if block.endswith(b"\n"):
+                break
+        if not document.size:
+            return
+        line, problem = document.whole()
+        if problem or line.strip():
+            yield Item("", LINE, line, f"{place}:{number}", problem)
 
 
 def document_of_line(line: bytes) -> tuple[str, str]:
@@ -399,6 +484,7 @@ class _Zstandard(io.RawIOBase):
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
         self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._block, self._at = b"", 0
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -406,22 +492,43 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            block = self._frame.unused_data or self._raw.read(1 << 17)
-            if not block and self._frame.eof:
+            if self._at == len(self._block):
+                self._block, self._at = self._raw.read(1 << 17), 0
+            some = self._block[self._at : self._at + _ZSTANDARD_BLOCK]
+            if not some and self._frame.eof:
                 return 0
-            if not block:
+            if not some:
                 raise EOFError("the zstd data break off")
             if self._frame.eof:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
             try:
-                self._ready = memoryview(self._frame.decompress(block))
+                self._ready = memoryview(self._frame.decompress(some))
             except zstandard.ZstdError as error:
                 raise OSError(str(error)) from None
+            self._at += len(some) - len(self._frame.unused_data)
         size = min(len(buffer), len(self._ready))
         buffer[:size], self._ready = self._ready[:size], self._ready[size:]
         return size
 
 
+class _TarInfo(tarfile.TarInfo):
+    """A member of a tar file; refuses names that are too long before they are read."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in _TAR_NAMES and member.size > _TAR_NAME:
+            raise tarfile.ReadError(f"a name of {member.size} bytes")
+        return member
+
+
+_TAR_NAMES = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
 _CODECS: dict[bytes, Callable[[IO[bytes]], Any]] = {
     b"\x1f\x8b": lambda raw: gzip.GzipFile(fileobj=raw),
     b"BZh": bz2.BZ2File,
@@ -446,8 +553,8 @@ def _is_tar(path: Path) -> bool:
     try:
         with (
             path.open("rb") as raw,
-            tarfile.open(fileobj=_decompressed(raw), mode="r|") as archive,
+            tarfile.open(fileobj=_decompressed(raw), mode="r|", tarinfo=_TarInfo) as archive,
         ):
             return archive.next() is not None
-    except (*_DAMAGE, ValueError):
+    except (*_DAMAGE, ValueError, RuntimeError, MemoryError):
         return False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from pathlib import Path
 
-from foveal.collection.building import add_item
+from foveal.collection.building import add_item, named_inside, shared
 from foveal.collection.elements import DocumentError, Limits, Recorder
-from foveal.collection.sources import LINE, Item, Source, name_of, read_items
+from foveal.collection.sources import Item, Source, name_of, read_items
 from foveal.errors import InputError, Problem
 
 __all__ = ["SourceTexts"]
@@ -43,15 +42,12 @@ class SourceTexts:
     def __call__(self, asked: Mapping[str, Wanted]) -> Iterator[tuple[str, str, str]]:
         """Document, XPath and text of the elements that are wanted in each document."""
         source = Source(Path(self.source))
-        found: dict[str, list[tuple[str, str]]] = {}
+        found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
         failures: list[Problem] = []
-        folder: list[str] | None = None
-        named_inside = self.name_tag is not None
+        folder: tuple[str, ...] | None = None
         try:
             for item in self._items(source, asked):
-                named_inside |= item.kind == LINE
-                above = item.name.split("/")[:-1]
-                folder = above if folder is None else _shared(folder, above)
+                folder = shared(folder, item.folder)
                 try:
                     found |= self._elements(item, asked, archive=source.archive)
                 except DocumentError as error:
@@ -60,18 +56,18 @@ class SourceTexts:
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
             raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
-        # An index leaves out the folders that hold everything in an archive.
-        cut = source.archive and not named_inside and folder
-        prefix = "".join(f"{name}/" for name in folder or ()) if cut else ""
+        # An index leaves out the folders that hold everything in an archive, where they are names.
+        prefix = "".join(f"{name}/" for name in folder or ()) if source.archive else ""
         for doc in sorted(asked):
-            if prefix + doc not in found:
+            called = [name for name in ((prefix + doc, False), (doc, True)) if name in found]
+            if not called:
                 missing = f"holds no document {doc!r}, which is judged"
                 raise InputError(failures or [Problem(str(self.source), None, missing)])
-            yield from ((doc, xpath, text) for xpath, text in found[prefix + doc])
+            yield from ((doc, xpath, text) for xpath, text in found[called[0]])
 
     def _items(self, source: Source, asked: Collection[str]) -> Iterator[Item]:
         """The documents of the source; of a directory, only files that may hold one asked for."""
-        for task in source.tasks():
+        for task in source.tasks(self.limits.size):
             members = tuple(
                 member
                 for member in task.members
@@ -83,9 +79,13 @@ class SourceTexts:
 
     def _elements(
         self, item: Item, asked: Mapping[str, Wanted], *, archive: bool
-    ) -> dict[str, list[tuple[str, str]]]:
-        """The elements asked for by the document's name, if it may be one that is asked for."""
-        inside = item.kind == LINE or self.name_tag is not None
+    ) -> dict[tuple[str, bool], list[tuple[str, str]]]:
+        """The elements asked for by the document's name, if it may be one that is asked for.
+
+        With the name comes whether it is from within.
+        """
+        inside = named_inside(item, self.name_tag)
+        archive = archive and not inside
         if not inside and not any(name in asked for name in _names(item.name, archive=archive)):
             return {}
         texts: list[str] = []
@@ -104,7 +104,7 @@ class SourceTexts:
             xpaths.append(f"{above}/{batch.tags[tag]}[{ordinal}]")
         spans = zip(batch.path.tolist(), batch.start.tolist(), batch.end.tolist(), strict=True)
         wanted = [any(asked[name](xpath) for name in fit) for xpath in xpaths]
-        return {doc: [(xpaths[i], texts[0][s:e]) for i, s, e in spans if wanted[i]]}
+        return {(doc, inside): [(xpaths[i], texts[0][s:e]) for i, s, e in spans if wanted[i]]}
 
 
 def _names(name: str, *, archive: bool) -> Iterator[str]:
@@ -113,8 +113,3 @@ def _names(name: str, *, archive: bool) -> Iterator[str]:
     while archive and "/" in name:
         name = name.partition("/")[2]
         yield name
-
-
-def _shared(folder: list[str], other: list[str]) -> list[str]:
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
-    return [name for name, _ in pairs]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from foveal.spans import Ints
 
-__all__ = ["distinct", "levels", "number_paths", "parents", "tree"]
+__all__ = ["distinct", "levels", "number_paths", "ordinals", "parents", "tree"]
 
 
 def levels(closes: npt.NDArray[np.bool_]) -> Ints:
@@ -53,7 +53,7 @@ def number_paths(
     parent: Ints, tag: Ints, level: Ints, tags: int
 ) -> tuple[Ints, tuple[Ints, Ints, Ints]]:
     """Number the distinct paths level by level: the path of each element, and the table."""
-    ordinal = _ordinals(parent, tag, tags)
+    ordinal = ordinals(parent, tag, tags)
     most = int(ordinal.max(initial=0)) + 1
     steps, step = distinct(tag * most + ordinal)
     path = np.empty(len(parent), dtype=np.int64)
@@ -71,7 +71,7 @@ def number_paths(
     return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
 
 
-def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
+def ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
     """How many siblings of the same tag stand before each element, itself included."""
     # Roots of different documents are not siblings.
     number = np.arange(len(parent))

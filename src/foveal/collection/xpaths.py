@@ -16,7 +16,7 @@ import polars as pl
 
 from foveal.spans import Ints
 
-__all__ = ["Points", "canonical", "parse_ranges"]
+__all__ = ["Points", "canonical", "owners", "parse_ranges"]
 
 _STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
 _STEPS = r"^(?:/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?)+$"
@@ -80,6 +80,19 @@ def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
     if (count < 2).all():
         return first, first
     return first, _points(parts.list.get(-1, null_on_oob=True))
+
+
+def owners(paths: pl.Series) -> pl.Series:
+    """The elements of attributes and of points in text, null for places of any other kind.
+
+    Such a place has no extent, and where elements meet only its path tells which one is meant.
+
+    >>> owners(pl.Series(["/a/p/@id", "/a/p/text()[2].5", "/a/p", "/a/p/text()"])).to_list()
+    ['/a[1]/p[1]', '/a[1]/p[1]', None, None]
+    """
+    points = _points(paths.str.strip_chars())
+    without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
+    return points.element.set(~without_extent, None)
 
 
 def _points(paths: pl.Series) -> Points:

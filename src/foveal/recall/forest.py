@@ -168,12 +168,9 @@ class Forest:
                 for i in absent.tolist()
             )
         row = np.repeat(rows, np.diff(trees.bounds))
-        used = np.zeros(len(collection.paths), dtype=bool)
+        used = np.zeros(int(trees.path.max(initial=-1)) + 1, dtype=bool)
         used[trees.path] = True
-        paths, path = (
-            collection.paths["xpath"].filter(pl.Series(used)),
-            np.cumsum(used)[trees.path] - 1,
-        )
+        paths, path = collection.xpaths(np.flatnonzero(used)), np.cumsum(used)[trees.path] - 1
         listed = _listed(judgements)
         listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
         at = _Finder(row, paths, path)(listed["row"].to_numpy(), listed["xpath"])

@@ -1,0 +1,274 @@
+"""Documents too large for the limit or the memory: failures of their own, and others go on."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import subprocess
+import sys
+import tarfile
+import textwrap
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from foveal.collection import BuildOptions, Collection, Limits, SourceTexts, build_index, sources
+from foveal.collection.building import _Parsed, _Partial
+from foveal.collection.elements import Batch, Recorder
+from foveal.collection.sources import Source
+from foveal.errors import FovealError
+from inputs import refusal
+
+SMALL = BuildOptions(max_errors=9, limits=Limits(size=1000))
+TOO_LONG = "the document has more than 1000 bytes"
+BOMB = "<a>" + "x" * 993 + "</a>"
+FILES = {
+    "a.xml": "<a>1</a>",
+    "b.xml": BOMB + " ",
+    "c.txt": "x" * 1001,
+    "d.xml": BOMB,
+    "r": BOMB * 2,
+}
+
+
+def write_directory(root: Path, files: dict[str, str]) -> Path:
+    root.mkdir()
+    for name, content in files.items():
+        (root / name).write_text(content)
+    return root
+
+
+def tar_bytes(files: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content.encode()))
+    return buffer.getvalue()
+
+
+def lengths(index: Path) -> dict[str, int]:
+    frame = Collection.open(index).documents
+    return dict(zip(frame["doc"], frame["length"], strict=True))
+
+
+def packed(kind: str, folder: Path) -> Path:
+    source = folder / "source"
+    if kind == "directory":
+        return write_directory(source, FILES)
+    if kind == "zip":
+        with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in FILES.items():
+                archive.writestr(name, content)
+        return source
+    source.write_bytes(gzip.compress(tar_bytes(FILES)))
+    return source
+
+
+@pytest.mark.parametrize("kind", ["directory", "zip", "tar"])
+def test_a_document_of_too_many_bytes_is_a_failure_of_its_own(kind: str, tmp_path: Path) -> None:
+    summary = build_index(packed(kind, tmp_path), tmp_path / "x", SMALL)
+    assert summary.failures == (("b.xml", TOO_LONG), ("c.txt", TOO_LONG), ("r", TOO_LONG))
+    assert lengths(tmp_path / "x") == {"a": 1, "d": 993}
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress],
+)
+def test_a_single_file_that_expands_to_too_much(
+    compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    source = tmp_path / "b.xml.z"
+    source.write_bytes(compress(b"<a>" + b" " * 10_000_000))
+    assert refusal(build_index, source, tmp_path / "x", BuildOptions(limits=SMALL.limits)) == (
+        f"b.xml: {TOO_LONG}"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["b.xml.z"]
+
+
+def test_lines_that_are_too_long_are_passed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources, "_BLOCK", 64)
+    source = tmp_path / "d.jsonl"
+    sizes = [1, 10_000, 3, 1000 - len('{"doc": "3", "text": ""}\n'), 2000]
+    rows = [json.dumps({"doc": str(i), "text": "x" * n}) for i, n in enumerate(sizes)]
+    source.write_text("\n".join([rows[0], "", *rows[1:]]))
+    summary = build_index(source, tmp_path / "x", SMALL)
+    assert summary.failures == (("d.jsonl:3", TOO_LONG), ("d.jsonl:6", TOO_LONG))
+    assert lengths(tmp_path / "x") == {"0": 1, "2": 3, "3": sizes[3]}
+
+
+class Endless(io.RawIOBase):
+    """Data without end."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        return len(buffer)
+
+
+def test_no_more_is_read_than_tells_that_it_is_too_much() -> None:
+    (item,) = sources._items("d.xml", io.BufferedReader(Endless()), 3_000_000)
+    assert (item.data, item.problem) == (b"", "the document has more than 3000000 bytes")
+
+
+def test_texts_of_too_many_bytes_are_told(tmp_path: Path) -> None:
+    texts = SourceTexts(packed("zip", tmp_path), limits=SMALL.limits)
+    assert refusal(lambda: list(texts({"b": lambda xpath: True}))).startswith(f"b.xml: {TOO_LONG}")
+
+
+def test_zstd_data_are_expanded_bit_by_bit() -> None:
+    data = zstandard.ZstdCompressor().compress(bytes(400 << 20))
+    assert len(data) < 1 << 17
+    tracemalloc.start()
+    try:
+        stream = sources._decompressed(io.BytesIO(data))
+        assert stream.read(10) == bytes(10)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 150e6
+    assert sum(len(block) for block in iter(lambda: stream.read(1 << 20), b"")) == (400 << 20) - 10
+
+
+def test_zstd_frames_may_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    compress = zstandard.ZstdCompressor().compress
+    data = compress(b"one") + compress(b"two" * 5000) + compress(b"")
+    for size in (1, 7, 1 << 12):
+        monkeypatch.setattr(sources, "_ZSTANDARD_BLOCK", size)
+        assert sources._decompressed(io.BytesIO(data)).read() == b"one" + b"two" * 5000
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_tar_file_with_a_name_that_never_ends(kind: bytes, tmp_path: Path) -> None:
+    header = tarfile.TarInfo("name")
+    header.type, header.size = kind, 1 << 33
+    first = tar_bytes({"a.xml": "<a/>"})[:1024]
+    source = tmp_path / "x.tar"
+    source.write_bytes(first + header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+    message = f"{source}: damaged archive: a name of 8589934592 bytes"
+    assert refusal(build_index, source, tmp_path / "x") == message
+    source.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+    assert "is no collection" in refusal(Source, source)
+
+
+# -- the memory -----------------------------------------------------------------------------------
+
+NO_MEMORY = "the document takes more memory than there is"
+
+LIMITED = """
+    import resource, sys
+    from pathlib import Path
+    import foveal.collection
+    from foveal.cli import main
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20),) * 2)
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and a limit of the address space")
+@pytest.mark.parametrize("name", ["big.xml", "big.txt", "big.jsonl", "zip"])
+def test_a_document_larger_than_memory_fails_alone(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.xml").write_text("<a>1</a>")
+    (source / "z.xml").write_text("<a>2</a>")
+    head, tail = {
+        "big.xml": (b"<a>", b"</a>"),
+        "big.txt": (b"", b""),
+        "big.jsonl": (b'{"doc": "b", "text": "', b'"}\n'),
+        "zip": (b"<a>", b"</a>"),
+    }[name]
+    place = {"big.jsonl": "big.jsonl:1", "zip": "big.xml"}.get(name, name)
+    with (source / place.partition(":")[0]).open("wb") as stream:
+        stream.write(head)
+        for _ in range(200):
+            stream.write(b"x" * (1 << 20))
+        stream.write(tail)
+    if name == "zip":
+        with zipfile.ZipFile(tmp_path / "source.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(source.iterdir()):
+                archive.write(path, path.name)
+        source = tmp_path / "source.zip"
+    command = ["index", str(source), "-o", str(tmp_path / "x"), "--max-errors", "1", "-w", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LIMITED), *command], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(f"\n  {place}: {NO_MEMORY}\n")
+    assert lengths(tmp_path / "x") == {"a": 1, "z": 1}
+    assert not (tmp_path / ".x.partial").exists()
+
+
+def test_documents_that_are_too_much_together_lose_the_largest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    whole = Recorder.batch
+
+    def batch(recorder: Recorder) -> Batch:
+        if sum(recorder._sizes) > 100:  # as NumPy does where an array does not fit
+            raise MemoryError
+        return whole(recorder)
+
+    monkeypatch.setattr(Recorder, "batch", batch)
+    sizes = {"a": 50, "b": 90, "c": 70, "d": 20}
+    source = write_directory(tmp_path / "d", {f"{n}.txt": "x" * k for n, k in sizes.items()})
+    summary = build_index(source, tmp_path / "x", SMALL)
+    assert summary.failures == (("b.txt", NO_MEMORY), ("c.txt", NO_MEMORY))
+    assert lengths(tmp_path / "x") == {"a": 50, "d": 20}
+
+
+@pytest.mark.parametrize("batches", [0, 2])
+def test_a_build_without_memory_is_told_and_leaves_only_what_it_can_go_on_with(
+    batches: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", 1)
+    source = write_directory(tmp_path / "d", {f"{i}.txt": str(i) for i in range(3)})
+    whole, added = _Partial.add, [0]
+
+    def add(partial: _Partial, parsed: _Parsed) -> None:
+        if added[0] == batches:
+            raise MemoryError
+        added[0] += 1
+        whole(partial, parsed)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(_Partial, "add", add)
+        message = refusal(build_index, source, tmp_path / "x", error=FovealError)
+    assert message.startswith("the build takes more memory than there is; ")
+    assert (tmp_path / ".x.partial").exists() == (batches > 0)
+    seen: list[object] = []
+    build_index(source, tmp_path / "x", progress=lambda *step: seen.append(step))
+    assert len(seen) == 3 - batches
+    assert lengths(tmp_path / "x") == {"0": 1, "1": 1, "2": 1}
+
+
+def test_a_document_that_does_not_fit_leaves_no_trace() -> None:
+    def refuse(text: str) -> None:
+        if "no" in text:
+            raise MemoryError
+
+    recorder = Recorder(on_text=refuse)
+    recorder.add("one", b"<a>1</a>")
+    for add in (
+        lambda: recorder.add("no", b"<b>n<c>o</c></b>"),
+        lambda: recorder.add_text("no", "none"),
+    ):
+        with pytest.raises(MemoryError):
+            add()
+    recorder.add("two", b"<c><a>22</a></c>")
+    batch = recorder.batch()
+    assert (batch.documents, batch.lengths.tolist()) == (("one", "two"), [1, 2])
+    assert batch.tags == ("a", "c")
