@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 import foveal
 import toy_elements
 import trees
-from foveal.collection import build_index
+from foveal.campaign.conversion import derive_elements
+from foveal.campaign.placing import place_judgements
+from foveal.collection import Collection, build_index
 from foveal.measures import Measure, Need, all_measures
 from naive_structure import Scale
 
@@ -124,6 +126,135 @@ def test_every_way_gives_the_same_scores(scale: Scale, data: st.DataObject) -> N
         for way, values in found.items():
             same = {label: expected[label] for label in values}
             assert values == pytest.approx(same, abs=1e-12, nan_ok=True), way
+
+
+@pytest.mark.parametrize("policy", ["union", "majority", "intersection"])
+@given(data=st.data())
+@settings(max_examples=8, deadline=None)
+def test_several_assessors_agree_on_text_and_sizes_follow(policy: str, data: st.DataObject) -> None:
+    """Highlights of three assessors, and the assessments of elements that follow from them."""
+    campaign = data.draw(trees.campaigns(scales=["2006"]))
+    assume(campaign.results)
+    lines = without(trees.judgement_objects(campaign.documents, list_elements=False), "elements")
+    judged = [lines[0]]
+    for line in lines[1:]:
+        ends = st.integers(0, line.get("length", 0))
+        for name in "abc":
+            pairs = data.draw(st.lists(st.tuples(ends, ends), max_size=2))
+            spans = [{"start": min(pair), "end": max(pair)} for pair in pairs]
+            own = {"topic": line["topic"], "doc": line["doc"], "length": line["length"]}
+            judged.append({**own, "assessor": name, "spans": spans})
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "documents").mkdir()
+        for file, text in trees.xml_files(campaign.documents).items():
+            (folder / "documents" / file).write_text(text)
+        build_index(folder / "documents", folder / "index")
+        (folder / "run.jsonl").write_text(trees.json_lines(trees.run_objects(campaign.results)))
+        (folder / "judged.jsonl").write_text(trees.json_lines(judged))
+        collection = Collection.open(folder / "index")
+        read = place_judgements(foveal.read_judgements(folder / "judged.jsonl"), collection)
+        derived = derive_elements(read, collection)
+        foveal.write_judgements(derived, folder / "xml", "inex2006")
+        foveal.write_judgements(derived, folder / "both.jsonl", "jsonl")
+        found = [
+            foveal.evaluate(
+                folder / "run.jsonl",
+                folder / file,
+                variants("2006"),
+                collection=folder / "index",
+                assessors=policy,
+            )
+            for file in ("judged.jsonl", "both.jsonl", "xml")
+        ]
+        expected = found[0].overall[0].tolist()
+        for results in found[1:]:
+            assert results.overall[0].tolist() == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+TWO_ASSESSORS = [
+    {"topic": "1", "doc": "d", "assessor": name, "spans": [{"start": 1, "end": 5}, other]}
+    for name, other in (("a", {"start": 8, "end": 12}), ("b", {"start": 12, "end": 16}))
+]
+
+
+@pytest.fixture
+def two_assessors(tmp_path: Path) -> Path:
+    """Highlights of two assessors, their assessments as XML, a run of the whole document."""
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d.xml").write_text(f"<a><b>{'x' * 6}</b>{'y' * 14}</a>")
+    build_index(tmp_path / "documents", tmp_path / "index")
+    collection = Collection.open(tmp_path / "index")
+    (tmp_path / "judged.jsonl").write_text(trees.json_lines(TWO_ASSESSORS))
+    (tmp_path / "run").write_text("1 Q0 d 1 1 r /a[1]\n")
+    read = place_judgements(foveal.read_judgements(tmp_path / "judged.jsonl"), collection)
+    foveal.write_judgements(derive_elements(read, collection), tmp_path / "xml", "inex2006")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("policy", "rsize"), [("union", 12), ("intersection", 4)])
+def test_the_size_of_what_two_assessors_agree_on(
+    two_assessors: Path, policy: str, rsize: int
+) -> None:
+    for file in ("judged.jsonl", "xml"):
+        results = foveal.evaluate(
+            two_assessors / "run",
+            two_assessors / file,
+            "xCG@1",
+            collection=two_assessors / "index",
+            assessors=policy,
+        )
+        assert results.overall[0, 0] == pytest.approx(rsize / 20)
+        said = [w for w in results.meta["warnings"] if "assessors" in w]
+        united = "2 assessors, several for some documents: their highlights are united"
+        assert [w.partition(" (")[0] for w in said] == [united] * (policy == "union")
+
+
+def test_without_the_text_sizes_are_said_to_be_one_assessors(two_assessors: Path) -> None:
+    def said(judgements: Path, **options: Any) -> list[str]:
+        results = foveal.evaluate(two_assessors / "run", judgements, "xCG@1", **options)
+        return [w for w in results.meta["warnings"] if "several assessors list" in w]
+
+    one = (
+        "elements that several assessors list have the size of one of them, not that of the text "
+        "they agree on; "
+    )
+    xml = two_assessors / "xml"
+    for policy in ("union", "majority", "intersection"):
+        assert said(xml, assessors=policy) == [f"{one}a collection (-C) counts it"]
+    assert said(xml, assessors="a") == said(xml, assessors="each") == []
+    bare = two_assessors / "bare"
+    bare.mkdir()
+    for file in xml.iterdir():
+        lines = file.read_text().splitlines(keepends=True)
+        (bare / file.name).write_text("".join(x for x in lines if "<passage" not in x))
+    assert said(bare) == [f"{one}without passages it cannot be counted"]
+    graded = two_assessors / "graded"
+    graded.mkdir()
+    for file in xml.iterdir():
+        text = file.read_text().replace(' size="', ' exhaustivity="2" size="')
+        (graded / file.name).write_text(text)
+    index = two_assessors / "index"
+    assert said(graded) == [f"{one}a collection (-C) with --recompute counts it"]
+    assert said(graded, collection=index) == [f"{one}--recompute counts it"]
+    assert said(graded, collection=index, recompute=True) == []
+
+
+def test_where_nothing_is_relevant_nothing_is_defined(tmp_path: Path) -> None:
+    files = {
+        "judged.xml": '<assessments topic="1" pool="a"><file name="d"/></assessments>',
+        "graded.xml": '<assessments topic="1" pool="a"><file name="d"><path path="/a" '
+        'exhaustiveness="0" specificity="0"/></file></assessments>',
+        "judged.jsonl": '{"topic": "1", "doc": "d", "spans": []}',
+        "judged.qrels": "1 Q0 d 0 20",
+    }
+    (tmp_path / "run").write_text("1 Q0 d 1 1 r 0 5\n")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        results = foveal.evaluate(tmp_path / "run", tmp_path / name, ["charF", "num_rel"])
+        assert results.overall[0].tolist() == pytest.approx([float("nan"), 0], nan_ok=True), name
+        warnings = results.meta["warnings"]
+        assert [w for w in warnings if w.startswith("topics with nothing relevant")], name
 
 
 def counts_highlights(measure: Measure) -> bool:

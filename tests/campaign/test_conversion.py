@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,6 +66,62 @@ def test_focus_works_by_paths_where_no_place_is_known() -> None:
     assert len(focus(read_run("1 Q0 d 1 2 m\n1 Q0 d 2 1 m\n1 Q0 e 3 1 m\n"))) == 2
     with pytest.raises(InputError, match=r"x:2: the place of the result is not known; .*-C"):
         focus(read_run(lines.replace("/a[1]/b[10]/c[1]", "/a/text()[1]")))
+
+
+def test_an_empty_result_overlaps_one_that_holds_its_place() -> None:
+    spans = [(0, 5), (5, 5), (0, 0), (5, 9), (5, 5), (9, 9), (12, 12), (10, 20)]
+    run = Run.from_results({"1": [("d", *span) for span in spans], "2": [("d", 5, 5)]})
+    assert focus(run).to_frame()["end"].to_list() == [5, 5, 9, 12, 5]
+    assert focus(run, "higher").to_frame()["end"].to_list() == [5, 9, 9, 20, 5]
+    assert focus(run, "deeper").to_frame()["end"].to_list() == [5, 0, 9, 12, 5]
+
+
+EMPTIES = "<a><br/>one<b/><c><d/><e/></c><f>two<br/></f><br/></a>"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["/a", "/a/br", "/a/b", "/a/c", "/a/c/d", "/a/c/e", "/a/f", "/a/f/br", "/a/br[2]"]
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["rank", "deeper", "higher"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_collection_does_not_change_which_elements_overlap(paths: list[str], keep: str) -> None:
+    run = read_run("".join(f"1 Q0 d 1 1 m {path}\n" for path in paths))
+    alone, placed = focus(run, keep), focus(place_run(run, empties()), keep)
+    assert alone.xpath is not None
+    assert placed.xpath is not None
+    assert alone.xpath.to_list() == placed.xpath.to_list()
+    full = [f"{path}/" for path in alone.xpath]
+    assert not any(a.startswith(b) for i, a in enumerate(full) for b in full[:i] + full[i + 1 :])
+
+
+@cache
+def empties() -> Collection:
+    """A document with empty elements beside, within and at the ends of others."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "d.xml").write_text(EMPTIES)
+        build_index(Path(folder), Path(folder) / "index")
+        return Collection.open(Path(folder) / "index")
+
+
+def test_assessments_keep_the_rule_by_which_white_space_was_counted(tmp_path: Path) -> None:
+    (tmp_path / "d.xml").write_text("<a><b>one</b>  <c>two</c></a>")
+    judged = read_judgements('{"topic":"1","doc":"d","spans":[{"start":0,"end":5}]}')
+    indices = {}
+    for rule in ("keep", "merge"):
+        build_index(tmp_path / "d.xml", tmp_path / rule, BuildOptions(whitespace=rule))
+        indices[rule] = Collection.open(tmp_path / rule)
+    derived = derive_elements(place_judgements(judged, indices["merge"]), indices["merge"])
+    foveal.write_judgements(derived, tmp_path / "out", "inex2006")
+    again = foveal.read_judgements(tmp_path / "out")
+    assert place_judgements(again, indices["merge"]).elements is not None
+    with pytest.raises(InputError, match=r"by the rule 'merge', but the index .* with 'keep'"):
+        place_judgements(again, indices["keep"])
 
 
 def test_of_equal_extent_the_longer_path_is_the_deeper() -> None:

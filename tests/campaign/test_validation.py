@@ -131,12 +131,45 @@ def test_every_overlap_is_found_with_the_first_result_it_meets(
     expected = {}
     for i, (doc, at, n) in enumerate(places):
         for j, (other, start, size) in enumerate(places[:i]):
-            shared = min(at + n, start + size) - max(at, start)
+            # An empty result has no text, but a place, which others may hold.
+            shared = min(at + (n or 0.5), start + (size or 0.5)) - max(at, start)
             if doc == other and shared > 0 and (at, n) != (start, size):
                 expected.setdefault(i + 1, j + 1)
     found = findings(text, preset=find_preset("2009.Focused"))
     overlaps = [finding for finding in found if finding.kind == "overlap"]
     assert {f.line: int(f.message.split()[5]) for f in overlaps} == expected
+
+
+def test_empty_elements_overlap_what_they_are_in(tmp_path: Path) -> None:
+    (tmp_path / "d.xml").write_text("<a><s>one<b/></s><b/><s>two</s></a>")
+    build_index(tmp_path / "d.xml", tmp_path / "index")
+    paths = "/a/s", "/a/s/b", "/a/b", "/a/s[2]", "/a/b"
+    text = "".join(f"1 Q0 d {i} 1 m {path}\n" for i, path in enumerate(paths, 1))
+    expected = [("overlap", 2), ("duplicate", 5)]
+    for index in (None, Collection.open(tmp_path / "index")):
+        assert kinds(text, preset=find_preset("2009.Focused"), collection=index) == expected
+
+
+def test_paths_that_no_document_can_have() -> None:
+    paths = "/a/p", "//p", "/a/p[0]", "/a//p", "/a/p[01]", "/a/text()[2].5", "/a/@id", "/a/p[-1]"
+    text = "".join(f"1 Q0 d{i} {i} 1 m {path}\n" for i, path in enumerate(paths, 1))
+    found = findings(text)
+    assert [(f.kind, f.line) for f in found] == [("place", n) for n in (2, 3, 4, 5, 8)]
+    assert found[0].message == "no document has '//p'; expected /path[1]/of[1]/element[2]"
+    passage = '{"topic":"1","doc":"d","xpath":"/a /a/p[0]"}'
+    assert kinds(passage) == [("place", 1)]
+
+
+def test_a_topic_has_one_element_in_a_submission() -> None:
+    block = '<topic topic-id="{}">\n<result><file>{}</file><path>/a</path></result>\n</topic>\n'
+    blocks = block.format(1, "d"), block.format(2, "d"), block.format(1, "e")
+    text = "<inex-submission>\n{}</inex-submission>\n"
+    assert kinds(text.format("".join(blocks[:2]))) == []
+    for encoding in ("utf-8", "utf-16"):
+        source = Source("r", text.format("".join(blocks)).encode(encoding), "no hash")
+        assert [str(finding) for finding in validate(source)] == [
+            "r:8: a second <topic> of '1', first on line 2; expected one for each topic [format]"
+        ]
 
 
 def test_a_path_and_offsets_that_disagree(collection: Collection) -> None:
@@ -259,10 +292,13 @@ def test_targets_of_spans_are_those_of_a_search_through_all_elements(
     elements = forest.all_elements(doc)
     first = data.draw(st.integers(0, elements[0].end))
     last = data.draw(st.integers(first, elements[0].end))
+    text = strict({"doc": doc, "start": first, "end": last})
+    if first == last:  # the element of the character after it, or of the last one
+        first = min(first, elements[0].end - 1)
+        last = first + 1
     around = [e for e in elements if e.start <= first and last <= e.end]
     least = min(e.end - e.start for e in around)
     own = [e.xpath.rpartition("/")[2][0] for e in around if e.end - e.start == least]
-    text = strict({"doc": doc, "start": first, "end": last})
     found = kinds(text, collection=forest, castitles={"1": "//q[about(., x)]"})
     assert found == ([] if "q" in own else [("target", 2)])
 

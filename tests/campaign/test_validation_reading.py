@@ -174,7 +174,7 @@ def test_what_is_right_in_a_header_still_counts() -> None:
         ("<inex-submission><topic", {1: "not valid XML"}),
         ('{"topic":"1","doc":"d","spans":[]}\n', {1: "these are judgements; expected a run"}),
         ('{"type":"header","format":"x","version":2}\n', {1: "header says format 'x'"}),
-        ("PAR1 no", {None: "damaged file"}),
+        ("PAR1 no", {None: "damaged Parquet file"}),
     ],
 )
 def test_a_file_that_is_no_run_is_told_in_a_line_or_two(
@@ -190,3 +190,120 @@ def test_endless_mistakes_of_markup_end() -> None:
     assert docs == []
     assert str(said.pop(None)).startswith("the file is not looked at any further")
     assert list(said) == list(range(2, 2 + len(said)))
+
+
+def submission(*results: str, sep: str = "\n") -> str:
+    return sep.join(
+        ['<inex-submission><topic topic-id="1">', *results, "</topic></inex-submission>"]
+    )
+
+
+def result(doc: str, rank: object = 1) -> str:
+    return f"<result><file>{doc}</file><path>/a</path><rank>{rank}</rank></result>"
+
+
+def test_thousands_of_results_that_are_not_closed_are_told_each() -> None:
+    # With a look at the rest of the file from each of them this would take minutes.
+    n = 20_000
+    docs, said = told(submission(*[result("d").removesuffix("</result>")] * n, result("e")))
+    assert docs == ["e"]
+    assert said == dict.fromkeys(range(2, n + 2), "not valid XML: <result> is not closed")
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        "<!-- <result> was here -->",
+        "<!-- </result> -->",
+        "<![CDATA[<result><file>x</file>]]>",
+        "<?note <result> ?>",
+        "<topic-note>no <em>result</em></topic-note>",
+    ],
+)
+def test_what_comments_and_character_data_say_of_results_is_no_result(aside: str) -> None:
+    text = submission(aside, result("d", "x"), result("e", 2), result("f", "y"))
+    lines = {3: "rank 'x' is not a whole number", 5: "rank 'y' is not a whole number"}
+    assert_told(text, lines, ["e"])
+
+
+def test_a_document_type_with_entities_is_passed_over() -> None:
+    text = submission(result("d", "x"), result("&e;", 2))
+    subset = '<!DOCTYPE inex-submission [\n<!ENTITY e "<result>">\n<!ENTITY e2 "z">\n]>\n'
+    text = subset + text.replace("&e;", "&e2;")
+    assert_told(text, {6: "rank 'x' is not a whole number"}, ["z"])
+
+
+def test_results_of_one_line_are_taken_out_one_by_one() -> None:
+    bad = "<result><path>/a</path><rank>3</rank></result>"
+    text = submission(result("d", "x"), result("e", 2), bad, result("a & b"), sep="")
+    reading = read_through(source(text))
+    assert reading.run is not None
+    assert reading.run.doc.to_list() == ["e"]
+    assert reading.run.line.tolist() == [1]
+    places = [text.index(part) + 1 for part in (result("d", "x"), bad, "& b")]
+    assert sorted(str(problem) for problem in reading.problems) == sorted(
+        [
+            f"r:1: column {places[0]}: rank 'x' is not a whole number",
+            f"r:1: column {places[1]}: result without a <file>",
+            f"r:1: not valid XML, column {places[2] + 1}: not well-formed (invalid token)",
+        ]
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declared", ["", '<?xml version="1.0" encoding="UTF-16"?>\n'])
+def test_submissions_in_utf16_are_looked_at_to_the_end(encoding: str, declared: str) -> None:
+    text = declared + submission(result("d", "x"), "<result><rank>1</rank></result>", result("é"))
+    reading = read_through(Source("r", text.encode(encoding), "no hash"))
+    assert reading.run is not None
+    assert reading.run.doc.to_list() == ["é"]
+    first = 2 + bool(declared)
+    assert [problem.line for problem in reading.problems] == [first, first + 1]
+
+
+def test_the_lines_of_old_machines_count() -> None:
+    text = submission(result("d", "x"), result("e"), sep="\r")
+    assert_told(text, {2: "rank 'x' is not a whole number"}, ["e"])
+
+
+def test_a_file_that_breaks_off_is_looked_at_so_far() -> None:
+    lines = submission(result("d", "x"), result("e"), result("f"), sep="\n").split("\n")[:-2]
+    for rest in ("", "<result>", "<result><file>g</file><pa", "<resul", "</top"):
+        text = "\n".join([*lines, rest]).rstrip()
+        last = text.count("\n") + 1
+        expected = {2: "rank 'x' is not", last: "not valid XML: the file breaks off before"}
+        assert_told(text, expected, ["e"])
+
+
+def test_it_is_said_that_the_rest_is_not_looked_at() -> None:
+    text = submission(result("d", "x"), result("e")).replace('<topic topic-id="1">', "<topic <>")
+    read, said = told(text)
+    assert read == []
+    assert str(said[1]).startswith("not valid XML, column")
+    assert str(said[1]).endswith("; the results of the topic are not looked at")
+    docs, said = told(submission(result("d"), "<!-- no end", result("e")))
+    assert docs == []
+    assert str(said[None]).startswith("results are not looked at")
+
+
+def test_a_result_in_a_result_is_taken_out_with_it() -> None:
+    inner = result("e", "x")
+    text = submission(f"<result>\n{inner}\n<file>d</file><rank>y</rank></result>", result("f"))
+    docs, said = told(text)
+    assert docs == ["f"]
+    assert not any("not valid XML" in str(message) for message in said.values())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from([*RESULTS]), max_size=6), st.lists(st.booleans(), min_size=7))
+def test_where_lines_end_does_not_matter(rows: list[str], breaks: list[bool]) -> None:
+    every = [next(iter(RESULTS)), *rows]
+    parts = [
+        f"<result>{row.format(f'd{i}')}</result>" + "\n" * ends
+        for i, (row, ends) in enumerate(zip(every, breaks, strict=False))
+    ]
+    good = [f"d{i}" for i, row in enumerate(every) if RESULTS[row] is None]
+    reading = read_through(source(submission(*parts, sep="")))
+    assert reading.run is not None
+    assert sorted(reading.run.doc.to_list()) == sorted(good)
+    assert len(reading.problems) == len(every) - len(good)

@@ -144,7 +144,10 @@ def test_a_document_is_relevant_by_its_elements_and_passages(
     assert read_judgements(pool(*lines)).relevant.tolist() == [relevant]
 
 
-@pytest.mark.parametrize(("declared", "rule"), [("strip", "strip"), ("keep", "keep"), ("", "keep")])
+@pytest.mark.parametrize(
+    ("declared", "rule"),
+    [("strip", "strip"), ("keep", "keep"), ("merge", "merge"), ("", "keep")],
+)
 def test_the_rule_for_white_space_is_kept(declared: str, rule: str) -> None:
     text = (
         f'<assessments topic="1" whitespace-text-node="{declared}"><file name="D"/></assessments>'
@@ -212,6 +215,10 @@ def test_assessments_that_contradict_each_other_are_named(lines: list[str], mess
             "x:2: topic '1', document 'D' is already judged on line 1",
         ),
         (pool()[:-3], "x:3: not valid XML, column"),
+        (
+            "\n" + pool().replace("topic=", 'whitespace-text-node="squeeze" topic='),
+            "x:2: whitespace-text-node 'squeeze' is not known; expected keep or merge or strip",
+        ),
     ],
 )
 def test_a_bad_pool_is_named(text: str, message: str) -> None:
@@ -254,6 +261,14 @@ def test_several_pools_of_a_topic_are_several_assessors(tmp_path: Path) -> None:
     assert united.places["row"].to_list() == [0]
 
 
+def test_pools_without_a_name_are_assessors_only_if_two_judge_a_document(tmp_path: Path) -> None:
+    one, two = (pool(sized(), topic=topic).replace(' pool="7"', "") for topic in "12")
+    assert foveal.read_judgements(folder(tmp_path, a=one, b=two)).assessors == ()
+    judgements = foveal.read_judgements(folder(tmp_path, c=one))
+    assert judgements.assessors == ("a", "b", "c")
+    assert judgements.several_assessors
+
+
 def test_places_stay_with_their_rows() -> None:
     files = "".join(
         f'<file name="{name}"><passage start="/{name}" end="/x"/></file>' for name in "abc"
@@ -289,6 +304,34 @@ def test_rules_for_white_space_do_not_mix(tmp_path: Path) -> None:
     strip = pool(name="2").replace("<assessments", '<assessments whitespace-text-node="strip"')
     message = refusal(foveal.read_judgements, folder(tmp_path, a=pool(name="1"), b=strip))
     assert "white space counts by the rule 'strip' here, but by 'keep' in" in message
+
+
+def test_the_grades_of_2005_are_a_loss_in_the_format_of_2006(tmp_path: Path) -> None:
+    graded_2005 = read_judgements(SPECIFICATION)
+    foveal.write_judgements(graded_2005, tmp_path / "out", "inex2006")
+    again = foveal.read_judgements(tmp_path / "out")
+    assert again.header is not None
+    assert again.header["scale"] == "2006"
+    assert again.elements is not None
+    assert graded_2005.elements is not None
+    sizes = ("xpath", "size", "rsize")
+    assert again.elements.select(sizes).equals(graded_2005.elements.select(sizes))
+    assert "exhaustivity of elements: 2" in judgement_losses(graded_2005, "inex2006")
+    assert not any("exhaustivity" in said for said in judgement_losses(graded_2005, "inex2005"))
+
+
+def test_attributes_that_are_not_known_are_said() -> None:
+    text = pool(
+        sized(more='x="1" inpool="y"'),
+        sized("/b", more='x="2"'),
+        '<passage x="" end="/b" start="/a"/>',
+    )
+    text = text.replace("<file ", '<file who="me" ').replace(
+        "<assessments", "<assessments whitespace_text_node='keep'"
+    )
+    assert judgement_losses(read_judgements(text), "inex2006") == [
+        "fields not known: who (1), x (3)"
+    ]
 
 
 def test_a_pool_is_written_as_it_was(tmp_path: Path) -> None:
@@ -382,9 +425,9 @@ def test_what_files_say_differently_is_counted(tmp_path: Path) -> None:
         ),
         (pool('<passage start="/a" end="/b"/>'), "inex2003", "x:3: a passage or entry point: this"),
         (
-            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3,"size":3,"exhaustivity":1}]}',
-            "inex2006",
-            "x: the elements are graded on the scale of 2005; this format is that of 2006",
+            '{"topic":"1","doc":"D","elements":[{"xpath":"/a","rsize":3,"size":3}]}',
+            "inex2005",
+            "x: the elements are graded on the scale of 2006; this format is that of 2005",
         ),
         (
             '{"topic":"1","doc":"D","elements":[{"xpath":"/a","relevance":0,"coverage":"N","size":3}]}',

@@ -8,6 +8,7 @@ import lzma
 import pytest
 
 import foveal
+from foveal.formats.losses import run_losses
 from inputs import read_run, refusal, results
 from shared_data import DATA
 
@@ -186,3 +187,26 @@ def test_a_real_run_of_paths_and_offsets_is_read() -> None:
     expected = [line for line in lines if line.get("type") != "header"]
     assert len(run) == len(expected)
     assert set(run.topics) == {line["topic"] for line in expected}
+
+
+def test_fields_that_are_not_known_are_said_once_with_their_number() -> None:
+    rows = [
+        '{"type": "header", "run": "r", "more": 1}',
+        '{"topic": "1", "doc": "a", "note": "\\": ", "tag" : null, "rank": 1}',
+        '# "no": "field"',
+        '{"topic":"1","doc":"b","note":2,"text":"words","start":0,"end":5,"rank":2}',
+    ]
+    run = read_run("\n".join(rows))
+    for form in ("jsonl", "parquet"):
+        said = run_losses(run, form)
+        assert said[:2] == ["texts of results: 1", "fields not known: note (2), tag (1)"]
+    assert run_losses(read_run('{"topic":"1","doc":"a"}\n'), "jsonl") == []
+
+
+def test_a_field_that_comes_late_is_found() -> None:
+    rows = [f'{{"topic": "1", "doc": "d{i}", "id": {i}}}\n' for i in range(300)]
+    run = read_run("".join(rows))
+    assert run.unread == {"fields not known: id": 300}
+    rows[250] = rows[250].replace("}", ', "late": ["x"]}')
+    run = read_run("".join(rows))
+    assert run.unread == {"fields not known: id": 300, "fields not known: late": 1}

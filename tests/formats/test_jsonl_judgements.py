@@ -8,7 +8,8 @@ import pytest
 
 import foveal
 from foveal.formats import jsonl_judgements
-from inputs import highlights, read_judgements, refusal
+from foveal.formats.losses import judgement_losses
+from inputs import highlights, read_judgements, refusal, text_source
 from shared_data import DATA
 
 HEADER = '{"type":"header","format":"foveal-judgements","version":1}'
@@ -350,3 +351,25 @@ def test_the_real_judgements_are_read_span_by_span() -> None:
     judgements = foveal.read_judgements(path)
     assert sorted(highlights(judgements)) == sorted(expected)
     assert judgements.several_assessors
+
+
+def test_fields_that_are_not_known_are_said_once_with_their_number() -> None:
+    element = {"xpath": "/a", "size": 9, "rsize": 3, "who": "ann"}
+    judgements = judged(
+        {"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3, "id": 7}], "note": "x"},
+        {"topic": "1", "doc": "B", "spans": [], "note": "y"},
+        {"topic": "1", "doc": "C", "spans": [{"start": 1, "end": 2}], "elements": [element]},
+    )
+    said = ["fields not known: spans.id (1), note (2), elements.who (1)"]
+    assert judgement_losses(judgements, "jsonl") == said
+    plain = judged({"topic": "1", "doc": "A", "spans": [{"start": 0, "end": 3}]})
+    assert judgement_losses(plain, "jsonl") == []
+
+
+def test_unknown_fields_of_several_files_add_up() -> None:
+    parts = [
+        text_source(f'{{"topic": "1", "doc": "{doc}", "spans": [], "note": 1}}\n', f"{doc}.jsonl")
+        for doc in "AB"
+    ]
+    both = foveal.read_judgements(parts)
+    assert judgement_losses(both, "jsonl") == ["fields not known: note (2)"]

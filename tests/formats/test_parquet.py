@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import polars as pl
 import pytest
 
 import foveal
+from foveal.formats.losses import run_losses
+from foveal.formats.panics import without_panics
 from inputs import read_run, refusal, results, rewritten
 
 BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}
@@ -96,7 +100,29 @@ def test_an_empty_table_is_an_empty_run() -> None:
 
 @pytest.mark.parametrize("cut", [4, 30, -10])
 def test_a_truncated_file_is_damaged(cut: int) -> None:
-    assert refusal(read_run, parquet(BASE)[:cut]).startswith("x: damaged file: ")
+    assert refusal(read_run, parquet(BASE)[:cut]).startswith("x: damaged Parquet file: ")
+
+
+def test_a_damaged_file_is_told_in_one_sentence_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+    good, said = parquet(BASE), []
+    for place in range(4, len(good), 5):
+        bad = good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :]
+        try:
+            read_run(bad)
+        except foveal.InputError as error:
+            said.append(str(error))
+    assert "x: damaged Parquet file: its columns cannot be decoded" in said
+    assert not any("unwrap" in message for message in said)
+    assert capfd.readouterr().err == ""
+
+
+def test_other_words_on_standard_error_are_not_lost(capfd: pytest.CaptureFixture[str]) -> None:
+    with without_panics():
+        os.write(2, b"first\n")
+    with suppress(ValueError), without_panics():
+        os.write(2, b"second\n\nthread 'x' (7) panicked at here:\nwhy\n")
+        raise ValueError
+    assert capfd.readouterr().err == "first\nsecond\n"
 
 
 @pytest.mark.parametrize(
@@ -119,3 +145,14 @@ def test_judgements_are_not_read_from_parquet() -> None:
     source = foveal.formats.Source("x", parquet(BASE), "")
     message = refusal(foveal.read_judgements, source)
     assert message == "x: Parquet and Arrow files hold runs here; expected judgements"
+
+
+def test_columns_that_are_not_known_are_said() -> None:
+    frame = pl.DataFrame(
+        {"topic": ["1", "1"], "doc": ["a", "b"], "start": [0, 0], "end": [4, 4]}
+        | {"text": ["what", None], "note": ["y", "z"]}
+    )
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    said = ["texts of results: 1", "fields not known: note (2)"]
+    assert run_losses(read_run(buffer.getvalue()), "jsonl") == said

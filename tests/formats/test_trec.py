@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import foveal
+from foveal.formats.losses import run_losses
 from inputs import read_judgements, read_run, refusal, results, rewritten
 
 RUN = "1 Q0 D1 1 0.5 mine\n"
@@ -116,3 +118,20 @@ def test_relevant_documents_without_text_do_not_become_spans(tmp_path: Path) -> 
     judgements = read_judgements("1 0 A 0\n1 0 B 1\n")
     message = refusal(foveal.write_judgements, judgements, tmp_path / "out", "jsonl")
     assert message == "x:2: relevant as a whole document: this format cannot hold it, TREC can"
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        ([3, 2, 1], []),
+        ([3, 3, 1], ["scores, which do not fall from each result to the next: 3"]),
+        ([1, 2, 3], ["scores, which do not fall from each result to the next: 3"]),
+    ],
+)
+def test_scores_that_cannot_stay_are_said(scores: list[int], said: list[str]) -> None:
+    rows = [
+        {"topic": "1", "doc": f"d{i}", "rank": i, "score": score} for i, score in enumerate(scores)
+    ]
+    run = read_run("".join(json.dumps(row) + "\n" for row in rows))
+    assert run_losses(run, "trec") == said
+    assert run_losses(run, "jsonl") == []

@@ -8,6 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
@@ -17,6 +18,7 @@ from foveal.campaign.nesting import extents
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.formats.grades import relevant_rows
+from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.recall.forest import scale_of
@@ -31,9 +33,13 @@ __all__ = [
     "filter_by_structure",
     "focus",
     "name_passages",
+    "overlap_extents",
     "recompute_sizes",
+    "sizes_of_text",
     "unknown_tags",
 ]
+
+Bools = npt.NDArray[np.bool_]
 
 FOCUS = ("rank", "deeper", "higher")
 """Which of two overlapping results stays: the better ranked, the smaller, or the larger one."""
@@ -50,7 +56,7 @@ def focus(run: Run, keep: str = "rank") -> Run:
     """
     if keep not in FOCUS:
         raise UsageError(f"cannot keep the {keep!r} result; expected {' or '.join(FOCUS)}")
-    start, end, known = extents(run)
+    start, end, known = overlap_extents(run)
     nowhere = np.flatnonzero(~known)
     if len(nowhere):
         raise InputError.at(
@@ -71,6 +77,23 @@ def focus(run: Run, keep: str = "rank") -> Run:
     kept[order] = spans.disjoint(start[order], end[order])
     left = run.take(kept)
     return left if left.rank is None else replace(left, rank=_ranks(left))
+
+
+def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
+    """Start and end of each result where overlap shows, and which results have them.
+
+    Elements overlap if their paths say so, which a collection cannot change. Other results overlap
+    on the text; an empty one overlaps a result whose extent holds its place, and its own repeats.
+
+    >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 9), ("d", 4, 4)]})
+    >>> [column.tolist() for column in overlap_extents(run)[:2]]
+    [[0, 18, 8], [18, 19, 9]]
+    """
+    if run.xpath is not None and run.xpath.str.contains(ELEMENT).fill_null(value=False).all():
+        return *run.nesting, np.ones(len(run), dtype=bool)
+    start, end, known = extents(run)
+    # On twice the axis an empty result has the room between its place and the next.
+    return 2 * start, np.where(end > start, 2 * end, 2 * start + 1), known
 
 
 def _ranks(run: Run) -> Ints:
@@ -137,7 +160,7 @@ def elements_with_text(judgements: Judgements, collection: Collection) -> pl.Dat
     return pl.DataFrame(
         {
             "row": row[hit],
-            "xpath": collection.paths["xpath"].gather(trees.path[hit]),
+            "xpath": collection.xpaths(trees.path[hit]),
             "size": (trees.end - trees.start)[hit],
             "rsize": inside[hit],
         }
@@ -182,16 +205,33 @@ def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgement
         raise UsageError("sizes can only be recomputed from highlighted text; there is none")
     if scale == "2006" or judgements.elements is None:
         return derive_elements(judgements, collection)
+    return sizes_of_text(judgements, collection, np.ones(len(judgements), dtype=bool))
+
+
+def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
+    """The same assessed elements; those of the marked rows with the sizes that the text gives."""
+    if judgements.elements is None:
+        return judgements
     truth, elements = judgements.united(), judgements.elements
-    row = elements["row"].to_numpy()
-    found = collection.resolve(truth.doc.gather(row), elements["xpath"])
+    wanted = pl.Series(rows[elements["row"].to_numpy()])
+    counted = elements.filter(wanted)
+    row = counted["row"].to_numpy()
+    found = collection.resolve(truth.doc.gather(row), counted["xpath"])
     if found.problem:
         raise InputError(
             truth.problem(int(row[i]), found.problem[i]) for i in sorted(found.problem)
         )
     rsize = _highlighted(truth)(row, found.start, found.end)
-    sizes = (pl.Series("size", found.end - found.start), pl.Series("rsize", rsize))
-    return replace(judgements, elements=elements.with_columns(*sizes))
+    sizes = {"size": found.end - found.start, "rsize": rsize}
+    spread = np.zeros((len(sizes), len(elements)), dtype=np.int64)
+    spread[:, wanted.to_numpy()] = [*sizes.values()]
+    columns = zip(sizes, spread, strict=True)
+    return replace(
+        judgements,
+        elements=elements.with_columns(
+            pl.Series(name, own).zip_with(wanted, elements[name]) for name, own in columns
+        ),
+    )
 
 
 def name_passages(judgements: Judgements, collection: Collection) -> Judgements:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from foveal.campaign.cas import CasFilter
-from foveal.campaign.conversion import unknown_tags
+from foveal.campaign.conversion import sizes_of_text, unknown_tags
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection
@@ -17,6 +18,7 @@ from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, Need
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Provenance, Topics
+from foveal.model.judgements import ASSESSOR_POLICIES
 from foveal.recall import Forest
 from foveal.recall.forest import scale_of
 
@@ -52,7 +54,11 @@ class Truth:
         kept = self._of_topics(kept)
         kept.check_lengths()
         self.index = None if collection is None else Collection.open(collection)
-        self.judgements = kept if self.index is None else place_judgements(kept, self.index)
+        kept = kept if self.index is None else place_judgements(kept, self.index)
+        if not kept.relevant.any():
+            # Where nothing is relevant, all of the relevant text is known.
+            kept = replace(kept, has_text=True)
+        self.judgements = kept
         self.warnings[:0] = self.judgements.notes
 
     @property
@@ -116,9 +122,10 @@ class Truth:
                 raise UsageError("--assessors each: the judgements name no assessor")
             return self.judgements.assessors
         if self.options.assessors == "union" and self.judgements.several_assessors:
+            what = "highlights" if self.judgements.has_text else "judgements"
             self.warnings.append(
                 f"{len(self.judgements.assessors)} assessors, several for some documents: their "
-                "highlights are united (--assessors chooses otherwise)"
+                f"{what} are united (--assessors chooses otherwise)"
             )
         return (None,)
 
@@ -152,6 +159,7 @@ class Truth:
                 self.warnings.append(note + _some(of_text))
         if len(of_text) == len(measures):
             return None
+        self._warn_of_sizes(combined)
         if self.index is not None:
             forest = self._of_collection(combined, self.index)
         elif combined.elements is not None:
@@ -169,6 +177,37 @@ class Truth:
                 raise UsageError(f"--cas {cas.reading} leaves no relevant element of any topic")
         return forest
 
+    def _counts_shared_text(self, combined: Judgements) -> bool:
+        """Whether elements have the sizes of the text that several assessors agree on.
+
+        Sizes are all that an element of 2006 has; before, grades and sizes of one assessor belong
+        together unless they are recomputed.
+        """
+        whole = self.options.assessors in ASSESSOR_POLICIES and self.judgements.several_assessors
+        counted = self.options.recompute or scale_of(combined) == "2006"
+        return whole and counted and combined.has_text and self.index is not None
+
+    def _warn_of_sizes(self, combined: Judgements) -> None:
+        """Say that sizes are those of one assessor where the text they agree on has others."""
+        elements, scale = combined.elements, scale_of(combined)
+        if (
+            self.options.assessors not in ASSESSOR_POLICIES
+            or elements is None
+            or scale not in _SIZED
+            or self._counts_shared_text(combined)
+            or not self.judgements.shared[elements["row"].to_numpy()].any()
+        ):
+            return
+        mended = "without passages it cannot be counted"
+        if self.judgements.has_text or self.judgements.places is not None:
+            collection = [] if self.index is not None else ["a collection (-C)"]
+            option = [] if scale == "2006" else ["--recompute"]
+            mended = f"{' with '.join([*collection, *option])} counts it"
+        self.warnings.append(
+            "elements that several assessors list have the size of one of them, not that of the "
+            f"text they agree on; {mended}"
+        )
+
     def _of_collection(self, combined: Judgements, index: Collection) -> Forest:
         """The trees of relevant documents; where a judgement lists elements, only those count."""
         recompute, elements = self.options.recompute, combined.elements
@@ -177,6 +216,9 @@ class Truth:
                 "--recompute counts highlighted text, and the judgements have none; without it "
                 "their own sizes are used"
             )
+        if self._counts_shared_text(combined) and not recompute:
+            shared = self.judgements.shared & combined.relevant
+            combined = sizes_of_text(combined, index, shared)
         forest = Forest.from_collection(combined, index, recompute=recompute)
         if elements is None:
             return forest

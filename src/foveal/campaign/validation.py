@@ -12,12 +12,14 @@ from pathlib import Path
 from foveal.campaign.cas import tag_classes
 from foveal.campaign.placing import unplaced
 from foveal.campaign.presets import PRESETS, Preset, task_key
+from foveal.campaign.validation_markup import topics_again
 from foveal.campaign.validation_reading import declared_at, names_apart, noted, read_through
 from foveal.campaign.validation_rules import (
     BY_DOCUMENT,
     Check,
     contradictions,
     duplicates,
+    impossible_paths,
     order,
     past_the_end,
     task_checks,
@@ -34,6 +36,7 @@ from foveal.campaign.validation_targets import (
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem
 from foveal.formats import Source, found_kind, read_topics
+from foveal.formats.markup import is_xml
 from foveal.formats.ranking import line_ranks
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, NexiError, parse
@@ -149,6 +152,7 @@ def validate(
     if run is None:
         return _in_order(found)
     found += _findings("format", noted(run))
+    found += _findings("format", topics_again(source) if is_xml(source) else ())
     found += _findings("run", names_apart(source))
     found += _findings("task", _declared(run, source, preset))
     ranks = line_ranks(source, run) if run.rank is None else run.rank
@@ -167,6 +171,8 @@ def validate(
     ]
     if collection is not None:
         checks += [past_the_end, lambda r: contradictions(r, collection)]
+    else:
+        checks.append(impossible_paths)
     if topics is not None:
         checks.append(lambda r: unknown_topics(r, topics))
     if task in _STRICT:

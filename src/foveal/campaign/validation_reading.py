@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from foveal.campaign.validation_markup import Submission, in_utf8, laid_out
 from foveal.errors import InputError, Problem
 from foveal.formats import Source, found_kind, read_run
 from foveal.formats.checks import RESERVED
@@ -33,16 +34,14 @@ __all__ = ["Reading", "declared_at", "names_apart", "noted", "read_through"]
 _PASSES = 30
 """How often a file is read: kinds of defects are few, but XML names one syntax error at a time."""
 
+_ENOUGH = "the file is not looked at any further; expected fewer mistakes in its markup"
+_MARKUP = ("not valid XML", "elements are nested")
+_UNREAD = "results are not looked at; the mistake in the markup is in none of them"
+_UNREAD_TOPIC = "the results of the topic are not looked at"
+
 _NAME = 5
 """The field of the run's name in formats of lines."""
 
-_RESULT, _TOPIC = (
-    re.compile(rb"<%b(?:\s[^>]*?)?(?:/>|>.*?</%b\s*>)" % (tag, tag), re.DOTALL | re.IGNORECASE)
-    for tag in (b"result", b"topic")
-)
-_RESERVED_TOPIC = re.compile(
-    rb"<topic\s[^>]*id\s*=\s*[\"']%b[\"'].*?</topic\s*>" % ALL.encode(), re.DOTALL | re.IGNORECASE
-)
 _RESERVED_FIELD = re.compile(rb"^\s*%b\s.*$" % ALL.encode())
 _RESERVED_VALUE = re.compile(rb"^.*\"topic\"\s*:\s*\"%b\".*$" % ALL.encode())
 _ROOT = re.compile(rb"<inex[-_]submission[\s>]", re.IGNORECASE)
@@ -73,6 +72,8 @@ def read_through(source: Source) -> Reading:
     a.run:2: score 'x' is not a number
     a.run:3: start -5 is negative; expected an offset from 0
     """
+    if is_xml(source):
+        return _read_submission(in_utf8(source))
     left, found = _without_bad_bytes(source)
     for _ in range(_PASSES):
         try:
@@ -87,8 +88,41 @@ def read_through(source: Source) -> Reading:
         if rest.data == left.data:
             return Reading(left, None, _mistaken(source, _by_line(found)))
         left = rest
-    more = "the file is not looked at any further; expected fewer mistakes in its markup"
-    return Reading(left, None, _by_line([*found, Problem(source.path, None, more)]))
+    return Reading(left, None, _by_line([*found, Problem(source.path, None, _ENOUGH)]))
+
+
+def _read_submission(source: Source) -> Reading:
+    """The same for XML, where it is results that are taken out, not lines."""
+    try:
+        return Reading(source, read_run(source), [])
+    except InputError:
+        layout = laid_out(source)
+    left, found = layout.source, layout.problems
+    for _ in range(_PASSES):
+        try:
+            run = layout.read(read_run(left))
+        except InputError as error:
+            new = _new(error, found)
+        else:
+            return Reading(source, run, _at_their_places(found, layout))
+        found = [*found, *new]
+        rest = left
+        if any(problem.message == RESERVED for problem in new):
+            rest = layout.without_reserved(left)
+        lines = {problem.line for problem in new if problem.line is not None}
+        rest, of_topics = layout.without(rest, lines)
+        found += [Problem(source.path, line, _UNREAD_TOPIC) for line in of_topics]
+        if rest.data == left.data:
+            if any(problem.message.startswith(_MARKUP) for problem in new):
+                found.append(Problem(source.path, None, _UNREAD))
+            return Reading(source, None, _at_their_places(found, layout))
+        left = rest
+    found.append(Problem(source.path, None, _ENOUGH))
+    return Reading(source, None, _at_their_places(found, layout))
+
+
+def _at_their_places(found: list[Problem], layout: Submission) -> list[Problem]:
+    return [layout.told(problem) for problem in _by_line(found)]
 
 
 def _new(error: InputError, found: list[Problem]) -> list[Problem]:
@@ -181,8 +215,6 @@ def _without(source: Source, lines: Lines[int]) -> Source:
     """The source without these lines, or unchanged if they cannot be taken out."""
     if not lines or source.data.startswith(MAGIC):
         return source
-    if is_xml(source):
-        return _without_results(source, lines)
     rows = _rows(source)
     if rows is not None:
         # Where no line is like those of a run, the first one speaks for all.
@@ -209,34 +241,9 @@ def _without_lines(source: Source, lines: Iterable[int]) -> Source:
 
 def _without_reserved(source: Source) -> Source:
     """The source without all results of the topic that may not be; its name is said once."""
-    data = source.data
-    if is_xml(source):
-        return replace(source, data=_RESERVED_TOPIC.sub(_blank, data))
     pattern = _RESERVED_FIELD if _has_fields(source) else _RESERVED_VALUE
-    return replace(source, data=b"\n".join(pattern.sub(b"", row) for row in data.split(b"\n")))
-
-
-def _blank(found: re.Match[bytes]) -> bytes:
-    return re.sub(rb"[^\n]", b" ", found[0])
-
-
-def _without_results(source: Source, lines: Lines[int]) -> Source:
-    """XML without the results on these lines, or without the topics where there is no result."""
-    data, left = source.data, np.array(sorted(lines), dtype=np.int64)
-    for pattern in (_RESULT, _TOPIC):
-        breaks = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
-        spans = np.array([found.span() for found in pattern.finditer(data)]).reshape(-1, 2)
-        # The bad lines from the first to the last of each element.
-        first, last = (np.searchsorted(breaks, spans) + 1).T
-        opens, closes = np.searchsorted(left, first), np.searchsorted(left, last, side="right")
-        parts, at, done = [], 0, np.zeros(len(left), dtype=bool)
-        for i in np.flatnonzero(opens < closes).tolist():
-            start, end = spans[i].tolist()
-            parts += [data[at:start], re.sub(rb"[^\n]", b" ", data[start:end])]
-            at = end
-            done[opens[i] : closes[i]] = True
-        data, left = b"".join([*parts, data[at:]]), left[~done]
-    return replace(source, data=data)
+    rows = source.data.split(b"\n")
+    return replace(source, data=b"\n".join(pattern.sub(b"", row) for row in rows))
 
 
 # -- what readers accept -----------------------------------------------------------------------

@@ -8,9 +8,10 @@ from collections.abc import Collection as Names
 import numpy as np
 
 from foveal import spans
-from foveal.campaign.nesting import extents
+from foveal.campaign.conversion import overlap_extents
 from foveal.campaign.presets import Preset
 from foveal.collection import Collection
+from foveal.collection.xpaths import parse_ranges
 from foveal.measures import Overlap
 from foveal.model import Run
 from foveal.spans import Ints
@@ -21,6 +22,7 @@ __all__ = [
     "Fault",
     "contradictions",
     "duplicates",
+    "impossible_paths",
     "order",
     "past_the_end",
     "task_checks",
@@ -106,6 +108,18 @@ def contradictions(run: Run, collection: Collection) -> Iterator[Fault]:
         )
 
 
+def impossible_paths(run: Run) -> Iterator[Fault]:
+    """Paths that no document can have, whatever it holds: steps without a name, numbers from 0."""
+    if run.xpath is None:
+        return
+    named = np.flatnonzero(run.xpath.is_not_null().to_numpy())
+    ends = parse_ranges(run.xpath.gather(named))
+    wrong = np.logical_or.reduce([points.element.is_null().to_numpy() for points in ends])
+    for row in named[wrong].tolist():
+        message = f"no document has {run.xpath[row]!r}; expected /path[1]/of[1]/element[2]"
+        yield "place", row, message
+
+
 def unknown_topics(run: Run, topics: Names[str]) -> Iterator[Fault]:
     """Topics that nobody asked."""
     for topic, start in zip(run.topics, run.bounds[:-1].tolist(), strict=True):
@@ -135,8 +149,8 @@ def task_checks(preset: Preset | None, task: str) -> list[Check]:
 
 
 def _overlap(run: Run) -> Iterator[Fault]:
-    """Results that share text with an earlier one that is not the same result."""
-    start, end, known = extents(run)
+    """Results that share text, or a place, with an earlier one that is not the same result."""
+    start, end, known = overlap_extents(run)
     rows = np.flatnonzero(known)
     pieces = spans.newly_covered(start[rows], end[rows])
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(rows))

@@ -14,6 +14,7 @@ from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.grades import Rule, check_rules, relevant_rows
 from foveal.formats.markup import BLANKS, Markup, read_markup
 from foveal.formats.source import Source
+from foveal.formats.unknown import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.spans import Ints
@@ -33,6 +34,15 @@ _NAMES = {
     **{name: (name,) for name in OF_POOLS},
 }
 """Columns and the attributes that hold them."""
+_READ = ("element", "path", "passage", "best-entry-point")
+_ATTRIBUTES = frozenset(
+    [name for names in _NAMES.values() for name in names]
+    + ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
+    + ["start", "end"]
+)
+"""Everything that is read of these, of files and of the root."""
+_RULES = ("keep", "merge", "strip")
+"""How white space counts; files that do not say keep it."""
 _SIZES = ("size", "rsize")
 _WHOLE = r"^-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)$"
 
@@ -126,7 +136,12 @@ def _header(markup: Markup, files: Ints, scale: str | None) -> dict[str, Any]:
         markup.values(np.array([0]), name)[0] for name in ("whitespace-text-node", "version")
     )
     header = {} if scale is None else {"scale": scale}
-    header["whitespace"] = "strip" if rule == "strip" else "keep"
+    header["whitespace"] = rule or _RULES[0]
+    if header["whitespace"] not in _RULES:
+        raise markup.source.error(
+            int(markup.line[0]),
+            f"whitespace-text-node {rule!r} is not known; expected {' or '.join(_RULES)}",
+        )
     collections = set(markup.values(files, "collection"))
     if len(collections) == 1 and (name := collections.pop()):
         header["collection"] = name
@@ -144,6 +159,9 @@ def _unread(markup: Markup, files: Ints, assessed: int) -> dict[str, int] | None
         ),
         "statements of topics": len(markup.named("inex-topic")),
     }
+    read = np.concatenate([[0], files, *(_children(markup, files, tag).number for tag in _READ)])
+    own = [markup.attributes[number] for number in read.tolist() if number in markup.attributes]
+    found |= unknown_attributes(own, _ATTRIBUTES)
     return {what: n for what, n in found.items() if n} or None
 
 

@@ -15,7 +15,7 @@ from foveal.formats.grades import GRADES, positive
 from foveal.formats.markup import escaped, unfit
 from foveal.model import Judgements
 
-__all__ = ["FOLDER_FORMATS"]
+__all__ = ["FOLDER_FORMATS", "WITHOUT_GRADES"]
 
 _COLUMNS = ("exhaustivity", "specificity", "relevance", "coverage", "size", "rsize")
 _WRITTEN = {
@@ -25,6 +25,8 @@ _WRITTEN = {
     "2006": {"size": "size", "rsize": "rsize"},
 }
 """Scale to the attributes of an element, and the columns they hold."""
+WITHOUT_GRADES = ("2005", "2006")
+"""The scale of elements, and the one that is the same but for their grades."""
 _BY_GRADES = ("2002", "2003")
 """Scales of the files that knew no passages and no sizes."""
 
@@ -121,6 +123,9 @@ def _checked(judgements: Judgements, scale: str) -> pl.DataFrame:
     """The elements with all columns, if the format can hold the judgements."""
     elements = _complete(judgements.elements)
     declared = (judgements.header or {}).get("scale", scale)
+    if (declared, scale) == WITHOUT_GRADES:
+        elements = elements.with_columns(exhaustivity=pl.lit(None, dtype=pl.String))
+        declared = scale
     if len(elements) and declared != scale:
         raise InputError.at(
             judgements.sources[0].path,

@@ -17,11 +17,18 @@ from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
 from foveal.formats.units import ENDS, UNITS, to_codepoints
+from foveal.formats.unknown import unknown_fields
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "declared_units", "header_problems", "read_run", "write_run"]
+__all__ = [
+    "FORMATS",
+    "declared_units",
+    "header_problems",
+    "read_run",
+    "write_run",
+]
 
 _RUN: dict[str, Any] = {
     "topic": pl.String,
@@ -93,7 +100,12 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
         task=header.get("task"),
     )
     whole = (end < 0) & (start == 0)
-    return replace(run, notes=(*run.notes, *_misread(source, table.line[whole])))
+    unread = unknown_fields(source, frame, header_line)
+    if frame["text"].count():
+        unread["texts of results"] = frame["text"].count()
+    return replace(
+        run, notes=(*run.notes, *_misread(source, table.line[whole])), unread=unread or None
+    )
 
 
 def _misread(source: Source, lines: Ints) -> list[str]:

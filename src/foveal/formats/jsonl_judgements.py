@@ -31,6 +31,7 @@ from foveal.formats.lines import check_rows
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.source import Source
 from foveal.formats.units import to_codepoints
+from foveal.formats.unknown import unknown_fields
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
@@ -127,7 +128,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         has_text=has_text,
         elements=_with_rows(assessed.elements, rows, frame["assessor"]),
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
-        unread=_unread(frame, assessed),
+        unread=_unread(source, frame, assessed, header_line),
     )
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
@@ -206,9 +207,13 @@ def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Asses
     return Assessed(elements, scale, judged)
 
 
-def _unread(frame: pl.DataFrame, assessed: Assessed) -> dict[str, int] | None:
+def _unread(
+    source: Source, frame: pl.DataFrame, assessed: Assessed, header_line: int
+) -> dict[str, int] | None:
+    """What the file says that judgements do not keep."""
     unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
-    return {UNKNOWN_GRADES: unknown} if unknown else None
+    found = unknown_fields(source, frame, header_line)
+    return found | ({UNKNOWN_GRADES: unknown} if unknown else {}) or None
 
 
 def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np.bool_]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 import numpy as np
 
-from foveal.formats.inex_pools import FOLDER_FORMATS
+from foveal.formats.inex_pools import FOLDER_FORMATS, WITHOUT_GRADES
 from foveal.formats.lines import one_word_of
+from foveal.formats.trec import keeps_scores
+from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.model import Judgements, Run, Topics
 
 __all__ = ["judgement_losses", "run_losses", "topic_losses"]
@@ -31,11 +33,14 @@ def run_losses(run: Run, form: str) -> list[str]:
     if form == "trec":
         kept = run.first == np.arange(len(run))
         found.append(("results after the first of a document", int((~kept).sum())))
+        left = run.take(kept)
+        if left.score is not None and not keeps_scores(left):
+            found.append(("scores, which do not fall from each result to the next", len(left)))
     if form == "trec":  # where a result is named by its XPath, nothing is lost
         found.append(("offsets", int((run.end[kept] >= 0).sum())))
     if form in ("trec", "fol") and run.xpath is not None:
         found.append(("XPaths", int(run.xpath.is_not_null().to_numpy()[kept].sum())))
-    losses = [f"{what}: {count}" for what, count in found if count]
+    losses = [*_counted(run.unread), *(f"{what}: {count}" for what, count in found if count)]
     if form in (*_LINES, "parquet") and run.task is not None:
         losses.append(f"the task {run.task}")
     about = [name for name in run.header or {} if name not in _TOLD]
@@ -48,18 +53,32 @@ def run_losses(run: Run, form: str) -> list[str]:
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     """What of the judgements is not in the file, each as ``what: how many``."""
-    found = [*(judgements.unread or {}).items()]
     if form == "jsonl":
-        found += [("sizes of passages", _sizes(judgements))]
+        found = [("sizes of passages", _sizes(judgements))]
     else:
-        found += _unheld(judgements, form)
-    losses = [f"{what}: {count}" for what, count in found if count]
+        found = [*_unheld(judgements, form)]
+    losses = [
+        *_counted(judgements.unread),
+        *(f"{what}: {count}" for what, count in found if count),
+    ]
     header = {} if form == "jsonl" else judgements.header or {}
     for name in ("collection", "version"):
         value = header.get(name)
         if value is not None and not (form in FOLDER_FORMATS and isinstance(value, str)):
             losses.append(f"the {name} {value}")
     return losses
+
+
+def _counted(unread: Mapping[str, int] | None) -> Iterator[str]:
+    """What no format gets, because the reader did not keep it; fields not known all at once."""
+    names = {}
+    for what, count in (unread or {}).items():
+        if what.startswith(UNKNOWN_FIELD):
+            names[what.removeprefix(UNKNOWN_FIELD)] = count
+        else:
+            yield f"{what}: {count}"
+    if names:
+        yield UNKNOWN_FIELD + ", ".join(f"{name} ({count})" for name, count in names.items())
 
 
 def _sizes(judgements: Judgements) -> int:
@@ -77,6 +96,9 @@ def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
     if form == "trec" or (form in FOLDER_FORMATS and judgements.places is None):
         yield "passages", len(judgements.start)
         yield "best entry points", int((judgements.bep >= 0).sum())
+    scale = (judgements.header or {}).get("scale")
+    if judgements.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
+        yield "exhaustivity of elements", judgements.elements["exhaustivity"].count()
     if form not in FOLDER_FORMATS:
         tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
         yield from ((what, 0 if table is None else len(table)) for what, table in tables)

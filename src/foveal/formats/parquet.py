@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
 from foveal.formats.checks import Defects, check_spans
+from foveal.formats.panics import without_panics
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
 from foveal.formats.source import Source
+from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
@@ -36,14 +39,17 @@ _KINDS = {
 
 def read_run(source: Source) -> Run:
     """A run from a Parquet or Arrow file; lines in messages are row numbers from 1."""
+    arrow = source.data.startswith(b"ARROW1")
+    kind = "Arrow" if arrow else "Parquet"
     try:
-        if source.data.startswith(b"ARROW1"):
-            frame = pl.read_ipc(io.BytesIO(source.data))
-        else:
-            frame = pl.read_parquet(io.BytesIO(source.data))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        with without_panics():
+            content = io.BytesIO(source.data)
+            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
+    except pl.exceptions.PanicException:
+        raise source.error(None, f"damaged {kind} file: its columns cannot be decoded") from None
+    except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise source.error(None, f"damaged file: {reason}") from None
+        raise source.error(None, f"damaged {kind} file: {reason}") from None
     return frame_to_run(frame, source)
 
 
@@ -67,7 +73,7 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
         raise source.error(
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
         )
-    return ranked(
+    run = ranked(
         table.with_columns(
             canonical_paths(table["xpath"]), pl.Series("start", start), pl.Series("end", end)
         ),
@@ -75,6 +81,9 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
         defects,
         name=names[0] if names else source.stem,
     )
+    unread = {UNKNOWN_FIELD + c.name: c.count() for c in frame if c.name not in _KINDS}
+    unread["texts of results"] = table["text"].count()
+    return replace(run, unread={what: n for what, n in unread.items() if n} or None)
 
 
 def _typed(frame: pl.DataFrame, defects: Defects) -> pl.DataFrame:

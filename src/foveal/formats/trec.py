@@ -11,7 +11,7 @@ from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 
-__all__ = ["read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = ["keeps_scores", "read_judgements", "read_run", "write_judgements", "write_run"]
 
 RUN_FORM = "topic Q0 doc rank score runid"
 JUDGEMENT_FORM = "topic iteration doc grade"
@@ -49,20 +49,19 @@ def read_run(source: Source) -> Run:
 
 def write_run(run: Run) -> str:
     """Documents at their first result, with scores that keep their order."""
-    keep = run.first == np.arange(len(run))
-    kept = run.take(keep)
+    kept = run.take(run.first == np.arange(len(run)))
     frame = kept.to_frame().with_columns(rank=kept.position)
-    score = pl.col("score") if _descends(run, keep) else -pl.col("rank")
+    score = pl.col("score") if keeps_scores(kept) else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name))
     return as_lines(frame, fields, run.source.path)
 
 
-def _descends(run: Run, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
-    """Whether the scores alone give back the order of the kept results."""
+def keeps_scores(run: Run) -> bool:
+    """Whether scores alone give back the order, so that they can be written as they are."""
     if run.score is None:
         return False
-    score, topic = run.score[keep], run.topic[keep]
-    return bool(((score[1:] < score[:-1]) | (topic[1:] != topic[:-1])).all())
+    falls = (run.score[1:] < run.score[:-1]) | (run.topic[1:] != run.topic[:-1])
+    return bool(falls.all())
 
 
 def read_judgements(source: Source) -> Judgements:

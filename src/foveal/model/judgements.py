@@ -236,6 +236,12 @@ class Judgements:
             return False
         return bool((self.pair != np.arange(len(self))).any())
 
+    @cached_property
+    def shared(self) -> Bools:
+        """For each topic and document, as `combined` has them, whether several rows judge it."""
+        heads = np.flatnonzero(self.pair == np.arange(len(self)))
+        return np.bincount(np.searchsorted(heads, self.pair), minlength=len(heads)) > 1
+
     def problem(self, row: int, message: str, *, line: int | None = None) -> Problem:
         """A problem with one row, at the place it was read, or at a line within it."""
         at = int(self.line[row]) if line is None else line

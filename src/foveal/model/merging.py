@@ -10,6 +10,7 @@ import polars as pl
 
 from foveal.errors import InputError, UsageError
 from foveal.model.ordering import topic_order
+from foveal.spans import Ints
 
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
@@ -31,24 +32,27 @@ def merged_columns(parts: Sequence[Judgements]) -> dict[str, Any]:
     first_file = np.cumsum([0, *(len(part.sources) for part in parts[:-1])]).tolist()
     grades = [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
     counts = np.concatenate([np.diff(part.bounds) for part in parts])
+    topic = np.concatenate(
+        [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
+    )
+    doc = pl.concat([part.doc for part in parts])
+    file = np.concatenate(
+        [part.file + shift for part, shift in zip(parts, first_file, strict=True)]
+    )
     return {
         "topics": topics,
-        "topic": np.concatenate(
-            [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
-        ),
-        "doc": pl.concat([part.doc for part in parts]),
+        "topic": topic,
+        "doc": doc,
         **{
             name: np.concatenate([getattr(part, name) for part in parts])
             for name in ("length", "bep", "relevant", "start", "end", "line")
         },
         "bounds": np.concatenate([[0], np.cumsum(counts)]),
-        "file": np.concatenate(
-            [part.file + shift for part, shift in zip(parts, first_file, strict=True)]
-        ),
+        "file": file,
         "sources": tuple(source for part in parts for source in part.sources),
         "has_text": parts[0].has_text,
         "grade": np.concatenate(grades),
-        "assessor": _assessors(parts),
+        "assessor": _assessors(parts, several=_share_documents(topic, doc, file)),
         "quotes": _all_quotes(parts),
         "header": _shared([part.header or {} for part in parts]) | _declared(parts),
         "elements": _tables(parts, "elements"),
@@ -86,15 +90,28 @@ def _declared(parts: Sequence[Judgements]) -> dict[str, Any]:
     return {name: said[0] for name, values in found.items() if (said := [v for v in values if v])}
 
 
-def _assessors(parts: Sequence[Judgements]) -> pl.Series:
-    """The assessor of each row, named after the file where it does not name itself."""
+def _assessors(parts: Sequence[Judgements], *, several: bool) -> pl.Series | None:
+    """The assessor of each row, None if no row has one.
+
+    Rows that do not name one are named after their file, but only if there are `several`: files
+    that share no document of a topic may all be of one assessor.
+    """
     stems = [part.sources[0].stem for part in parts]
     named = []
     for part, stem in zip(parts, stems, strict=True):
-        name = stem if stems.count(stem) == 1 else part.sources[0].path
-        own = part.assessor if part.assessor is not None else pl.Series([None] * len(part))
-        named.append(own.cast(pl.String).fill_null(name))
-    return pl.concat(named)
+        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
+        own = own.cast(pl.String)
+        if several:
+            own = own.fill_null(stem if stems.count(stem) == 1 else part.sources[0].path)
+        named.append(own)
+    assessor = pl.concat(named)
+    return None if assessor.null_count() == len(assessor) else assessor
+
+
+def _share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
+    """Whether two files judge one document of a topic."""
+    judged = pl.DataFrame({"topic": topic, "doc": doc, "file": file}).unique()
+    return len(judged.select("topic", "doc").unique()) < len(judged)
 
 
 def _tables(parts: Sequence[Judgements], name: str) -> pl.DataFrame | None:

@@ -55,6 +55,8 @@ class Run:
         used, a description.
     notes : tuple of str
         What the reader warned about.
+    unread : mapping of str to int, optional
+        What the file says that is not kept here, and how often.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Run:
     task: str | None = None
     notes: tuple[str, ...] = ()
     header: Mapping[str, Any] | None = None
+    unread: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
