@@ -32,7 +32,7 @@ from foveal.measures.view import Judged
 from foveal.model import Judgements, Provenance, Results, Run
 from foveal.model.provenance import distinct_names
 
-__all__ = ["Scores", "evaluate", "score_run"]
+__all__ = ["Scores", "evaluate", "plan", "score_run"]
 
 _SHOWN = 5
 Floats = npt.NDArray[np.float64]
@@ -138,7 +138,7 @@ def evaluate(
     >>> evaluate(run, truth, ["iP@0.01", "charR"]).aggregate()
     {'mine': {'iP@0.01': 0.7142857142857143, 'charR': 1.0}}
     """
-    chosen, settings = _plan(measures, task, options)
+    chosen, settings = plan(measures, task, options)
     run_list: list[RunLike] = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
     if not run_list:
         raise UsageError("no run given")
@@ -183,7 +183,7 @@ def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Execut
         yield threads
 
 
-def _plan(
+def plan(
     measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
 ) -> tuple[tuple[Measure, ...], Options]:
     """The distinct measures in order, and the options with the preset's own filled in."""

@@ -21,6 +21,7 @@ _COMMANDS = {
     "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
     "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
+    "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
     "index": ("foveal.cli.index", "Index the elements of a collection."),
     "validate": ("foveal.cli.validate", "List everything wrong with runs."),

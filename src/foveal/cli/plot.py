@@ -1,0 +1,277 @@
+"""``foveal plot``: one graph of the papers, as a picture or as gnuplot data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from foveal.cli.output import bar, emit, warn
+from foveal.cli.scoring import (
+    check_saved,
+    executor,
+    files_of,
+    one_task,
+    read_saved,
+    refuse_unused,
+    runs_of,
+    score,
+    scoring_options,
+    stated,
+)
+from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foveal.campaign.scoring import RunLike
+    from foveal.measures import Measure
+    from foveal.model import Results
+    from foveal.report.graphs import Graph, Kind
+
+__all__ = ["command"]
+
+
+def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001
+    """Print the graphs with what they show and need."""
+    if not value or context.resilient_parsing:
+        return
+    from foveal.report.graphs import GRAPHS
+    from foveal.report.grids import Grid, plain
+
+    rows = tuple((kind.name, kind.description, kind.needs) for kind in GRAPHS.values())
+    click.echo(plain(Grid(("graph", "shows", "needs"), rows, labels=3)), nl=False)
+    context.exit()
+
+
+@click.command(
+    "plot",
+    epilog="Examples: foveal plot ip a.run b.run -j qrels.txt -o ip.svg; foveal plot ep runs/*.xml "
+    "-j assessments/ -t 2005.CO.Thorough -o ep.pdf; foveal plot topics saved.json -m AiP -o "
+    "topics.png",
+)
+@click.argument("graph", metavar="GRAPH")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@scoring_options
+@click.option("--topic", metavar="T", help="Draw this topic instead of the mean over topics.")
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The last rank of gain, nxcg and overlap [default: where nothing changes any more].",
+)
+@click.option(
+    "--rank",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="gain: where nxCG is read off.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.5,
+    show_default=True,
+    metavar="X",
+    help="gain: where ep is read off, as a share of all there is to gain.",
+)
+@click.option(
+    "--title", metavar="TEXT", help="A title of your own; '' for none, as captions replace it."
+)
+@click.option(
+    "--width",
+    type=click.FloatRange(2, 20),
+    default=3.5,
+    show_default=True,
+    metavar="INCHES",
+    help="Of a picture; letters keep their size.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Where to: .svg, .png or .pdf (needs foveal[plot]), .gnuplot for a script with its data, "
+    ".dat for the data.",
+)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list,
+    help="List the graphs, with what they show and need.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    graph: str,
+    runs: tuple[str, ...],
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    tasks: tuple[str, ...],
+    topic: str | None,
+    ranks: int | None,
+    rank: int,
+    level: float,
+    title: str | None,
+    width: float,
+    output: str,
+    **options: Any,
+) -> None:
+    """Draw the graphs of the papers: 'foveal plot --list' names them.
+
+    Every run is a line, and every point a score that 'foveal evaluate' prints. RUN is a file, or a
+    directory of them. Without judgements (-j) the files are results that 'foveal evaluate -f json'
+    saved. Of a task (-t) the graph takes the parameters of its measures, and draws one below the
+    other where they are several; -m chooses.
+    """
+    from foveal.report.drawing import form_of
+    from foveal.report.graphs import find_graph
+
+    kind, task, form = find_graph(graph), one_task(tasks), form_of(output)
+    refuse_unused(context, _unused(kind))
+    files = files_of(runs)
+    if not judgements:
+        check_saved(task, options)
+        graphs = _of_saved(kind, files, measures, topic)
+    elif kind.source == "results":
+        wanted = kind.measures(measures, task, ranks=ranks)
+        taken = runs_of(files, *judgements)
+        results = score(taken, judgements, _texts(wanted), task, **stated(options))
+        warn(results.meta["warnings"])
+        graphs = kind.graphs(results.only(_texts(wanted)), topic)
+    elif kind.source == "gains":
+        drawn = kind.drawn(measures, task)
+        graphs = _gains(files, judgements, drawn, task, rank, level, topic, ranks, options)
+    else:
+        graphs = _lengths(files, judgements, task, options)
+    _write(graphs, form, title, width, output)
+
+
+def _unused(kind: Kind) -> dict[str, str]:
+    """Options that have nothing to do in a graph, and what they are for."""
+    found: dict[str, str] = {}
+    if kind.source != "gains":
+        found |= dict.fromkeys(("rank", "level"), "the graph gain")
+    if not (kind.source == "gains" or (kind.source == "results" and kind.x.label == "rank")):
+        found["ranks"] = "the graphs gain, nxcg and overlap"
+    if kind.special is not None or kind.source == "lengths":
+        found["topic"] = "graphs of curves"
+    if kind.source == "lengths":
+        found["measures"] = "graphs of scores"
+    return found
+
+
+def _texts(measures: Sequence[Measure]) -> list[str]:
+    return [measure.label for measure in measures]
+
+
+def _of_saved(
+    kind: Kind, files: list[str], measures: tuple[str, ...], topic: str | None
+) -> tuple[Graph, ...]:
+    """The graph of results saved before, of all points or those of some measures."""
+    from foveal.analysis.aligned import chosen
+    from foveal.analysis.tasks import without_curves
+    from foveal.model import Results
+
+    if kind.source != "results":
+        raise UsageError(f"the graph {kind.name} is not made of scores; give runs and -j")
+    results = Results.joined(read_saved(files), files)
+    warn(results.meta.get("warnings", ()))
+    if kind.special is not None:
+        first = without_curves(results).measures[:1]
+        return kind.graphs(results.only(chosen(results.measures, measures) or first))
+    if not measures:
+        return kind.graphs(results, topic)
+    held = set(results.measures)
+    points = [label for label in _texts(kind.measures(measures)) if label in held]
+    if not points:
+        raise UsageError(f"the results hold no point of {', '.join(measures)}")
+    return kind.graphs(results.only(points), topic)
+
+
+def _gains(
+    files: list[str],
+    judgements: tuple[str, ...],
+    drawn: Sequence[Measure],
+    task: str | None,
+    rank: int,
+    level: float,
+    topic: str | None,
+    ranks: int | None,
+    options: dict[str, Any],
+) -> tuple[Graph, ...]:
+    from foveal.campaign.gain_curves import gain_curves
+    from foveal.formats import read_judgements
+    from foveal.report.graphs import gain_graph, gain_measures
+
+    taken, truth = runs_of(files, *judgements), read_judgements(list(judgements))
+    given = stated(options)
+    read_off = [measure for bare in drawn for measure in gain_measures(bare, rank, level)]
+    scores = _scored(taken, truth, read_off, task, **given)
+    warn(scores.meta["warnings"])
+    given.pop("workers", None)
+    return tuple(
+        gain_graph(
+            gain_curves(taken, truth, bare @ rank, task=task, **given),
+            scores,
+            bare,
+            rank=rank,
+            level=level,
+            topic=topic,
+            ranks=ranks,
+        )
+        for bare in drawn
+    )
+
+
+def _scored(
+    runs: Sequence[RunLike],
+    judgements: Any,
+    measures: Sequence[Measure],
+    task: str | None,
+    workers: int | None = None,
+    **options: Any,
+) -> Results:
+    """Scores against judgements that are read already."""
+    from foveal.campaign import evaluate
+
+    with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
+        return evaluate(
+            runs, judgements, measures, task=task, executor=pool, progress=advance, **options
+        )
+
+
+def _lengths(
+    files: list[str],
+    judgements: tuple[str, ...],
+    task: str | None,
+    options: dict[str, Any],
+) -> tuple[Graph, ...]:
+    from foveal.campaign.gain_curves import result_lengths
+    from foveal.report.graphs import lengths_graph
+
+    given = stated(options)
+    given.pop("workers", None)
+    runs = runs_of(files, *judgements)
+    found = result_lengths(runs, list(judgements), task=task, **given)
+    warn(text for own in found for text in own.warnings)
+    return (lengths_graph(found),)
+
+
+def _write(
+    graphs: tuple[Graph, ...], form: str, title: str | None, width: float, output: str
+) -> None:
+    from dataclasses import replace
+
+    from foveal.report.drawing import PICTURES, picture
+    from foveal.report.gnuplot import gnuplot
+
+    for note in dict.fromkeys(note for graph in graphs for note in graph.notes):
+        click.echo(note, err=True)
+    if title is not None:
+        graphs = tuple(replace(graph, title=title) for graph in graphs)
+    emit(picture(graphs, form, width=width) if form in PICTURES else gnuplot(graphs, form), output)
