@@ -43,6 +43,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.demo
+$(VENV)/.dev: $(VENV)/.demo package.json
 	$(BIN)/python -m pip install --quiet --group dev
+	@sh tools/browser.sh
 	@touch $@

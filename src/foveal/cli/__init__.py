@@ -22,6 +22,7 @@ _COMMANDS = {
     "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
     "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
+    "report": ("foveal.cli.report", "Write a page about runs: scores, graphs, topics."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
     "index": ("foveal.cli.index", "Index the elements of a collection."),
     "validate": ("foveal.cli.validate", "List everything wrong with runs."),

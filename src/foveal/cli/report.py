@@ -1,0 +1,118 @@
+"""``foveal report``: a page about runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from foveal.cli.output import bar, emit, warn
+from foveal.cli.scoring import (
+    executor,
+    files_of,
+    one_task,
+    runs_of,
+    scoring_options,
+    stated,
+)
+
+__all__ = ["command"]
+
+_HELP = {
+    "collection": "A collection index ('foveal index'), needed where results are XPaths and to "
+    "show where in their documents they are.",
+    "topics_file": "The topic statements: their titles are shown; also for --cas and for tasks on "
+    "topics with a castitle.",
+    "documents": "The directory or archive that was indexed: its texts are shown; also for numbers "
+    "in the queries of --cas VS and SS.",
+}
+"""Options of scoring that do more here."""
+
+
+@click.command(
+    "report",
+    epilog="Examples: foveal report runs/*.run -j qrels.txt -t 2009.Focused -o report.html; "
+    "foveal report runs/ -j assessments/ -C inex.fvx --documents inex/ -m AiP -o report.html",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@scoring_options
+@click.option(
+    "--by",
+    metavar="M",
+    help="The measure that tells which run is best [default: the first that ranks].",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    runs: tuple[str, ...],
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    tasks: tuple[str, ...],
+    collection: str | None,
+    documents: str | None,
+    name_from: str | None,
+    by: str | None,
+    workers: int | None,
+    output: str | None,
+    **options: Any,
+) -> None:
+    """Write a page about runs: which is best, is it sure, and why.
+
+    The page is one file that opens in a browser without a network: a table of all scores with
+    significance and confidence intervals, graphs, every topic, and with a collection (-C) and its
+    documents (--documents) the text with what was relevant and what the runs returned. RUN is a
+    file, or a directory of them.
+    """
+    from foveal.report.page import report_page
+
+    if not judgements:
+        raise click.MissingParameter(ctx=context, param=_parameter(context, "judgements"))
+    taken = runs_of(files_of(runs), *judgements)
+    with executor(workers, taken) as pool, bar(len(taken), "scoring") as advance:
+        page = report_page(
+            taken,
+            list(judgements),
+            list(measures),
+            task=one_task(tasks),
+            collection=collection,
+            documents=documents,
+            name_from=name_from,
+            by=by,
+            command=" ".join(["foveal report", *_given(context)]),
+            executor=pool,
+            progress=advance,
+            **stated(options),
+        )
+    warn(page.warnings)
+    emit(page.html, output)
+
+
+for _option in command.params:
+    if isinstance(_option, click.Option) and _option.name in _HELP:
+        _option.help = _HELP[_option.name]
+
+
+def _parameter(context: click.Context, name: str) -> click.Parameter:
+    (found,) = (param for param in context.command.params if param.name == name)
+    return found
+
+
+def _given(context: click.Context) -> Iterator[str]:
+    """The words that the command was called with, runs first, quoted for a shell."""
+    for param in sorted(context.command.params, key=lambda p: p.param_type_name != "argument"):
+        if context.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[param.name or ""]
+        if param.param_type_name == "argument":
+            yield from map(shlex.quote, value)
+        elif value is True:
+            yield param.opts[0]
+        else:
+            for one in value if param.multiple else [value]:
+                text = ",".join(one) if isinstance(one, tuple) else str(one)
+                yield f"{param.opts[0]} {shlex.quote(text)}"
