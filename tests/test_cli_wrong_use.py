@@ -199,3 +199,36 @@ def test_results_are_utf8_whatever_the_terminal(folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "café\tall\tAP" in done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("args", "read"),
+    [
+        (("evaluate", "run", "-j", "qrels", "-m", "AP", "-o", "qrels"), "qrels"),
+        (("evaluate", "run", "-j", "qrels", "-m", "AP", "-o", "./run"), "run"),
+        (("compare", "runs", "-j", "qrels", "-m", "AP", "-o", "runs/a"), "runs/a"),
+        (("correlate", "saved.json", "-o", "saved.json"), "saved.json"),
+    ],
+)
+def test_nothing_that_is_read_is_written_over(
+    args: tuple[str, ...],
+    read: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_toy(tmp_path)
+    two = "t2 Q0 D1 30 100 10 10:30\nt2 Q0 D3 0 40\n"
+    (tmp_path / "qrels").write_text((tmp_path / "qrels").read_text() + two)
+    (tmp_path / "runs").mkdir()
+    for name, start in (("a", 20), ("b", 0), ("c", 60)):
+        lines = [f"{topic} Q0 D1 1 3 {name} {start} 20\n" for topic in ("toy", "t2")]
+        (tmp_path / "runs" / name).write_text("".join(lines))
+    scored = ("-j", "qrels", "-m", "charP", "-m", "charR", "-f", "json", "-o", "saved.json")
+    assert call(capsys, "evaluate", *(f"runs/{name}" for name in "abc"), *scored).code == 0
+    before = (tmp_path / read).read_bytes()
+    outcome = call(capsys, *args)
+    assert outcome.code == 2
+    assert "is read by this command; choose another file to write" in outcome.err
+    assert (tmp_path / read).read_bytes() == before

@@ -481,3 +481,19 @@ def test_scores_of_any_size_are_told_apart(power: int) -> None:
     rows = [(run, t, m, value * 2.0**power) for run, t, m, value in results.rows()]
     scaled = correlate(Results.from_tidy(rows, {}))
     assert scaled.singles.equals(correlate(results).singles)
+
+
+def test_measures_that_some_run_has_no_score_by_are_left_out_and_said() -> None:
+    first = [("a", t, m, v) for t in ("1", "2") for m, v in (("AiP", 0.5), ("AP", 0.25))]
+    second = [("b", t, m, v) for t in ("1", "2") for m, v in (("AiP", 0.4), ("charR", 1.0))]
+    means = [("a", "all", "AiP", 0.5), ("a", "all", "AP", 0.25)]
+    means += [("b", "all", "AiP", 0.4), ("b", "all", "charR", 1.0)]
+    results = Results.from_tidy([*first, *second, *means], {})
+    with pytest.raises(UsageError, match="found only AiP"):
+        correlate(results)
+    more = [(run, t, "iP@0.01", 0.5) for run in "ab" for t in ("1", "2", "all")]
+    found = correlate(Results.from_tidy([*first, *second, *means, *more], {}))
+    assert found.labels == ("AiP", "iP@0.01")
+    assert (
+        "not used, runs without a score by it: AP (1 of 2 runs), charR (1 of 2 runs)" in found.notes
+    )

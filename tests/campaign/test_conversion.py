@@ -620,3 +620,24 @@ def test_derived_sizes_are_those_of_the_elements(collection: Collection) -> None
         place = collection.element(derived.doc[row], element["xpath"])
         text = set(range(place.start, place.end))
         assert (element["size"], element["rsize"]) == (len(text), len(text & relevant))
+
+
+def test_overlap_of_a_document_is_not_that_of_other_topics() -> None:
+    """Topic 1 has elements of x alone, so that their paths decide, whatever topic 2 has."""
+    lines = [
+        {"topic": "1", "doc": "x", "xpath": "/article[1]/e[1]", "start": 4, "end": 4},
+        {"topic": "1", "doc": "x", "xpath": "/article[1]/p[2]", "start": 4, "end": 6},
+    ]
+    other = {"topic": "2", "doc": "x", "start": 0, "end": 1}
+    for results in (lines, [*lines, other]):
+        run = read_run("".join(json.dumps(line) + "\n" for line in results))
+        assert len(focus(run)) == len(results)
+
+
+def test_an_xpath_without_a_place_overlaps_nothing() -> None:
+    lines = [
+        {"topic": "1", "doc": "x", "xpath": "/article[1]", "start": 0, "end": 9},
+        {"topic": "1", "doc": "x", "xpath": "//p", "start": 0, "end": 0},
+    ]
+    run = read_run("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(focus(run)) == 2

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from functools import partial
 from pathlib import Path
 
@@ -135,3 +136,18 @@ def test_what_is_no_saved_result_is_refused(text: str, tmp_path: Path) -> None:
     message = refusal(foveal.read_results, path)
     assert message.startswith(f"{path}:")
     assert "these are not saved results" in message
+
+
+@pytest.mark.parametrize(
+    ("meta", "said"),
+    [
+        ({"tasks": {"a": 3}}, "tasks of 'a' in the meta is 3; expected a name"),
+        ({"task": 5}, "task in the meta is 5; expected a name"),
+        ({"options": {"assessors": ["each"]}}, "assessors in the meta is"),
+    ],
+)
+def test_a_damaged_meta_is_refused(meta: dict[str, object], said: str, tmp_path: Path) -> None:
+    row = {"run": "a", "topic": "1", "measure": "AP", "value": 0.5}
+    (tmp_path / "saved.json").write_text(json.dumps({"meta": meta, "results": [row]}))
+    with pytest.raises(foveal.InputError, match=re.escape(said)):
+        foveal.read_results(tmp_path / "saved.json")

@@ -264,3 +264,12 @@ def test_what_is_wrong_with_saved_results_is_said_in_words(text: str, message: s
     with pytest.raises(ValueError, match=r"\w") as refused:
         Results.from_json(text)
     assert str(refused.value).startswith(message)
+
+
+def test_two_values_of_one_score_are_refused() -> None:
+    rows = [("a", "1", "AP", 0.5), ("a", "1", "AP", 0.25)]
+    with pytest.raises(UsageError, match=r"two results for run 'a', topic 1, measure AP: 0\.5 and"):
+        Results.from_tidy(rows, {})
+    nothing = float("nan")
+    same = Results.from_tidy([("a", "1", "AP", nothing), ("a", "1", "AP", nothing)], {})
+    assert same.runs == ("a",)

@@ -368,7 +368,25 @@ def usable(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]
             f"{'; '.join(alone) if alone else 'no run'}"
         )
     notes += alone
-    return usable
+    return {task: _scored_by_all(task, part, notes) for task, part in usable.items()}
+
+
+def _scored_by_all(task: str, part: Results, notes: list[str]) -> Results:
+    """Without the measures that some run has no score by, as in files of different measures."""
+    without = np.isnan(part.overall).sum(axis=0)
+    absent = [
+        f"{label} ({number} of {len(part.runs)} runs)"
+        for label, number in zip(part.measures, without.tolist(), strict=True)
+        if 0 < number < len(part.runs)
+    ]
+    if not absent:
+        return part
+    notes.append(
+        f"{task + ': ' if task else ''}not used, runs without a score by it: {some(absent)}"
+    )
+    return part.only(
+        [m for m, n in zip(part.measures, without, strict=True) if not 0 < n < len(part.runs)]
+    )
 
 
 def left_out(tasks: Mapping[str, Results]) -> list[str]:

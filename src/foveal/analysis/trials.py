@@ -318,8 +318,10 @@ def _own_runs(
 
 
 def _measures(given: Sequence[str | Measure], task: str | None) -> tuple[Measure, ...]:
-    """The measures of the task and those that are named, each once."""
-    found = [] if task is None else list(find_preset(task).measures)
+    """The measures of the task but for points of curves, and those that are named, each once."""
+    texts = () if task is None else find_preset(task).texts
+    single = [text for text in texts if not text.endswith("@curve")] or texts
+    found = [measure for text in single for measure in parse_measures(text)]
     for item in given:
         found += parse_measures(item) if isinstance(item, str) else (item,)
     for measure in found:

@@ -82,18 +82,35 @@ def focus(run: Run, keep: str = "rank") -> Run:
 def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     """Start and end of each result where overlap shows, and which results have them.
 
-    Elements overlap if their paths say so, which a collection cannot change. Other results overlap
-    on the text; an empty one overlaps a result whose extent holds its place, and its own repeats.
+    Where a run returns only elements of a document, they overlap if their paths say so, which a
+    collection cannot change. Other results overlap on the text; an empty one overlaps a result
+    whose extent holds its place, and its own repeats. An XPath without a place overlaps nothing.
 
     >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 9), ("d", 4, 4)]})
     >>> [column.tolist() for column in overlap_extents(run)[:2]]
     [[0, 18, 8], [18, 19, 9]]
     """
-    if run.xpath is not None and run.xpath.str.contains(ELEMENT).fill_null(value=False).all():
-        return *run.nesting, np.ones(len(run), dtype=bool)
     start, end, known = extents(run)
+    if not ((run.start >= 0) & (run.end >= 0)).any():
+        return start, end, known  # of the paths
     # On twice the axis an empty result has the room between its place and the next.
-    return 2 * start, np.where(end > start, 2 * end, 2 * start + 1), known
+    start, end = 2 * start, np.where(end > start, 2 * end, 2 * start + 1)
+    if run.xpath is None:
+        return start, end, known
+    element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    mixed = np.zeros(len(run), dtype=bool)
+    mixed[run.first[~element]] = True
+    by_path = ~mixed[run.first]
+    nowhere = (run.start == 0) & (run.end == 0) & run.xpath.is_not_null().to_numpy() & ~by_path
+    apart = int(end.max(initial=0)) + 2 * np.arange(len(run))
+    start, end = np.where(nowhere, apart, start), np.where(nowhere, apart + 1, end)
+    outer, inner = run.nesting
+    beyond = int(end.max(initial=0))
+    return (
+        np.where(by_path, outer + beyond, start),
+        np.where(by_path, inner + beyond, end),
+        known | by_path,
+    )
 
 
 def _ranks(run: Run) -> Ints:

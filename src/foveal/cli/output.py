@@ -6,9 +6,11 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import click
 
+from foveal.errors import UsageError
 from foveal.formats import write_file
 from foveal.formats.results import DATA_FORMATS
 from foveal.model import Results
@@ -56,9 +58,27 @@ def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool
 
 
 def emit(content: str | bytes, path: str | None) -> None:
-    """Write to a file, or to standard output."""
+    """Write to a file, but never over one that was read; or to standard output."""
     if path is not None:
+        _check_not_read(path)
         write_file(path, content)
     else:  # as bytes: results are UTF-8 whatever the terminal's encoding
         sys.stdout.flush()
         sys.stdout.buffer.write(content.encode() if isinstance(content, str) else content)
+
+
+def _check_not_read(path: str) -> None:
+    """Refuse an output that the command was given as an input, or that lies in such a directory."""
+    context, target = click.get_current_context(silent=True), Path(path)
+    if context is None or not target.exists():
+        return
+    written = ("output", "heatmap", "stats")
+    for name, value in context.params.items():
+        for given in value if isinstance(value, tuple) else (value,):
+            if name in written or not isinstance(given, str) or not Path(given).exists():
+                continue
+            place = Path(given)
+            if place.samefile(target) or (
+                place.is_dir() and target.resolve().is_relative_to(place.resolve())
+            ):
+                raise UsageError(f"{path} is read by this command; choose another file to write")

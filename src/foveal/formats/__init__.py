@@ -215,7 +215,7 @@ def read_results(path: str | Path) -> Results:
         line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
     except RecursionError:
         found = "brackets nested too deep"
-    except ValueError as error:
+    except (ValueError, UsageError) as error:
         found = str(error)
     else:
         if not results.runs:
@@ -241,6 +241,11 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"{name!r} of the meta is {json.dumps(meta[name])}; expected {expected}"
             )
+    named = {"task": meta.get("task"), "assessors": meta.get("options", {}).get("assessors")}
+    named |= {f"tasks of {run!r}": task for run, task in meta.get("tasks", {}).items()}
+    for name, value in named.items():
+        if not isinstance(value, str | None):
+            raise ValueError(f"{name} in the meta is {json.dumps(value)}; expected a name")
     for item in (*meta.get("inputs", ()), *meta.get("parts", ())):
         if not isinstance(item, dict):
             raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")

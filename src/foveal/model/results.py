@@ -235,7 +235,14 @@ class Results:
         values = np.full((len(runs), len(topics), len(measures)), np.nan)
         overall = np.full((len(runs), len(measures)), np.nan)
         counted = np.zeros((len(runs), len(topics)), dtype=bool)
+        given: dict[tuple[str, str, str], float | None] = {}
         for run, topic, measure, value in rows:
+            known = given.setdefault((run, topic, measure), value)
+            if known != value and not (known != known and value != value):  # noqa: PLR0124 - nan
+                raise UsageError(
+                    f"two results for run {run!r}, topic {topic}, measure {measure}: "
+                    f"{known} and {value}"
+                )
             i, k = run_at[run], measure_at[measure]
             number = np.nan if value is None else value
             if topic == ALL:
