@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.formats import TOPIC_FORMATS
+from foveal.formats.losses import topic_losses
 from foveal.model import Provenance, Topic, Topics
 from inputs import refusal, text_source
 from shared_data import DATA
@@ -314,3 +315,12 @@ def test_the_questions_of_other_collections_are_topics() -> None:
     topics = foveal.read_topics(path)
     assert len(topics) == 2444
     assert topics[first["topic"]].title == first["query"]
+
+
+def test_fields_that_are_not_known_are_said_when_topics_are_converted(tmp_path: Path) -> None:
+    (tmp_path / "topics.jsonl").write_text(
+        '{"topic": "1", "title": "x", "mood": "y"}\n{"topic": "2", "query": "z"}\n'
+    )
+    topics = foveal.read_topics(tmp_path / "topics.jsonl")
+    assert topic_losses(topics, "inex") == ["fields not known: mood (1)"]
+    assert topic_losses(Topics.merged([topics]), "jsonl") == ["fields not known: mood (1)"]

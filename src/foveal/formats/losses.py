@@ -109,8 +109,9 @@ def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
 
 def topic_losses(topics: Topics, form: str) -> list[str]:
     """What of the topics is not in the file, each as ``what: how many``."""
-    if form != "trec":
-        return []
-    rows = [asdict(topic) for topic in topics]
-    counts = {name: sum(row[name] is not None for row in rows) for name in (rows or [{}])[0]}
-    return [f"{name}: {n}" for name, n in counts.items() if n and name not in _TREC_TOPIC]
+    losses = [*_counted(topics.unread)]
+    if form == "trec":
+        rows = [asdict(topic) for topic in topics]
+        counts = {name: sum(row[name] is not None for row in rows) for name in (rows or [{}])[0]}
+        losses += [f"{name}: {n}" for name, n in counts.items() if n and name not in _TREC_TOPIC]
+    return losses

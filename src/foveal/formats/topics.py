@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from foveal.formats.markup import (
 )
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.source import Source
+from foveal.formats.unknown import unknown_fields
 from foveal.model import Topic, Topics
 from foveal.spans import Ints
 
@@ -114,7 +115,8 @@ def read_json(source: Source) -> Topics:
     columns: dict[str, list[str | None]] = {
         name: frame[name].to_list() for name in (*_TEXTS, *_DECLARED)
     }
-    return _topics(source, table.line, frame["topic"].to_list(), columns, "topic is missing")
+    found = _topics(source, table.line, frame["topic"].to_list(), columns, "topic is missing")
+    return replace(found, unread=unknown_fields(source, table.frame, header_line) or None)
 
 
 def _read_trec(source: Source) -> Topics:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -80,12 +81,15 @@ class Topics:
     line, file : tuples of int
         Where each was read: line number and index into `sources`.
     sources : tuple of Provenance
+    unread : mapping of str to int, optional
+        What the files hold that is not kept, and how often.
     """
 
     topics: tuple[Topic, ...]
     line: tuple[int, ...]
     file: tuple[int, ...]
     sources: tuple[Provenance, ...]
+    unread: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
@@ -118,11 +122,13 @@ class Topics:
     def merged(cls, parts: Sequence[Topics]) -> Topics:
         """Several files as one set; a topic may stand in one of them only."""
         shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
+        unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
         return cls(
             tuple(topic for part in parts for topic in part.topics),
             tuple(line for part in parts for line in part.line),
             tuple(n + shift for part, shift in zip(parts, shifts, strict=True) for n in part.file),
             tuple(source for part in parts for source in part.sources),
+            unread or None,
         )
 
     def __len__(self) -> int:
