@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["FovealError", "InputError", "Problem", "UsageError"]
+__all__ = ["FovealError", "InputError", "Problem", "UsageError", "some"]
 
 
 class Problem(NamedTuple):
@@ -51,3 +51,12 @@ class InputError(FovealError):
 
     def __str__(self) -> str:
         return "\n".join(self.lines(limit=20))
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first of many names, for messages.
+
+    >>> some(["a", "b", "c"]), some(["a", "b", "c"], most=2)
+    ('a, b, c', 'a, b, ...')
+    """
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measure, parse_measures
 from foveal.model import Results
 
@@ -26,7 +26,6 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _BITS = 40
-_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +122,7 @@ def chosen(known: Sequence[str], measures: Iterable[str | Measure]) -> list[str]
             labels = [str(given)]
         for label in labels:
             if label not in known:
-                shown = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
-                raise UsageError(f"no measure {label!r} in the results; they hold {shown}")
+                raise UsageError(f"no measure {label!r} in the results; they hold {some(known)}")
         found += labels
     return list(dict.fromkeys(found))
 

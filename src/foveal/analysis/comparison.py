@@ -27,7 +27,7 @@ from foveal.analysis.pairs import Pairs, Settings, examined, one_of
 from foveal.analysis.tasks import without_curves
 from foveal.campaign import evaluate
 from foveal.campaign.scoring import RunLike
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run
 
@@ -36,7 +36,6 @@ __all__ = ["Comparison", "SignificantPairs", "compare", "significant_pairs"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-_SHOWN = 5
 
 
 class SignificantPairs(NamedTuple):
@@ -310,7 +309,7 @@ def compare(
             found.append(examined(aligned, first, second, settings))
         if tested is not None:
             tested()
-    reasons = [f"{_some(labels)}: {reason}" for reason, labels in refused.items()]
+    reasons = [f"{some(labels)}: {reason}" for reason, labels in refused.items()]
     if not found:
         raise UsageError("; ".join(reasons) or "no measure to compare the runs by")
     warnings += [f"not compared: {line}" for line in reasons]
@@ -423,7 +422,7 @@ def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
         first, second = np.triu_indices(len(runs), 1)
         return first.astype(np.int64), second.astype(np.int64)
     if baseline not in runs:
-        raise UsageError(f"no run {baseline!r} to be the baseline; there are {_some(runs)}")
+        raise UsageError(f"no run {baseline!r} to be the baseline; there are {some(runs)}")
     place = list(runs).index(baseline)
     others = np.array([i for i in range(len(runs)) if i != place], dtype=np.int64)
     return others, np.full(len(others), place, dtype=np.int64)
@@ -444,7 +443,7 @@ def _not_compared(results: Results, aligned: Aligned) -> str | None:
     without = [part.runs[i] for i in np.flatnonzero(~scored).tolist()]
     if without and len(without) < len(part.runs):
         return (
-            f"{len(without)} of {len(part.runs)} runs have no score by it: {_some(without)}; were "
+            f"{len(without)} of {len(part.runs)} runs have no score by it: {some(without)}; were "
             "they scored by other measures or for another task?"
         )
     found = f"{number} topics" if number != 1 else f"one topic ({aligned.topics[0]})"
@@ -458,9 +457,5 @@ def _not_compared(results: Results, aligned: Aligned) -> str | None:
 def _left_out(aligned: Aligned) -> str:
     return (
         f"{aligned.measure}: topics on which some run has no score, not compared, "
-        f"{len(aligned.left_out)}: {_some(aligned.left_out)}"
+        f"{len(aligned.left_out)}: {some(aligned.left_out)}"
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

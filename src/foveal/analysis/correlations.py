@@ -28,14 +28,13 @@ from foveal.analysis.rankings import (
     by_topic,
     left_out,
     of_measures,
-    some,
     tasks_of,
     usable,
 )
 from foveal.analysis.tasks import scored_by_task
 from foveal.campaign import evaluate
 from foveal.campaign.scoring import RunLike
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from foveal.analysis.pooling import UNJUDGED, Lists
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats.checks import is_root
 from foveal.formats.pools import UNITS
 from foveal.measures.view import Alignment, Judged
@@ -137,8 +137,7 @@ def _on_topics(runs: Sequence[Run], topics: Iterable[str] | None) -> list[Run]:
     there = {topic for run in runs for topic in run.topics}
     missing = topic_order(wanted - there)
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise UsageError(f"no run has a result for topic {shown}")
+        raise UsageError(f"no run has a result for topic {some(missing)}")
     return [
         run.take(np.array([topic in wanted for topic in run.topics], dtype=bool)[run.topic])
         for run in runs

@@ -20,7 +20,7 @@ from foveal.analysis.aligned import (
     rounded,
 )
 from foveal.analysis.tasks import results_by_task, without_curves
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measure
 from foveal.model import Results
 
@@ -37,14 +37,12 @@ __all__ = [
     "names_of",
     "of_measures",
     "scores",
-    "some",
     "stream",
     "tasks_of",
     "usable",
 ]
 
 SAMPLES, SEED = 1000, 2005
-_SHOWN = 5
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[], None]
 Given = Results | Sequence[Results] | Mapping[str, Results]
@@ -402,9 +400,3 @@ def left_out(tasks: Mapping[str, Results]) -> list[str]:
         f"measures, {len(topics)}: {some(topics)}"
         for (task, topics), number in found.items()
     ]
-
-
-def some(names: Sequence[str]) -> str:
-    """A few of many names, for messages."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

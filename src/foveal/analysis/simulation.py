@@ -18,7 +18,7 @@ from foveal import spans
 from foveal.campaign import Options
 from foveal.campaign.truth import Truth
 from foveal.collection import Collection
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, UsageError, some
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -231,19 +231,15 @@ def _notes(combined: Judgements, units: _Units, skipped: tuple[str, ...]) -> Ite
     found = {*units.topics, *skipped}
     nothing = [topic for topic in combined.topics if topic not in found]
     if nothing:
-        yield f"topics with nothing relevant, left out, {len(nothing)}: {_some(nothing)}"
+        yield f"topics with nothing relevant, left out, {len(nothing)}: {some(nothing, 20)}"
     if skipped:
         yield (
             f"topics without a non-relevant document to put first, left out, {len(skipped)}: "
-            f"{_some(skipped)}"
+            f"{some(skipped, 20)}"
         )
     single = len(units.topics) - int(np.count_nonzero(units.place == 2))
     if single:
         yield f"topics with one relevant document, on which RS is R: {single}"
-
-
-def _some(names: Sequence[str], most: int = 20) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 # -- which documents ---------------------------------------------------------------------------
@@ -373,10 +369,10 @@ def _element_sets(units: _Units, passages: _Passages, index: Collection) -> dict
     doc = code.to_numpy()[passages.unit]
     first, counts = trees.bounds[doc], np.diff(trees.bounds)[doc]
     chosen: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in _OF_ELEMENTS}
-    for some in _batches(counts):
-        passage = np.repeat(some, counts[some])
-        opens = np.cumsum(counts[some]) - counts[some]
-        element = np.arange(len(passage)) + np.repeat(first[some] - opens, counts[some])
+    for batch in _batches(counts):
+        passage = np.repeat(batch, counts[batch])
+        opens = np.cumsum(counts[batch]) - counts[batch]
+        element = np.arange(len(passage)) + np.repeat(first[batch] - opens, counts[batch])
         start, end = trees.start[element], trees.end[element]
         from_, to = passages.start[passage], passages.end[passage]
         around = np.flatnonzero((start <= from_) & (end >= to))

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from foveal.campaign import PRESETS, Preset, find_preset
 from foveal.campaign.presets import task_key
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.measures import parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import differences
 
 __all__ = ["by_task", "results_by_task", "scored_by_task", "without_curves"]
 
-_SHOWN = 5
 Declared = tuple[str, str | None]
 """The name of a run and the task it declares."""
 
@@ -50,7 +49,7 @@ def _by_preset(
             others.setdefault(run.task or "", []).append(run.name)
     for task, names in others.items():
         declared = f"the task {task}, which is none of -t" if task else "no task"
-        warnings.append(f"runs left out that declare {declared}, {len(names)}: {_some(names)}")
+        warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
     for name, members in groups.items():
         if not members:
             warnings.append(f"{name}: no run declares this task")
@@ -76,7 +75,7 @@ def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, lis
     silent = [runs[place][0] for place in groups.get("", ())]
     if silent and named:
         which = f"with those of {named[0]}" if len(named) == 1 else "by themselves"
-        warnings.append(f"runs without a task are ranked {which}, {len(silent)}: {_some(silent)}")
+        warnings.append(f"runs without a task are ranked {which}, {len(silent)}: {some(silent)}")
     return {"": list(range(len(runs)))} if len(named) < 2 else groups
 
 
@@ -93,7 +92,7 @@ def results_by_task(
     >>> {task: results.runs for task, results in found.items()}
     {'Focused': ('a', 'c'), 'Thorough': ('b',)}
     """
-    called = list(names) or [_some(part.runs) for part in parts]
+    called = list(names) or [some(part.runs) for part in parts]
     groups: dict[str, list[tuple[str, Results]]] = {}
     free: list[tuple[str, Results]] = []
     for name, part in zip(called, parts, strict=True):
@@ -157,7 +156,3 @@ def without_curves(results: Results, own: Iterable[str] = ()) -> Results:
         (curves if text.endswith("@curve") else single).update(labels)
     kept = [label for label in results.measures if label not in curves - single]
     return results.only(kept or results.measures)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

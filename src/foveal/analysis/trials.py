@@ -33,7 +33,7 @@ from foveal.analysis.verdicts import (
 )
 from foveal.campaign import Options, evaluate, find_preset
 from foveal.campaign.unjudged import UNJUDGED_COUNTS
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, UsageError, some
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import Overlap
@@ -49,10 +49,6 @@ SCORED = (
 """The columns of table 1."""
 TRIED = ("AgP", "AgPw", "AP")
 """The overall figures among them, which are put on trial unless others are named."""
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,7 +417,7 @@ def _task_notes(task: str | None) -> Iterator[str]:
 
 
 def _labels(measures: Sequence[Measure]) -> str:
-    return _some([measure.label for measure in measures])
+    return some([measure.label for measure in measures])
 
 
 @contextmanager
@@ -445,14 +441,14 @@ def _expected(
     if orderings is not None:
         for name in (name for o in orderings for name in (o.better, o.worse)):
             if name not in names:
-                raise UsageError(f"no run {name!r} to compare; the runs are {_some(names, 20)}")
+                raise UsageError(f"no run {name!r} to compare; the runs are {some(names, 20)}")
         if not orderings:
             raise UsageError("no ordering given; expected some, or None for those of the S-R space")
         return tuple(dict.fromkeys(orderings))
     known = orderings_between(names, empty=empty)
     if not known:
         raise UsageError(
-            f"the order of these runs is not known ({_some(names)}); say which is better than "
+            f"the order of these runs is not known ({some(names)}); say which is better than "
             "which (--expect), or name them as in the S-R space"
         )
     return known
@@ -497,4 +493,4 @@ def _warnings(scores: Results, *, simulated: bool) -> Iterator[str]:
         names = about.setdefault(text, [])
         names += [run] if text != warning else []
     for text, names in about.items():
-        yield f"{_some(names)}: {text}" if names else text
+        yield f"{some(names)}: {text}" if names else text

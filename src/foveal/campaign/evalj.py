@@ -17,7 +17,7 @@ from foveal.campaign.evalj_metrics import Metric, near, read_metrics
 from foveal.campaign.evalj_properties import Block, Word, query_type, read_properties
 from foveal.campaign.presets import task_key
 from foveal.campaign.scoring import RunLike, evaluate
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats import Source, read_judgements, read_run, read_topics, write_file
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.results import DATA_FORMATS
@@ -169,8 +169,7 @@ def _job(
             raise configuration.error(block.line, what)
     every: Sequence[RunLike] = runs or places.files(block.runs)
     chosen, silent = _of_task(configuration, block, every, declared)
-    shown = ", ".join(silent[:3]) + (", ..." if len(silent) > 3 else "")
-    left_out = f"runs that declare no task, left out: {len(silent)} ({shown})"
+    left_out = f"runs that declare no task, left out: {len(silent)} ({some(silent, 3)})"
     return Job(
         configuration,
         block,

@@ -21,7 +21,7 @@ from foveal.campaign.preparation import Form, prepare, without_topics
 from foveal.campaign.scoring import RunLike, plan
 from foveal.campaign.truth import Truth
 from foveal.collection import Collection
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure
 from foveal.measures.nxcg import Cumulated, Curves
@@ -63,10 +63,9 @@ class GainCurves:
         if topic is None:
             return Curves(*(_mean(column) for column in zip(*self.curves, strict=True)))
         if topic not in self.topics:
-            known = ", ".join(self.topics[:5]) + (", ..." if len(self.topics) > 5 else "")
             raise UsageError(
                 f"run {self.run!r} has no curve of topic {topic!r}, which is not judged, not "
-                f"counted or has nothing to gain; expected one of {known}"
+                f"counted or has nothing to gain; expected one of {some(self.topics)}"
             )
         return self.curves[self.topics.index(topic)]
 

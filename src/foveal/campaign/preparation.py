@@ -16,7 +16,7 @@ import numpy.typing as npt
 from foveal import spans
 from foveal.campaign.elements import named, whole
 from foveal.campaign.options import Options
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
@@ -66,14 +66,14 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     warnings = list(run.notes)
     alignment = Alignment(run, judged)
     if alignment.unjudged_topics:
-        names = _some(alignment.unjudged_topics)
+        names = some(alignment.unjudged_topics)
         warnings.append(f"topics without judgements, {len(alignment.unjudged_topics)}: {names}")
     if not len(alignment.run):
         raise InputError.at(
             run.source.path,
             None,
-            f"no topic in common with the judgements; the run has {_some(run.topics) or 'none'}, "
-            f"the judgements {_some(judged.judgements.topics)}",
+            f"no topic in common with the judgements; the run has {some(run.topics) or 'none'}, "
+            f"the judgements {some(judged.judgements.topics)}",
         )
     alignment = _cut(alignment, options, warnings)
     alignment = _clip(alignment, options, warnings)
@@ -98,14 +98,9 @@ def without_topics(run: Run, left_out: frozenset[str], evaluated: Sequence[str])
             run.source.path,
             None,
             f"all topics of the run are left out of the evaluation; the run has "
-            f"{_some(run.topics)}, evaluated are {_some(evaluated)}",
+            f"{some(run.topics)}, evaluated are {some(evaluated)}",
         )
     return kept
-
-
-def _some(names: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(names[:most])
-    return f"{shown}, ..." if len(names) > most else shown
 
 
 def _again(alignment: Alignment, run: Run) -> Alignment:

@@ -13,7 +13,7 @@ import polars as pl
 
 from foveal.campaign import Options
 from foveal.campaign.truth import Truth
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, UsageError, some
 from foveal.formats import read_judgements
 from foveal.measures import parse_measure
 from foveal.model import Judgements
@@ -28,7 +28,6 @@ TIES = ("ascendant", "deeper")
 BASES = ("ideal", "maxsum")
 
 Bools = npt.NDArray[np.bool_]
-_SHOWN = 5
 _COLUMNS: dict[str, type[pl.DataType]] = {
     "doc": pl.String,
     "xpath": pl.String,
@@ -202,7 +201,7 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, 3, 0.5)
     if near:
         return f"; did you mean {' or '.join(near)}?"
-    return f"; expected one of {', '.join(known[:_SHOWN])}{', ...' * (len(known) > _SHOWN)}"
+    return f"; expected one of {some(known)}"
 
 
 def _quantisation(name: str | None, scale: str) -> str:
@@ -258,9 +257,8 @@ def _unlisted(judgements: Judgements, forest: Forest) -> list[str]:
     absent = np.flatnonzero(judgements.relevant & (np.diff(forest.bounds) == 0))
     if not len(absent):
         return []
-    names = judgements.doc.gather(absent[:_SHOWN]).to_list()
-    more = ", ..." * (len(absent) > _SHOWN)
-    what = f"relevant documents without listed elements, {len(absent)}: {', '.join(names)}{more}"
+    names = some(judgements.doc.gather(absent).to_list())
+    what = f"relevant documents without listed elements, {len(absent)}: {names}"
     return [f"{what} (an index of the collection would supply them, -C)"]
 
 

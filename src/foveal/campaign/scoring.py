@@ -24,7 +24,7 @@ from foveal.campaign.presets import find_preset
 from foveal.campaign.truth import Truth
 from foveal.campaign.unjudged import judged_share, unjudged_meta, unjudged_warning
 from foveal.collection import Collection
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.base import CURVE
@@ -313,9 +313,8 @@ def _warn_undefined(
             by_topics.setdefault(named, []).append(measure)
     for named, those in by_topics.items():
         which = "all measures" if len(those) == len(measures) else _listed(those)
-        shown = ", ".join(named[:_SHOWN]) + (", ..." if len(named) > _SHOWN else "")
         warnings.append(
-            f"topics with nothing relevant, not averaged ({which}), {len(named)}: {shown}"
+            f"topics with nothing relevant, not averaged ({which}), {len(named)}: {some(named)}"
         )
 
 

@@ -13,7 +13,7 @@ from foveal.campaign.conversion import sizes_of_text, unknown_tags
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, Need
 from foveal.measures.view import Judged
@@ -24,7 +24,6 @@ from foveal.recall.forest import scale_of
 
 __all__ = ["Truth"]
 
-_SHOWN = 5
 _OF_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED = ("2005", "2006")
 """Scales on which the sizes of elements tell what they are worth."""
@@ -80,7 +79,7 @@ class Truth:
             return judgements
         unknown = [pool for pool in pools if pool not in judgements.assessors]
         if unknown:
-            known = _some(judgements.assessors) or "none is named"
+            known = some(judgements.assessors) or "none is named"
             raise UsageError(f"pools not among the judgements: {', '.join(unknown)} ({known})")
         assert judgements.assessor is not None
         chosen = judgements.assessor.is_in(list(pools)).fill_null(value=False)
@@ -104,11 +103,11 @@ class Truth:
         unknown = [topic for topic in lost if topic not in self.every_topic]
         other = [topic for topic in lost if topic in self.every_topic]
         said = [
-            *([f"topics wanted but not judged: {_some(unknown)}"] if unknown else []),
-            *([f"wanted topics of other pools or tasks: {_some(other)}"] if other else []),
+            *([f"topics wanted but not judged: {some(unknown)}"] if unknown else []),
+            *([f"wanted topics of other pools or tasks: {some(other)}"] if other else []),
         ]
         if len(unknown) == len(options.only_topics):
-            raise UsageError(f"none of the wanted topics is judged: {_some(unknown)}")
+            raise UsageError(f"none of the wanted topics is judged: {some(unknown)}")
         if len(lost) == len(options.only_topics):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(said)}")
         self.warnings += said
@@ -155,8 +154,8 @@ class Truth:
             if given and len(of_text) == len(measures):
                 raise UsageError(f"{name} is for measures of elements; none is asked for")
             note = f"{name} leaves measures that are not about elements as they are: "
-            if given and of_text and note + _some(of_text) not in self.warnings:
-                self.warnings.append(note + _some(of_text))
+            if given and of_text and note + some(of_text) not in self.warnings:
+                self.warnings.append(note + some(of_text))
         if len(of_text) == len(measures):
             return None
         self._warn_of_sizes(combined)
@@ -242,7 +241,3 @@ def _notes(measures: Sequence[Measure], judged: Judged) -> Iterator[str]:
                 names.append(about)
     for text, names in by_text.items():
         yield f"{', '.join(names)}: {text}" if names else text
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.model.ordering import topic_order
 
 __all__ = ["ALL", "Results", "differences"]
@@ -255,7 +255,7 @@ class Results:
 
 def _position(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
-        raise UsageError(f"no {what} {name!r} in the results; they hold {_some(names)}")
+        raise UsageError(f"no {what} {name!r} in the results; they hold {some(names)}")
     return names.index(name)
 
 
@@ -324,7 +324,7 @@ def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str
     >>> differences(parts, ["a.json", "b.json"])
     ['results scored for different tasks: a.json; b.json']
     """
-    called = names or [_some(part.runs) for part in parts]
+    called = names or [some(part.runs) for part in parts]
     found = []
     for what, told in _SCORED.items():
         groups: dict[Any, list[str]] = {}
@@ -333,7 +333,7 @@ def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str
                 if (value := told(meta)) is not None:
                     groups.setdefault(value, []).append(name)
         if len(groups) > 1:
-            listed = "; ".join(_some(tuple(dict.fromkeys(group))) for group in groups.values())
+            listed = "; ".join(some(tuple(dict.fromkeys(group))) for group in groups.values())
             found.append(f"results scored {what}: {listed}")
     return found
 
@@ -355,7 +355,3 @@ def _joined_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str
         "parts": [dict(meta) for meta in metas],
         "warnings": list(dict.fromkeys([*warnings, *differing])),
     }
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

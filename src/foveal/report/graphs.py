@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from foveal.campaign.gain_curves import GainCurves, RunLengths
 from foveal.campaign.presets import find_preset
-from foveal.errors import UsageError
+from foveal.errors import UsageError, some
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
 from foveal.measures.nxcg import Cumulated
 from foveal.model import Results
@@ -329,8 +329,8 @@ class Kind:
             values, of = results.overall[:, at], "mean over topics"
         else:
             if topic not in results.topics:
-                known = ", ".join(results.topics[:5]) + (", ..." if len(results.topics) > 5 else "")
-                raise UsageError(f"no topic {topic!r} in the results; they hold {known}")
+                held = some(results.topics)
+                raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
             values, of = results.values[:, results.topics.index(topic), at], f"topic {topic}"
         kept = _until_flat(values) if self.ends else len(x)
         lines = tuple(
@@ -431,8 +431,7 @@ def _differences(kind: Kind, results: Results) -> tuple[Graph, ...]:
     """What the first run has over the second, topic by topic, the largest first."""
     if len(results.runs) != 2:
         raise UsageError(
-            f"the graph {kind.name} is of two runs; {len(results.runs)} given: "
-            f"{', '.join(results.runs[:5])}{', ...' if len(results.runs) > 5 else ''}"
+            f"the graph {kind.name} is of two runs; {len(results.runs)} given: {some(results.runs)}"
         )
     one, other = results.runs
     graphs = []
