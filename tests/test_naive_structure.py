@@ -51,7 +51,7 @@ D3P1 = Result("D3", "/a[1]/p[1]")
 RUN = [P2, D2A, D3A, S2]  # of sections 6 to 9
 BROWSING = [D2P1, P2, D3P1, S2]  # of section 10
 
-EXAMPLES = settings(max_examples=30, deadline=None)
+EXAMPLES = settings(max_examples=30)
 
 
 def close(*expected: float) -> object:

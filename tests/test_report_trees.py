@@ -58,7 +58,7 @@ def drawn_paths(shown: str) -> list[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     trees.campaigns(max_results=0),
     st.booleans(),

@@ -54,9 +54,10 @@ class InputError(FovealError):
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """The first of many names, for messages.
+    """The first of many names and how many more there are, for messages.
 
     >>> some(["a", "b", "c"]), some(["a", "b", "c"], most=2)
-    ('a, b, c', 'a, b, ...')
+    ('a, b, c', 'a, b and 1 more')
     """
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -166,7 +166,7 @@ def test_significant_pairs_are_counted_one_tailed_and_uncorrected(runs: int) -> 
 
 
 @given(st.integers(2, 6), st.integers(2, 9), st.integers(0, 99))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_always_holds(runs: int, topics: int, seed: int) -> None:
     scored = random_results(runs, topics, seed)
     found = compare(scored, resamples=99, tests=["t", "randomisation"])
@@ -419,7 +419,7 @@ def test_the_own_interval_of_a_run_does_not_depend_on_the_others() -> None:
 
 
 @given(st.integers(2, 5), st.integers(2, 12), st.integers(0, 99), st.sampled_from([-40, -13, 6]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_scale_of_scores_changes_no_finding(
     runs: int, topics: int, seed: int, power: int
 ) -> None:

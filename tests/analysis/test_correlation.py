@@ -109,7 +109,7 @@ def test_tied_systems_enter_the_overlap_at_the_first_depth_of_their_group() -> N
 # -- against scipy and the twins ---------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rankings)
 def test_kendall_and_spearman_equal_scipy(pair: tuple[list[int], list[int]]) -> None:
     x, y = pair
@@ -121,7 +121,7 @@ def test_kendall_and_spearman_equal_scipy(pair: tuple[list[int], list[int]]) -> 
     assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rankings, st.sampled_from([0.3, 0.8, 0.9]))
 def test_fast_and_naive_agree(pair: tuple[list[int], list[int]], p: float) -> None:
     x, y = pair
@@ -143,7 +143,7 @@ def test_many_systems() -> None:
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pair=rankings)
 def test_a_ranking_agrees_with_itself_and_bounds_hold(
     name: str, pair: tuple[list[int], list[int]]
@@ -163,7 +163,7 @@ def test_a_ranking_agrees_with_itself_and_bounds_hold(
 
 
 @pytest.mark.parametrize("name", ["tau_a", "tau_b", "tau_ap", "spearman"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(pair=orders)
 def test_a_ranking_turned_over_has_the_opposite_sign(
     name: str, pair: tuple[list[int], list[int]]
@@ -173,7 +173,7 @@ def test_a_ranking_turned_over_has_the_opposite_sign(
     assert function([-v for v in x], y) == pytest.approx(-function(x, y), abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(orders)
 def test_without_ties_both_forms_of_tau_are_one(pair: tuple[list[int], list[int]]) -> None:
     assert kendall_tau_a(*pair) == pytest.approx(kendall_tau_b(*pair), abs=1e-12)

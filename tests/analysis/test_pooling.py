@@ -176,13 +176,13 @@ def naive_hedge(runs: Sequence[Ranking], known: dict[str, int], beta: float) -> 
 
 
 @given(rankings)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_round_robin_is_what_dealing_cards_gives(runs: list[list[str]]) -> None:
     assert choose("round-robin", *runs) == naive_round_robin(runs)
 
 
 @given(rankings, opinions)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_move_to_front_is_what_following_its_rules_gives(
     runs: list[list[str]], known: dict[str, int]
 ) -> None:
@@ -193,7 +193,7 @@ def test_move_to_front_is_what_following_its_rules_gives(
 
 
 @given(rankings, opinions, st.sampled_from([0.1, 0.5, 0.9]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_hedge_is_what_following_its_rules_gives(
     runs: list[list[str]], known: dict[str, int], beta: float
 ) -> None:
@@ -203,7 +203,7 @@ def test_hedge_is_what_following_its_rules_gives(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(runs=rankings, known=opinions, budget=budgets, include_judged=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_strategy_keeps_the_terms(
     strategy: str,
     runs: list[list[str]],
@@ -220,7 +220,7 @@ def test_every_strategy_keeps_the_terms(
 
 @pytest.mark.parametrize("strategy", ["depth", "hedge"])
 @given(runs=rankings, known=opinions, data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_order_of_runs_does_not_matter(
     strategy: str, runs: list[list[str]], known: dict[str, int], data: st.DataObject
 ) -> None:
@@ -490,7 +490,7 @@ def runs_of(campaign: Campaign) -> list[foveal.Run]:
 
 
 @given(campaigns, st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_depth_pool_is_the_union_of_the_tops(campaign: Campaign, depth: int) -> None:
     expected: dict[str, set[str]] = {}
     for run in campaign:
@@ -505,7 +505,7 @@ def test_a_depth_pool_is_the_union_of_the_tops(campaign: Campaign, depth: int) -
 
 
 @given(campaigns)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campaign) -> None:
     runs = runs_of(campaign)
     entries = pool(runs, depth=3).pool.entries
@@ -521,7 +521,7 @@ def test_once_a_pool_is_judged_nothing_to_its_depth_is_unjudged(campaign: Campai
 
 
 @given(campaigns, st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_overlap_is_that_of_the_sets_of_documents(campaign: Campaign, depth: int) -> None:
     found = pool(runs_of(campaign), depth=depth).statistics
     tops = [

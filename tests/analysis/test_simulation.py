@@ -243,7 +243,7 @@ def naive_parts(collection: Collection, doc: str, passages: list[Span]) -> dict[
     return {"SL": outer, "SS": largest, "SST": leaves}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_parts_are_those_of_the_naive_reading(generated: Collection, data: st.DataObject) -> None:
     judged = data.draw(campaigns(generated))
@@ -259,7 +259,7 @@ def test_parts_are_those_of_the_naive_reading(generated: Collection, data: st.Da
             assert len(found) == max(len(paths), 1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_documents_come_by_decreasing_highlighted_text(
     generated: Collection, data: st.DataObject
@@ -285,7 +285,7 @@ def test_documents_come_by_decreasing_highlighted_text(
             assert ranked["RSI"] == [intruder, *swapped]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_runs_survive_their_files(
     generated: Collection, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -122,7 +122,7 @@ def test_one_run_or_one_topic_is_refused() -> None:
 # -- discriminative power ----------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 7), st.integers(2, 20), st.integers(0, 1000), st.sampled_from([1, 2]))
 def test_power_counts_what_scipy_finds_significant(
     runs: int, topics: int, seed: int, tails: int

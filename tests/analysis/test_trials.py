@@ -149,7 +149,7 @@ def led_to(name: str, orderings: Sequence[Ordering]) -> set[str]:
     return below.union(*(led_to(lower, orderings) for lower in below))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(names=st.sets(st.sampled_from(SPACE), min_size=2), empty=st.sampled_from(["keep", "omit"]))
 def test_between_some_runs_nothing_is_expected_that_does_not_follow(
     names: set[str], empty: str
@@ -180,7 +180,7 @@ def test_documents_left_out_make_room_for_others() -> None:
 # -- what is found on generated collections ------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_agp_keeps_every_ordering_on_every_topic(collection: Collection, seed: int) -> None:
     found = fidelity(campaign(collection, seed, 3), collection.path, ["AgP", "AgPw(form=11)"])
@@ -192,7 +192,7 @@ def test_agp_keeps_every_ordering_on_every_topic(collection: Collection, seed: i
     assert [o.verdict for o in level] == ["equal", "equal"]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_agp_passes_whatever_becomes_of_empty_documents(collection: Collection, seed: int) -> None:
     assert fidelity(campaign(collection, seed, 3), collection.path, "AgP", empty="omit").passed

@@ -91,7 +91,7 @@ def scores(
 
 @pytest.mark.parametrize("scale", ["2005", "2006"])
 @given(data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_every_way_gives_the_same_scores(scale: Scale, data: st.DataObject) -> None:
     campaign = data.draw(trees.campaigns(scales=[scale]))
     assume(campaign.results)
@@ -130,7 +130,7 @@ def test_every_way_gives_the_same_scores(scale: Scale, data: st.DataObject) -> N
 
 @pytest.mark.parametrize("policy", ["union", "majority", "intersection"])
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_several_assessors_agree_on_text_and_sizes_follow(policy: str, data: st.DataObject) -> None:
     """Highlights of three assessors, and the assessments of elements that follow from them."""
     campaign = data.draw(trees.campaigns(scales=["2006"]))

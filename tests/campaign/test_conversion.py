@@ -89,7 +89,7 @@ EMPTIES = "<a><br/>one<b/><c><d/><e/></c><f>two<br/></f><br/></a>"
     ),
     st.sampled_from(["rank", "deeper", "higher"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_collection_does_not_change_which_elements_overlap(paths: list[str], keep: str) -> None:
     run = read_run("".join(f"1 Q0 d 1 1 m {path}\n" for path in paths))
     alone, placed = focus(run, keep), focus(place_run(run, empties()), keep)
@@ -308,7 +308,7 @@ def highlighted(draw: st.DrawFn, length: int) -> list[dict[str, int]]:
     return [{"start": a, "end": b} for (a, b), keep in zip(pairs, kept, strict=True) if keep]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_passages_and_entry_points_survive_the_way_through_xpaths(
     collection: Collection, data: st.DataObject

@@ -258,7 +258,7 @@ def test_a_file_that_is_not_text_is_refused() -> None:
 WORDS = st.text("abcAOV_:=#,*$./ -\n\r\t+09", max_size=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.one_of(WORDS, st.sampled_from([*SMALL.splitlines(), *OF_2006.splitlines()]))))
 def test_any_text_is_read_or_refused_with_places(lines: list[str]) -> None:
     text = "\n".join(lines)

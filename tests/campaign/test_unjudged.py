@@ -66,7 +66,7 @@ rankings = st.dictionaries(
 
 
 @given(rankings, st.integers(1, 12))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_it_is_the_measure_over_the_topics_of_the_run(topics: dict[str, str], k: int) -> None:
     truth = judgements(t="Ab", u="A", w="b")
     run = run_of(**topics)

@@ -116,7 +116,7 @@ def test_overlap_of_elements_shows_in_their_paths() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(st.sampled_from("de"), st.integers(0, 9), st.integers(0, 5)),
@@ -283,7 +283,7 @@ def forest(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return Collection.open(folder / "index")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_targets_of_spans_are_those_of_a_search_through_all_elements(
     forest: Collection, data: st.DataObject

@@ -70,7 +70,7 @@ def assert_told(text: str, lines: dict[int, str], docs: list[str]) -> None:
     assert read == sorted(docs)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*FIELDS]), max_size=9))
 def test_every_bad_line_of_fields_is_told_once(lines: list[str]) -> None:
     rows = [next(iter(FIELDS)), *lines]
@@ -79,7 +79,7 @@ def test_every_bad_line_of_fields_is_told_once(lines: list[str]) -> None:
     assert_told(text, bad, [f"d{i}" for i, row in enumerate(rows) if FIELDS[row] is None])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*OBJECTS]), max_size=9), st.booleans())
 def test_every_bad_object_is_told_once(lines: list[str], header: bool) -> None:
     rows = ['{{"type":"header"}}'] * header + [next(iter(OBJECTS)), *lines]
@@ -89,7 +89,7 @@ def test_every_bad_object_is_told_once(lines: list[str], header: bool) -> None:
     assert_told(text, bad, good)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*RESULTS]), max_size=9))
 def test_every_bad_result_of_a_submission_is_told_once(lines: list[str]) -> None:
     rows = [next(iter(RESULTS)), *lines]
@@ -294,7 +294,7 @@ def test_a_result_in_a_result_is_taken_out_with_it() -> None:
     assert not any("not valid XML" in str(message) for message in said.values())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*RESULTS]), max_size=6), st.lists(st.booleans(), min_size=7))
 def test_where_lines_end_does_not_matter(rows: list[str], breaks: list[bool]) -> None:
     every = [next(iter(RESULTS)), *rows]

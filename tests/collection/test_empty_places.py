@@ -48,7 +48,7 @@ def test_past_the_text_there_is_no_element(knots: Collection, offset: int) -> No
         knots.smallest_around("d", offset, offset)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(trees)
 def test_every_place_of_random_documents(
     tmp_path_factory: pytest.TempPathFactory, tree: Tree

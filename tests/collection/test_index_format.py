@@ -67,7 +67,7 @@ def elements(header: dict[str, Any], sections: dict[str, Any]) -> dict[str, Span
     return found
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(trees, min_size=1, max_size=4), st.sampled_from(["keep", "merge", "strip"]))
 def test_a_reader_that_follows_the_page(
     tmp_path_factory: pytest.TempPathFactory, some: list[Tree], whitespace: str

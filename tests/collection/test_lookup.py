@@ -168,7 +168,6 @@ def text_nodes(tree: Tree, path: str) -> dict[str, tuple[int, int]]:
     return found
 
 
-@settings(deadline=None)
 @given(trees)
 def test_text_nodes_of_random_documents(
     tmp_path_factory: pytest.TempPathFactory, tree: Tree
@@ -182,7 +181,7 @@ def test_text_nodes_of_random_documents(
         assert resolve(collection, *last) == [(end, end) for _, end in nodes.values()]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(trees)
 def test_points_of_random_documents_lead_back(
     tmp_path_factory: pytest.TempPathFactory, tree: Tree
@@ -212,7 +211,7 @@ def shortened(path: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("whitespace", WHITESPACE)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.lists(trees, min_size=1, max_size=5),
     st.integers(0, 1000),
@@ -257,7 +256,7 @@ def inside_or_equal(path: str, above: str) -> bool:
     return path == above or path.startswith(f"{above}/")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(trees, st.integers(0, 60), st.integers(0, 60))
 def test_the_way_back(
     tmp_path_factory: pytest.TempPathFactory, tree: Tree, one: int, other: int

@@ -63,7 +63,7 @@ def naive_points(tree: Tree, doc: str) -> dict[tuple[str, str], tuple[int, int]]
 
 
 @pytest.mark.parametrize("at_once", [1, 40, 1_000_000])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(trees, min_size=1, max_size=4))
 def test_points_of_several_documents_at_once(
     at_once: int, tmp_path_factory: pytest.TempPathFactory, some: list[Tree]

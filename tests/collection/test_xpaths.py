@@ -152,7 +152,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=20))
 def test_many_at_once_are_what_each_is(paths: list[str]) -> None:
     first, last = parse_ranges(pl.Series(paths, dtype=pl.String))

@@ -278,7 +278,7 @@ def mutated(good: bytes, changes: list[tuple[int, int, bytes]]) -> bytes:
     return bytes(data)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.builds(mutated, st.sampled_from(GOOD), splices) | st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused_with_a_message(data: bytes) -> None:
     for read in (foveal.read_run, foveal.read_judgements, foveal.read_topics, kind_of):

@@ -575,7 +575,7 @@ def facts(judgements: foveal.Judgements) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("form", FOLDER_FORMATS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_what_is_written_is_read_again(form: str, data: st.DataObject) -> None:
     judgements = data.draw(assessed(form))

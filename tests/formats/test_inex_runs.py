@@ -18,7 +18,7 @@ from foveal.formats.inex_runs import parsed_results
 from foveal.formats.losses import run_losses
 from inputs import read_run, refusal, results, rewritten, text_source
 
-quick = settings(deadline=None, max_examples=80)
+quick = settings(max_examples=80)
 
 SPECIFICATION = """\
 <inex-submission participant-id="12" run-id="ours" task="Focused" query="automatic" result-type="element">
@@ -217,7 +217,7 @@ def submissions(draw: st.DrawFn) -> str:
     return f'{head}<inex-submission run-id="r">{"".join(parts)}</inex-submission>\n'
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(submissions())
 def test_the_short_way_finds_what_the_general_one_does(text: str) -> None:
     source = text_source(text)

@@ -34,7 +34,7 @@ topics = st.dictionaries(
 
 
 @given(topics, topics, st.sampled_from(["document", "span"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_pool_is_the_same_when_it_is_read_again(first, second, unit: str) -> None:
     runs = [
         foveal.Run.from_results(first, name="eins"),

@@ -13,7 +13,7 @@ import foveal
 from foveal.formats import JUDGEMENT_FORMATS, RUN_FORMATS
 from inputs import highlights, read_judgements, text_source
 
-quick = settings(deadline=None, max_examples=50)
+quick = settings(max_examples=50)
 names = st.text("aZ09é漢𝄞_-./", min_size=1, max_size=4).filter(lambda name: name != "all")
 any_names = st.text(min_size=1, max_size=6).filter(lambda name: name != "all")
 scores = st.floats(allow_nan=False, allow_infinity=False)

@@ -271,13 +271,13 @@ def topic_sets(draw: st.DrawFn) -> Topics:
 
 
 @pytest.mark.parametrize("form", ["inex", "jsonl"])
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(topics=topic_sets())
 def test_everything_in_xml_and_json_lines(topics: Topics, form: str) -> None:
     assert read(TOPIC_FORMATS[form](topics)).topics == topics.topics
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(topics=topic_sets())
 def test_what_trec_has_a_field_for(topics: Topics) -> None:
     again = read(TOPIC_FORMATS["trec"](topics))

@@ -78,7 +78,7 @@ def test_code_points_need_no_text() -> None:
     assert results(read_run(run_text("codepoint", "exclusive", 0, 99))) == [("1", "d", 0, 99)]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(min_size=1), st.data())
 def test_conversion_agrees_with_encoding_the_text_before_the_offset(
     text: str, data: st.DataObject

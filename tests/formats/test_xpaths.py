@@ -56,7 +56,7 @@ def test_null_stays_null() -> None:
     assert canonical_paths(pl.Series([], dtype=pl.String)).to_list() == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.text("/[]()@. 012ab:é", max_size=12)))
 def test_it_is_what_the_parser_of_paths_says(paths: list[str]) -> None:
     expected = [canonical(path) or path for path in paths]

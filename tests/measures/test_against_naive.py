@@ -81,7 +81,7 @@ OF_TEXT = [m for m in all_measures() if not m.structural and hasattr(naive, m.na
 
 
 @pytest.mark.parametrize("measure", OF_TEXT, ids=lambda m: m.name)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(campaign=campaigns.campaigns())
 def test_fast_equals_naive(measure: Measure, campaign: campaigns.Campaign) -> None:
     views = {union: campaigns.view(*campaign, union=union) for union in (False, True)}

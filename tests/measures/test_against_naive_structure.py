@@ -84,7 +84,7 @@ def same(fast: float, slow: float) -> bool:
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda m: m.name)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_fast_equals_naive(measure: Measure, data: st.DataObject) -> None:
     scales = ("2003", "2005") if measure.name == "inex_eval_ng" else trees.SCALES
@@ -98,7 +98,7 @@ def test_fast_equals_naive(measure: Measure, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["nxCG", "MAep", "Q", "FBelement"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_assessments_alone_are_enough(name: str, data: st.DataObject) -> None:
     """Without a collection the assessed sizes tell the same, but for text directly in elements."""

@@ -19,7 +19,7 @@ from foveal.measures.eprum import expected_precision, in_units
 from foveal.measures.user_model import Hits
 from measures.test_user_model import matrices, value
 
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=40)
 RUN = "D1:20-40 D3:0-40 D2:25-50"
 
 

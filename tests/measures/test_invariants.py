@@ -15,7 +15,7 @@ import naive
 from campaigns import Campaign, score
 from foveal.measures import parse_measure, parse_measures
 
-quick = settings(max_examples=60, deadline=None)
+quick = settings(max_examples=60)
 TOLERANCE = 1e-12
 
 

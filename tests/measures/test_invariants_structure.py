@@ -34,7 +34,7 @@ from foveal.recall.quantisation import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
 from trees import Campaign
 
-quick = settings(max_examples=15, deadline=None)
+quick = settings(max_examples=15)
 picks = st.integers(0, 10)
 TOLERANCE = 1e-12
 USELESS = Result("N", "/a[1]")

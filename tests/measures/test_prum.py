@@ -17,7 +17,7 @@ from foveal.measures.user_model import Hits
 from measures.test_eprum import RUN, THREE
 from measures.test_user_model import matrices, value
 
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=40)
 
 
 def prum(p: list[list[float]], *, read_on: bool = True) -> list[float]:

@@ -59,7 +59,7 @@ def test_text_and_python_forms_are_the_same_thing(measure: Measure) -> None:
 
 @every_measure_of_text
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_values_stay_in_range(measure: Measure, campaign: campaigns.Campaign) -> None:
     value = campaigns.score(measure, *campaign, union=True)
     low, high = measure.range
@@ -68,7 +68,7 @@ def test_values_stay_in_range(measure: Measure, campaign: campaigns.Campaign) ->
 
 @every_measure_of_text
 @given(documents=campaigns.judged_documents())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_topic_without_results_scores_zero(
     measure: Measure, documents: dict[str, naive.Doc]
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_topic_without_results_scores_zero(
 
 @every_measure_of_text
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nothing_relevant_is_undefined_or_a_count(
     measure: Measure, campaign: campaigns.Campaign
 ) -> None:
@@ -91,7 +91,7 @@ def test_nothing_relevant_is_undefined_or_a_count(
 
 @every_measure_of_text
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_same_answer_twice(measure: Measure, campaign: campaigns.Campaign) -> None:
     topic = campaigns.view(*campaign)
     first = measure.value(topic)
@@ -121,7 +121,7 @@ def _maximal(doc: naive.Doc) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("measure", [m for m in OF_TEXT if m.ideal is not None], ids=str)
 @given(campaign=ideal_campaigns())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_ideal_run_scores_one(measure: Measure, campaign: campaigns.Campaign) -> None:
     value = campaigns.score(measure, *campaign)
     assert (

@@ -38,7 +38,7 @@ def scales_of(measure: Measure) -> tuple[naive_structure.Scale, ...]:
 
 @every_measure
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_values_stay_in_range_and_come_twice(measure: Measure, data: st.DataObject) -> None:
     campaign = data.draw(trees.campaigns(scales=scales_of(measure)))
     with structures.view(campaign) as topic:
@@ -52,7 +52,7 @@ def test_values_stay_in_range_and_come_twice(measure: Measure, data: st.DataObje
 
 @every_measure
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_a_topic_without_results_scores_zero(measure: Measure, data: st.DataObject) -> None:
     _, documents = data.draw(trees.campaigns(scales=scales_of(measure)))
     with structures.view(trees.Campaign([], documents)) as topic:
@@ -62,7 +62,7 @@ def test_a_topic_without_results_scores_zero(measure: Measure, data: st.DataObje
 
 @every_measure
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_nothing_relevant_is_undefined(measure: Measure, data: st.DataObject) -> None:
     campaign = data.draw(trees.campaigns(scales=scales_of(measure)))
     barren = {
@@ -84,7 +84,7 @@ def ideal_run(documents: dict[str, Document], *, focused: bool) -> list[Result]:
 @pytest.mark.parametrize("overlap", ["off", "on"])
 @pytest.mark.parametrize("name", ["nxCG", "MAnxCG", "MAep", "iMAep", "Q", "Rmeasure", "FBelement"])
 @given(documents=st.sampled_from(trees.SCALES).flatmap(trees.collections))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_an_ideal_run_scores_one(name: str, overlap: str, documents: dict[str, Document]) -> None:
     measure = next(measure for measure in EVERY if measure.name == name)
     results = ideal_run(documents, focused=overlap == "on")
@@ -94,7 +94,7 @@ def test_an_ideal_run_scores_one(name: str, overlap: str, documents: dict[str, D
 
 
 @given(documents=st.sampled_from(trees.SCALES).flatmap(trees.collections))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) -> None:
     measure = next(measure for measure in EVERY if measure.name == "FBarticle")
     worth = naive_structure.quantised(documents, SCALED[documents["D1"].scale])

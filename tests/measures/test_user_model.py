@@ -37,7 +37,7 @@ from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
-quick = settings(max_examples=40, deadline=None)
+quick = settings(max_examples=40)
 CHANCES = st.sampled_from([0.0, 0.0, 1.0, 0.25, 0.5, 0.3, 0.9, 1e-9]) | st.floats(0, 1)
 
 
@@ -286,7 +286,7 @@ def naive_value(measure: Measure, campaign: campaigns.Campaign, keywords: dict[s
 
 @pytest.mark.parametrize("kind", MEASURES, ids=lambda kind: "-".join(map(str, kind.values())))
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_fast_equals_naive(kind: dict[str, Any], campaign: campaigns.Campaign) -> None:
     topic = campaigns.view(*campaign)
     own = {n: v for n, v in kind.items() if n not in ("name", "at")}
@@ -445,7 +445,7 @@ def element_matrix(
 
 @pytest.mark.parametrize("with_collection", [True, False])
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_ideal_elements_of_random_trees(with_collection: bool, data: st.DataObject) -> None:
     campaign = data.draw(trees.campaigns(scales=("2005", "2006")))
     options = data.draw(st.lists(st.sampled_from(ELEMENT_OPTIONS), min_size=4, max_size=4))

@@ -125,7 +125,7 @@ STRONG = {
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("scale", STRONG)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_elements_combine_one_by_one(policy: str, scale: str, data: st.DataObject) -> None:
     order = STRONG[scale]

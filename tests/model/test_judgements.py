@@ -133,7 +133,7 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("policy", NEEDED)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(given_spans=assessments)
 def test_assessors_combine_character_by_character(policy: str, given_spans: Assessments) -> None:
     combined = as_judgements(given_spans).combined(policy)
@@ -157,7 +157,7 @@ def test_assessors_combine_character_by_character(policy: str, given_spans: Asse
     assert combined.relevant.tolist() == [bool(expected[key]) for key in keys]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(assessments)
 def test_one_assessor_is_the_union_of_the_spans_of_that_one(given_spans: Assessments) -> None:
     name = min(assessor for _, _, assessor in given_spans)

@@ -141,7 +141,7 @@ names = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=3, unique
 values = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     names,
     names.filter(lambda topics: "all" not in topics),

@@ -105,7 +105,7 @@ def test_taking_nothing_leaves_an_empty_run() -> None:
     assert len(Run.from_results({}).to_frame()) == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("AB"), st.booleans()), max_size=12)
 )

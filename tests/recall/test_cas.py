@@ -589,7 +589,7 @@ def renamed(query: CAS) -> tuple[CAS, list[str]]:
     return CAS(tuple(parts)), names
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(queries, st.lists(trees(), min_size=1, max_size=3), st.data())
 def test_fast_and_naive_agree_and_interpretations_nest(
     query: CAS, documents: list[list[str]], data: st.DataObject
@@ -628,7 +628,7 @@ def test_fast_and_naive_agree_and_interpretations_nest(
     assert stay["SV"].tolist() == [matches(query.target, tags_of(x)) for x in xpath]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(paths, min_size=1, max_size=3), st.integers(0, 2**32 - 1))
 def test_targets_of_many_elements(targets: list[Path], seed: int) -> None:
     random = np.random.default_rng(seed)

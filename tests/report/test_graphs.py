@@ -216,7 +216,7 @@ def test_the_figure_of_the_papers() -> None:
     st.sampled_from([0.01, 0.1, 0.25, 0.5, 0.9]),
     st.sampled_from(["nxCG", "nxCG(overlap=on)", "nxCG(quant=gen5,overlap=on)"]),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_scores_are_the_quotients_that_the_lines_show(
     elements: list[str], rank: int, level: float, text: str
 ) -> None:
@@ -279,7 +279,7 @@ def test_gains_of_what_gains_nothing() -> None:
 
 
 @given(st.lists(st.integers(0, 60) | st.integers(0, 10**6), min_size=1, max_size=400))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_lengths_against_counting(lengths: list[int]) -> None:
     (line,) = lengths_graph([RunLengths("mine", np.array(lengths))]).lines
     for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
 from foveal.campaign.options import CAS_READINGS
+from foveal.cli.options import Command, together
 
 __all__ = ["cas_options", "comma_list"]
-
-Command = Callable[..., Any]
 
 
 def comma_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -24,8 +22,10 @@ def comma_list(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return words
 
 
-def cas_options(topics_for: str) -> Callable[[Command], Command]:
-    """Which elements count by the topics' queries; the topic statements are for `topics_for`."""
+def cas_options(
+    topics_for: str, documents_for: str = "numbers in the queries of --cas VS and SS"
+) -> Callable[[Command], Command]:
+    """Which elements count by the topics' queries; what topics and documents are for is said."""
     options = (
         click.option(
             "--topics-file", metavar="PATH", help=f"The topic statements, for {topics_for}."
@@ -45,8 +45,7 @@ def cas_options(topics_for: str) -> Callable[[Command], Command]:
         click.option(
             "--documents",
             metavar="SOURCE",
-            help="The directory or archive that was indexed, for numbers in the queries of --cas "
-            "VS and SS.",
+            help=f"The directory or archive that was indexed, for {documents_for}.",
         ),
         click.option(
             "--name-from",
@@ -60,10 +59,4 @@ def cas_options(topics_for: str) -> Callable[[Command], Command]:
             help="Tags that --cas takes for each other: ieee, or as in sec=ss1=ss2,p=ip1.",
         ),
     )
-
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return together(options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
+from foveal.cli.options import format_option, output_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
     check_saved,
@@ -43,7 +44,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "foveal compare results.json --test randomisation --seed 7 -f json",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
-@scoring_options
+@scoring_options()
 @click.option(
     "--baseline",
     metavar="RUN",
@@ -130,15 +131,11 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     type=click.Choice(PARTS),
     help="Which tables; repeatable [default: all; a list of more than 45 pairs only if asked for].",
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(GRIDS),
-    help="Output format [default: table on a terminal, else tsv]; tsv and csv hold a row for each "
-    "measure, pair and test, json also the runs and the settings.",
+@format_option(
+    GRIDS,
+    "; tsv and csv hold a row for each measure, pair and test, json also the runs and the settings",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@output_option
 @click.pass_context
 def command(
     context: click.Context,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.options import format_option, output_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
     check_saved,
@@ -50,7 +51,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     "--by quant; foveal correlate scores.json --by topics --heatmap agreement.svg",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options
+@scoring_options()
 @click.option(
     "--by",
     type=click.Choice(("measure", "quant", "topics")),
@@ -122,14 +123,8 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.option(
     "--heatmap", metavar="FILE", help="Draw the matrix; .svg, or with matplotlib .png and .pdf."
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(GRIDS),
-    help="Output format [default: table on a terminal, else tsv].",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@format_option(GRIDS)
+@output_option
 @click.pass_context
 def command(
     context: click.Context,

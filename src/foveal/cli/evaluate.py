@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.options import format_option, output_option
 from foveal.cli.output import FORMATS, bar, emit, render, warn
 from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
 from foveal.errors import UsageError
@@ -44,7 +45,7 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     "foveal evaluate --config inex2006.prop --define aPath=data",
 )
 @click.argument("runs", nargs=-1, metavar="RUN...")
-@scoring_options
+@scoring_options()
 @click.option(
     "--config",
     metavar="FILE",
@@ -59,15 +60,8 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     help="What $NAME in the paths of --config stands for; repeatable.",
 )
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Output format [default: table on a terminal, else tsv]; json holds every "
-    "topic and can be read back.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@format_option(FORMATS, "; json holds every topic and can be read back")
+@output_option
 @click.pass_context
 def command(
     context: click.Context,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.options import format_option, output_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import executor, files_of, one_task, scoring_options, stated
 from foveal.errors import UsageError
@@ -25,7 +26,7 @@ _SIMULATED = 20
     "-C wiki.fvx -m AiP -m 'AgP(beta=0.25)'; foveal fidelity -j qrels.jsonl --runs mine --expect "
     "orderings.txt -m iP@0.01",
 )
-@scoring_options
+@scoring_options()
 @click.option(
     "--runs",
     metavar="DIR",
@@ -55,14 +56,8 @@ _SIMULATED = 20
     type=click.Choice(_TABLES),
     help="Only this table [default: all; tsv and csv hold one, the orderings].",
 )
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(GRIDS),
-    help="Output format [default: table on a terminal, else tsv]; json holds everything.",
-)
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@format_option(GRIDS, "; json holds everything")
+@output_option
 def command(
     judgements: tuple[str, ...],
     measures: tuple[str, ...],

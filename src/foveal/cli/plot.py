@@ -52,7 +52,7 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
 )
 @click.argument("graph", metavar="GRAPH")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options
+@scoring_options()
 @click.option("--topic", metavar="T", help="Draw this topic instead of the mean over topics.")
 @click.option(
     "--ranks",

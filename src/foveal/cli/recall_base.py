@@ -8,6 +8,7 @@ import sys
 import click
 
 from foveal.campaign.recall_bases import BASES, TIES
+from foveal.cli.options import collection_option, judgements_option, output_option
 from foveal.cli.output import emit, warn
 from foveal.errors import UsageError
 from foveal.recall.quantisation import QUANTISATIONS
@@ -30,20 +31,8 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     "recall-base",
     epilog="Example: foveal recall-base -j qrels.txt -C wiki.fvx --topic 2009011 --tie deeper",
 )
-@click.option(
-    "-j",
-    "--judgements",
-    multiple=True,
-    required=True,
-    metavar="PATH",
-    help="File or directory of judgements; repeatable.",
-)
-@click.option(
-    "-C",
-    "--collection",
-    metavar="INDEX",
-    help="A collection index ('foveal index'), needed where judgements list no elements.",
-)
+@judgements_option(required=True)
+@collection_option("where judgements list no elements")
 @click.option("--topic", required=True, metavar="T", help="The topic.")
 @click.option(
     "--quant",
@@ -93,7 +82,7 @@ def _tags(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str
     show_default=True,
     help="Trees to look at, or all numbers in full for programs.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@output_option
 def command(
     judgements: tuple[str, ...],
     collection: str | None,

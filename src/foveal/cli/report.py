@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from foveal.cli.options import output_option
 from foveal.cli.output import bar, emit, warn
 from foveal.cli.scoring import (
     executor,
@@ -21,16 +22,6 @@ from foveal.cli.scoring import (
 
 __all__ = ["command"]
 
-_HELP = {
-    "collection": "A collection index ('foveal index'), needed where results are XPaths and to "
-    "show where in their documents they are.",
-    "topics_file": "The topic statements: their titles are shown; also for --cas and for tasks on "
-    "topics with a castitle.",
-    "documents": "The directory or archive that was indexed: its texts are shown; also for numbers "
-    "in the queries of --cas VS and SS.",
-}
-"""Options of scoring that do more here."""
-
 
 @click.command(
     "report",
@@ -38,13 +29,17 @@ _HELP = {
     "foveal report runs/ -j assessments/ -C inex.fvx --documents inex/ -m AiP -o report.html",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options
+@scoring_options(
+    collection="where results are XPaths, and to show where in their documents they are",
+    topics="their titles, which are shown, for --cas and for tasks on topics with a castitle",
+    documents="its texts, which are shown, and for numbers in the queries of --cas VS and SS",
+)
 @click.option(
     "--by",
     metavar="M",
     help="The measure that tells which run is best [default: the first that ranks].",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of standard output.")
+@output_option
 @click.pass_context
 def command(
     context: click.Context,
@@ -90,11 +85,6 @@ def command(
         )
     warn(page.warnings)
     emit(page.html, output)
-
-
-for _option in command.params:
-    if isinstance(_option, click.Option) and _option.name in _HELP:
-        _option.help = _HELP[_option.name]
 
 
 def _parameter(context: click.Context, name: str) -> click.Parameter:

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.options import Command, collection_option, judgements_option, together
 from foveal.cli.output import bar
 from foveal.errors import InputError, UsageError
 
@@ -36,7 +37,6 @@ __all__ = [
     "topic_list",
 ]
 
-Command = Callable[..., Any]
 
 _WORTH_PROCESSES = 512 * 1024 * 1024
 """Bytes of runs from which processes pay for their start."""
@@ -59,20 +59,7 @@ def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return topics
 
 
-_SCORING = (
-    click.option(
-        "-j",
-        "--judgements",
-        multiple=True,
-        metavar="PATH",
-        help="File or directory of judgements; repeatable.",
-    ),
-    click.option(
-        "-C",
-        "--collection",
-        metavar="INDEX",
-        help="A collection index ('foveal index'), needed where results are XPaths.",
-    ),
+_WHAT = (
     click.option(
         "-m",
         "--measure",
@@ -109,7 +96,9 @@ _SCORING = (
         metavar="LIST",
         help="Use only the assessments of these pools, as in 275,297.",
     ),
-    cas_options("--cas and for tasks on topics with a castitle"),
+)
+"""Which measures on which topics."""
+_HOW = (
     click.option(
         "--exclude-tags",
         callback=comma_list,
@@ -132,7 +121,9 @@ _SCORING = (
         "--regroup", is_flag=True, help="Bring interleaved results of a document together."
     ),
     click.option(
-        "--snap", is_flag=True, help="Take for a result that is no element the smallest around it."
+        "--snap",
+        is_flag=True,
+        help="Take for a result that is no element the smallest around it.",
     ),
     click.option(
         "--truncate", is_flag=True, help="Cut what exceeds the limits of a restricted task."
@@ -163,14 +154,28 @@ _SCORING = (
         help="Processes [default: one per core when the work is worth it].",
     ),
 )
-"""In the order of the help text."""
+"""How they are applied."""
 
 
-def scoring_options(command: Command) -> Command:
-    """Judgements, measures, tasks and everything that decides how a run is scored."""
-    for option in reversed(_SCORING):
-        command = option(command)
-    return command
+def scoring_options(
+    *,
+    collection: str = "where results are XPaths",
+    topics: str = "--cas and for tasks on topics with a castitle",
+    documents: str = "numbers in the queries of --cas VS and SS",
+) -> Callable[[Command], Command]:
+    """Judgements, measures, tasks and everything that decides how a run is scored.
+
+    The words say what index, topic statements and documents are for, in commands with more uses.
+    """
+    return together(
+        (
+            judgements_option(),
+            collection_option(collection),
+            *_WHAT,
+            cas_options(topics, documents),
+            *_HOW,
+        )
+    )
 
 
 _USUAL = {field.name: field.default for field in fields(Options)}

@@ -11,6 +11,7 @@ import click
 
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
 from foveal.cli.cas import comma_list
+from foveal.cli.options import collection_option, judgements_option
 from foveal.cli.output import warn
 from foveal.cli.scoring import stated, topic_list
 
@@ -21,20 +22,8 @@ __all__ = ["command"]
     "simulate",
     epilog="Example: foveal simulate -j qrels.jsonl -C wiki.fvx -o simulated",
 )
-@click.option(
-    "-j",
-    "--judgements",
-    multiple=True,
-    required=True,
-    metavar="PATH",
-    help="File or directory of judgements; repeatable.",
-)
-@click.option(
-    "-C",
-    "--collection",
-    metavar="INDEX",
-    help="A collection index ('foveal index'), needed for SL, SS and SST.",
-)
+@judgements_option(required=True)
+@collection_option("for SL, SS and SST")
 @click.option(
     "-o",
     "--output",

@@ -127,6 +127,10 @@ class Recorder:
         self.whitespace = whitespace
         self.limits = limits or Limits()
         self.on_text = on_text
+        self._clear()
+
+    def _clear(self) -> None:
+        """Begin a batch."""
         self._names: list[str] = []
         self._digests: list[bytes] = []
         self._codes: defaultdict[str, int] = defaultdict(count().__next__)
@@ -462,9 +466,7 @@ class Recorder:
             ordinal=table[2],
             tags=tuple(tags[code] for code in codes.tolist()),
         )
-        self.__init__(  # type: ignore[misc]
-            whitespace=self.whitespace, limits=self.limits, on_text=self.on_text
-        )
+        self._clear()
         return batch
 
 

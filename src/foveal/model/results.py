@@ -209,23 +209,17 @@ class Results:
         """
         if len(parts) == 1:
             return parts[0]
-        values: dict[tuple[str, str, str], float] = {}
-        for part in parts:
-            for run, topic, measure, value in part.rows():
-                known = values.setdefault((run, topic, measure), value)
-                if known != value and not (math.isnan(known) and math.isnan(value)):
-                    raise UsageError(
-                        f"two results for run {run!r}, topic {topic}, measure {measure}: "
-                        f"{known} and {value}; runs of one name must be one run"
-                    )
         meta = _joined_meta(parts, differences(parts, names))
-        return cls.from_tidy([(*key, value) for key, value in values.items()], meta)
+        return cls.from_tidy([row for part in parts for row in part.rows()], meta)
 
     @classmethod
     def from_tidy(
         cls, rows: Sequence[tuple[str, str, str, float | None]], meta: Mapping[str, Any]
     ) -> Results:
-        """Results from tidy rows; None and ``nan`` are undefined values."""
+        """Results from tidy rows; None and ``nan`` are undefined values.
+
+        A score may be given twice, but not with two values.
+        """
         runs = tuple(dict.fromkeys(row[0] for row in rows))
         measures = tuple(dict.fromkeys(row[2] for row in rows))
         topics = topic_order(row[1] for row in rows if row[1] != ALL)
@@ -235,16 +229,16 @@ class Results:
         values = np.full((len(runs), len(topics), len(measures)), np.nan)
         overall = np.full((len(runs), len(measures)), np.nan)
         counted = np.zeros((len(runs), len(topics)), dtype=bool)
-        given: dict[tuple[str, str, str], float | None] = {}
+        given: dict[tuple[str, str, str], float] = {}
         for run, topic, measure, value in rows:
-            known = given.setdefault((run, topic, measure), value)
-            if known != value and not (known != known and value != value):  # noqa: PLR0124 - nan
+            number = np.nan if value is None else value
+            known = given.setdefault((run, topic, measure), number)
+            if known != number and not (math.isnan(known) and math.isnan(number)):
                 raise UsageError(
                     f"two results for run {run!r}, topic {topic}, measure {measure}: "
-                    f"{known} and {value}"
+                    f"{known} and {number}; runs of one name must be one run"
                 )
             i, k = run_at[run], measure_at[measure]
-            number = np.nan if value is None else value
             if topic == ALL:
                 overall[i, k] = number
             else:

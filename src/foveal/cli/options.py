@@ -1,0 +1,68 @@
+"""Options that many commands have, worded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+__all__ = [
+    "Command",
+    "collection_option",
+    "format_option",
+    "judgements_option",
+    "output_option",
+    "together",
+]
+
+Command = Callable[..., Any]
+Option = Callable[[Command], Command]
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+)
+
+
+def judgements_option(*, required: bool = False) -> Option:
+    """The judgements, from any number of files and directories."""
+    return click.option(
+        "-j",
+        "--judgements",
+        multiple=True,
+        required=required,
+        metavar="PATH",
+        help="File or directory of judgements; repeatable.",
+    )
+
+
+def collection_option(needed: str) -> Option:
+    """A collection index, and what it is `needed` for."""
+    return click.option(
+        "-C",
+        "--collection",
+        metavar="INDEX",
+        help=f"A collection index ('foveal index'), needed {needed}.",
+    )
+
+
+def format_option(forms: Sequence[str], more: str = "") -> Option:
+    """The format of the output: a table for people at a terminal, tsv for programs elsewhere."""
+    return click.option(
+        "-f",
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        help=f"Output format [default: table on a terminal, else tsv]{more}.",
+    )
+
+
+def together(options: Sequence[Option]) -> Option:
+    """Several options as one decorator, in the order of the help text."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
