@@ -340,6 +340,16 @@ def test_print_leaves_out_what_only_a_screen_needs(page: Any) -> None:
     assert page.locator("#command").is_visible()
 
 
+def test_print_shows_every_graph_and_the_screen_comes_back(page: Any) -> None:
+    names = page.locator("[role=tab]").all_inner_texts()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#panel section.graph > h3").all_inner_texts() == names
+    assert page.locator("#panel section.graph figure svg").count() >= len(names) - 1
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#panel section.graph").count() == 0
+    assert page.locator("#panel figure").count() == 1
+
+
 def test_without_scripts_the_table_and_the_answer_remain(browser: Any, report: Path) -> None:
     page = opened(browser, report, java_script_enabled=False)
     assert page.locator("#scores tbody tr").count() == len(RUNS)

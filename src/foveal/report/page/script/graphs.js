@@ -36,9 +36,29 @@ function graphs() {
     if (to !== undefined) { open(to, true); event.preventDefault(); }
   });
   open(0);
+  addEventListener("beforeprint", printing);
+  addEventListener("afterprint", printed);
   let width = innerWidth, waiting = 0;
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => { if (innerWidth !== width) { width = innerWidth; open(state.graph); showDocument(); } }, 150);
   });
+}
+
+// On paper all graphs stand one below the other, as wide as a page; tabs are for the screen.
+function printing() {
+  document.documentElement.classList.add("printing");
+  const panel = $("panel");
+  panel.replaceChildren();
+  GRAPHS.forEach(([name, draw]) => {
+    const graph = h("section", { class: "graph" }, h("h3", {}, name));
+    panel.append(graph);
+    draw(graph);
+  });
+  showDocument();
+}
+function printed() {
+  document.documentElement.classList.remove("printing");
+  open(state.graph);
+  showDocument();
 }
