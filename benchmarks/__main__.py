@@ -6,16 +6,15 @@ python -m benchmarks [--topics N] [--results N] [--runs N] [--repeats N] [--data
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
-from benchmarks.campaign import Files, Size, add_size_options
-from benchmarks.processes import ROOT, Measurement, compiled, measure
+from benchmarks.campaign import Files, Size
+from benchmarks.frame import add_options, folder_of, generated, parse_options, publish
+from benchmarks.processes import Measurement, compiled, measure
 from benchmarks.report import Figures, markdown
 from benchmarks.tasks import MEASURES, TASKS
 
@@ -42,19 +41,6 @@ def _commands(files: Files) -> dict[str, list[str]]:
     }
 
 
-def _generated(root: Path, size: Size) -> Files:
-    """The files of the campaign: those that are there, or new ones.
-
-    Another process generates them: this one must not grow (see `benchmarks.campaign`).
-    """
-    files = Files(root)
-    if files.size() != size:
-        options = [f"--{name}={value}" for name, value in vars(size).items()]
-        command = [sys.executable, "-m", "benchmarks.generate", str(root), *options]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return files
-
-
 def _measured(files: Files, repeats: int) -> Figures:
     """All processes in turn, `repeats` times after a first round that only warms up."""
     commands = _commands(files)
@@ -75,38 +61,22 @@ def _lines(path: Path) -> int:
         return sum(1 for _ in file)
 
 
-def _options(arguments: Sequence[str] | None) -> tuple[Namespace, Size]:
-    parser = ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    add_size_options(parser)
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="(default 5)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the campaign here")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report here too")
-    options = parser.parse_args(arguments)
-    if options.repeats < 1:
-        parser.error("--repeats must be 1 or more")
-    try:
-        return options, Size.of(options)
-    except ValueError as error:
-        parser.error(str(error))
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
-    options, size = _options(arguments)
+    parser = ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    add_options(parser, repeats=5, kept="campaign")
+    options = parse_options(parser, arguments, Size)
     load = os.getloadavg()[0]
-    place = tempfile.TemporaryDirectory() if options.data is None else nullcontext(options.data)
-    with place as root:
-        files = _generated(Path(root).resolve(), size)
+    with folder_of(options) as root:
+        files = generated(Files(root), options.size, "benchmarks.generate")
         report = markdown(
             _measured(files, options.repeats),
-            size,
+            options.size,
             repeats=options.repeats,
             load=load,
             megabytes=sum(path.stat().st_size for path in files.runs) / 1e6,
             documents=sum(map(_lines, files.document_runs)),
         )
-    print(report, end="")
-    if options.output is not None:
-        options.output.write_text(report)
+    publish(report, options)
 
 
 if __name__ == "__main__":

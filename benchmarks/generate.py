@@ -9,7 +9,6 @@ than others, judged ones more often still, and relevant ones tend to stand highe
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from benchmarks.campaign import Files, Size, add_size_options
+from benchmarks.campaign import Files, Size
+from benchmarks.sizes import generate_from_shell
 
-__all__ = ["generate", "main"]
+__all__ = ["generate", "main", "write_run"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,9 +56,8 @@ class Topic(NamedTuple):
 
 def generate(root: Path, size: Size) -> Files:
     """Write a campaign into a directory that is empty or does not exist."""
-    if root.is_dir() and any(root.iterdir()):
-        raise FileExistsError("the directory for the campaign is not empty")
     files = Files(root)
+    files.new()
     for path in (files.judgements, files.document_judgements):
         path.parent.mkdir(parents=True, exist_ok=True)
     documents = _collection(size)
@@ -170,23 +169,24 @@ def _passages(
 
 def _write(run: pl.DataFrame, name: str, path: Path) -> None:
     """A passage run: topic Q0 doc rank rsv runid start length."""
-    own = {"Q0": pl.lit("Q0"), "runid": pl.lit(name)}
-    fields = ("topic", "Q0", "doc", "rank", "rsv", "runid", "start", "length")
-    _write_fields(run.with_columns(**own).select(fields), path)
+    write_run(run, name, path, "start", "length", decimals=6)
 
 
 def _write_documents(run: pl.DataFrame, name: str, path: Path) -> None:
     """A TREC run: topic Q0 doc rank score runid."""
     first = run.unique(["topic", "doc"], keep="first", maintain_order=True)
     rank = pl.int_range(1, pl.len() + 1).over("topic")
-    own = {"Q0": pl.lit("Q0"), "rank": rank, "runid": pl.lit(name)}
-    fields = ("topic", "Q0", "doc", "rank", "rsv", "runid")
-    _write_fields(first.with_columns(**own).select(fields), path)
+    write_run(first.with_columns(rank=rank), name, path, decimals=6)
 
 
-def _write_fields(frame: pl.DataFrame, path: Path) -> None:
-    frame.write_csv(
-        path, separator=" ", include_header=False, float_precision=6, quote_style="never"
+def write_run(
+    run: pl.DataFrame, name: str, path: Path, *place: str, decimals: int | None = None
+) -> None:
+    """Lines of a run as TREC has them; the columns `place` follow, which tell where a result is."""
+    own = {"Q0": pl.lit("Q0"), "runid": pl.lit(name)}
+    fields = ("topic", "Q0", "doc", "rank", "rsv", "runid", *place)
+    run.with_columns(**own).select(fields).write_csv(
+        path, separator=" ", include_header=False, float_precision=decimals, quote_style="never"
     )
 
 
@@ -217,15 +217,7 @@ def _document_judgements(documents: Collection, topics: Sequence[Topic]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = ArgumentParser(prog="python -m benchmarks.generate", description=__doc__)
-    parser.add_argument("out", type=Path, metavar="OUT", help="directory to write into")
-    add_size_options(parser)
-    options = parser.parse_args(arguments)
-    try:
-        files = generate(options.out, Size.of(options))
-    except (FileExistsError, ValueError) as error:
-        parser.error(str(error))
-    print(f"{len(files.runs)} runs and their judgements written")
+    generate_from_shell("python -m benchmarks.generate", __doc__, generate, Size, arguments)
 
 
 if __name__ == "__main__":

@@ -5,21 +5,25 @@ python -m benchmarks.indexing [--megabytes N] [--repeats N] [--data DIR] [--outp
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 from benchmarks.articles import PARTS, generate
-from benchmarks.processes import ROOT, compiled
+from benchmarks.frame import (
+    Figures,
+    Report,
+    add_options,
+    folder_of,
+    parse_options,
+    publish,
+    reported,
+    table,
+)
+from benchmarks.processes import compiled
 
 # This process must stay small: a child inherits its peak memory (see README.md).
 
@@ -27,43 +31,22 @@ WIKIPEDIA_ARTICLES, WIKIPEDIA_ELEMENTS = 659_388, 52_000_000
 TASKS = ("expat", "index_quarter", "index_1", "index_2", "lookup")
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What the tasks reported, the median of the repeats."""
-
-    of: dict[str, list[dict[str, float]]]
-
-    def __call__(self, task: str, name: str = "seconds") -> float:
-        return median(report[name] for report in self.of[task])
-
-
-def _run(task: str, folder: Path, environment: dict[str, str]) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.indexing_tasks", task, str(folder)]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{task} ended with {done.returncode}: {done.stderr[-2000:]}")
-    report: dict[str, float] = json.loads(done.stdout)
-    return report
-
-
 def _measured(folder: Path, repeats: int) -> Figures:
     """Every task in a process of its own, one after the other, `repeats` times."""
-    found: dict[str, list[dict[str, float]]] = {task: [] for task in TASKS}
+    found: dict[str, list[Report]] = {task: [] for task in TASKS}
     with tempfile.TemporaryDirectory() as cache:
         environment = compiled(Path(cache))
-        _run("read", folder, environment)  # compiles the modules, fills the page cache
+
+        def run(task: str) -> Report:
+            module = "benchmarks.indexing_tasks"
+            return reported(module, task, str(folder), environment=environment)
+
+        run("read")  # compiles the modules, fills the page cache
         for repeat in range(repeats):
             for task in TASKS:
-                found[task].append(_run(task, folder, environment))
+                found[task].append(run(task))
             print(f"repeat {repeat + 1} of {repeats} done", file=sys.stderr, flush=True)
     return Figures(found)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rule = [":--", *["--:"] * (len(head) - 1)]
-    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
 
 
 def _task_rows(figures: Figures) -> list[list[str]]:
@@ -74,14 +57,14 @@ def _task_rows(figures: Figures) -> list[list[str]]:
     }
     rows = []
     for task, text in names.items():
-        seconds = figures(task)
+        seconds = figures(task, "seconds")
         rows.append(
             [
                 text,
                 f"{seconds:.1f}",
                 f"{figures('index_1', 'bytes') / seconds / 1e6:.1f}",
                 f"{figures('index_1', 'elements') / seconds / 1e3:.0f}",
-                f"{seconds / figures('expat'):.2f}",
+                f"{seconds / figures('expat', 'seconds'):.2f}",
                 f"{figures(task, 'cpu'):.1f}",
                 f"{figures(task, 'megabytes'):.0f}",
             ]
@@ -98,8 +81,8 @@ def _projected_memory(figures: Figures) -> float:
 
 
 def _aims(figures: Figures) -> list[list[str]]:
-    ratio = figures("index_1") / figures("expat")
-    faster = figures("index_1") / figures("index_2")
+    ratio = figures("index_1", "seconds") / figures("expat", "seconds")
+    faster = figures("index_1", "seconds") / figures("index_2", "seconds")
     size = figures("index_1", "index_bytes") / figures("index_1", "elements")
     find, resolve = figures("lookup", "find"), figures("lookup", "resolve")
     memory, memory_2 = figures("index_1", "megabytes"), figures("index_2", "megabytes")
@@ -124,7 +107,7 @@ def _aims(figures: Figures) -> list[list[str]]:
 
 def _projection(figures: Figures) -> str:
     share = WIKIPEDIA_ELEMENTS / figures("index_1", "elements")
-    one, two = figures("index_1") * share, figures("index_2") * share
+    one, two = figures("index_1", "seconds") * share, figures("index_2", "seconds") * share
     size = figures("index_1", "index_bytes") * share / 1e6
     return (
         f"Projected to {WIKIPEDIA_ARTICLES:,} articles and {WIKIPEDIA_ELEMENTS:,} elements: "
@@ -151,39 +134,33 @@ def markdown(figures: Figures, *, repeats: int, load: float) -> str:
     parts = [
         ["# Indexing"],
         [collection],
-        _table(head, _task_rows(figures)),
+        table(head, _task_rows(figures)),
         [opening],
-        _table(["figure", "aim", "measured", ""], _aims(figures)),
+        table(["figure", "aim", "measured", ""], _aims(figures)),
         [_projection(figures)],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _options(arguments: Sequence[str] | None) -> Any:
+def _options(arguments: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(prog="python -m benchmarks.indexing", description=__doc__)
     parser.add_argument("--megabytes", type=float, default=1024, metavar="N", help="(default 1024)")
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default 1)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the collection here")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report here too")
-    options = parser.parse_args(arguments)
-    if options.repeats < 1 or options.megabytes <= 0:
-        parser.error("--repeats and --megabytes must be positive")
+    add_options(parser, repeats=1, kept="collection")
+    options = parse_options(parser, arguments)
+    if options.megabytes <= 0:
+        parser.error("--megabytes must be positive")
     return options
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
-    place = tempfile.TemporaryDirectory() if options.data is None else nullcontext(options.data)
-    with place as root:
-        folder = Path(root).resolve()
+    with folder_of(options) as folder:
         if not (folder / "articles" / PARTS[-1]).exists():
             print("generating", file=sys.stderr, flush=True)
             generate(folder / "articles", int(options.megabytes * 1e6))
         load = os.getloadavg()[0]
         report = markdown(_measured(folder, options.repeats), repeats=options.repeats, load=load)
-    print(report, end="")
-    if options.output is not None:
-        options.output.write_text(report)
+    publish(report, options)
 
 
 if __name__ == "__main__":

@@ -21,15 +21,14 @@ from xml.parsers import expat
 import numpy as np
 
 from benchmarks.articles import PARTS
+from benchmarks.frame import Report
+from benchmarks.processes import MEMORY_UNIT
 from foveal.collection import Collection, build_index
 from foveal.collection.storage import open_sections
 
 __all__ = ["TASKS"]
 
 _PROBES = 2_000_000
-_UNIT = 1 if sys.platform == "darwin" else 1024
-
-Report = dict[str, float]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -132,7 +131,7 @@ def _used(processes: int) -> Report:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "cpu": own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime,
-        "megabytes": (own.ru_maxrss + processes * children.ru_maxrss) * _UNIT / 1e6,
+        "megabytes": (own.ru_maxrss + processes * children.ru_maxrss) * MEMORY_UNIT / 1e6,
     }
 
 

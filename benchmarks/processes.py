@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ROOT", "Measurement", "compiled", "measure"]
+__all__ = ["MEMORY_UNIT", "ROOT", "Measurement", "compiled", "measure"]
 
 ROOT = Path(__file__).resolve().parent.parent
 """The project: children run here, so that they find this package."""
 
-_UNIT = 1 if sys.platform == "darwin" else 1024
+MEMORY_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in a unit of ``ru_maxrss``."""
 
 _BYTE_CODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
@@ -60,5 +60,5 @@ def measure(
         out.seek(0)
         inside = float(out.read()) if reports else None
     return Measurement(
-        seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _UNIT / 1e6, inside
+        seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * MEMORY_UNIT / 1e6, inside
     )

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from statistics import median
 
 from benchmarks.campaign import Size
+from benchmarks.frame import table
 from benchmarks.processes import Measurement
 
 __all__ = ["Figures", "markdown"]
@@ -100,11 +101,6 @@ def _aims(figures: Figures, size: Size) -> list[Aim]:
     ]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rule = [":--" if i == 0 else "--:" for i in range(len(head))]
-    return ["| " + " | ".join(cells) + " |" for cells in (head, rule, *rows)]
-
-
 def _machine(load: float) -> list[str]:
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     system = f"{platform.system()} {platform.machine()}"
@@ -130,9 +126,9 @@ def markdown(
         f"- {size.lines:,} passages ({megabytes:.0f} MB); TREC runs of {documents:,} documents",
         f"- median of {repeats}, tasks interleaved, each in a process of its own",
         "",
-        *_table(head, rows),
+        *table(head, rows),
         "",
-        *_table(("aim", "bound", "measured", ""), aims),
+        *table(("aim", "bound", "measured", ""), aims),
         *note,
     ]
     return "\n".join(lines) + "\n"

@@ -5,25 +5,31 @@ python -m benchmarks.structure [--topics N] ... [--only FAMILY] [--no-growth] [-
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
-from benchmarks.processes import ROOT, compiled
-from benchmarks.structure_tasks import FAMILIES, READINGS, Files, Size, add_size_options
+from benchmarks import frame
+from benchmarks.frame import (
+    Report,
+    add_options,
+    folder_of,
+    generated,
+    parse_options,
+    publish,
+    reported,
+    table,
+)
+from benchmarks.processes import compiled
+from benchmarks.structure_tasks import FAMILIES, READINGS
+from benchmarks.tree_campaign import Files, Size
 
 # This process must stay small: a child inherits its peak memory (see README.md).
-
-Report = dict[str, float]
 
 GROWTH = Size(topics=12, results=500, runs=4, documents=4000, relevant=100)
 """What the campaigns of the growth tables have in common."""
@@ -49,13 +55,11 @@ GROWING = (
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What the tasks reported, the median of the repeats."""
-
-    of: dict[str, list[Report]]
+class Figures(frame.Figures):
+    """The medians of all tasks, and how they compare with reading."""
 
     def __call__(self, task: str, name: str = "cpu") -> float:
-        return median(report[name] for report in self.of[task])
+        return super().__call__(task, name)
 
     def ratio(self, task: str) -> float:
         """The whole call against the reading of the same runs."""
@@ -71,24 +75,12 @@ class Figures:
 
 
 def _generated(root: Path, size: Size) -> Files:
-    """The files of the campaign: those that are there, or new ones, made by another process."""
-    files = Files(root)
-    if files.size() != size:
-        options = [f"--{name}={value}" for name, value in vars(size).items()]
-        command = [sys.executable, "-m", "benchmarks.trees", str(root), *options]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    return files
+    return generated(Files(root), size, "benchmarks.trees")
 
 
 def _run(task: str, files: Files, environment: dict[str, str], *options: str) -> Report:
-    command = [sys.executable, "-m", "benchmarks.structure_tasks", task, str(files.root), *options]
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{task} ended with {done.returncode}: {done.stderr[-2000:]}")
-    report: Report = json.loads(done.stdout)
-    return report
+    module = "benchmarks.structure_tasks"
+    return reported(module, task, str(files.root), *options, environment=environment)
 
 
 def _needed(families: Iterable[str]) -> list[str]:
@@ -127,11 +119,6 @@ def _grown(place: Path, environment: dict[str, str]) -> dict[str, list[Figures]]
 
 
 # -- the report --------------------------------------------------------------------------------
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    rule = [":--", *["--:"] * (len(head) - 1)]
-    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
 
 
 def _cells(figures: Figures, task: str) -> list[str]:
@@ -180,7 +167,7 @@ def _growth(what: str, figures: Sequence[Figures]) -> list[str]:
         rows.append([FAMILIES[task].text, *cells, power, f"{last:.2f}"])
     unit = {"results": "results per topic", "relevant": "relevant documents per topic"}
     head = [unit.get(what, "elements per document"), *map(str, values), "power", "last"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def markdown(
@@ -202,7 +189,7 @@ def markdown(
         f"{os.cpu_count()} cores, load {load:.2f} before."
     )
     head = ["task", "seconds", "CPU seconds", "whole", "alone", "aim for alone", "peak MB"]
-    parts = [["# Structure"], [campaign], _table(head, _rows(figures))]
+    parts = [["# Structure"], [campaign], table(head, _rows(figures))]
     if grown:
         parts.append(["## Growth"])
         parts.append(["CPU seconds of scoring, runs and judgements already read."])
@@ -210,39 +197,29 @@ def markdown(
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _options(arguments: Sequence[str] | None) -> tuple[Namespace, Size]:
+def _options(arguments: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(prog="python -m benchmarks.structure", description=__doc__)
-    add_size_options(parser)
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument(
         "--only", action="append", choices=list(FAMILIES), metavar="FAMILY", help="and no others"
     )
     parser.add_argument("--no-growth", action="store_true", help="leave out the growth tables")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep the campaigns here")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report here too")
-    options = parser.parse_args(arguments)
-    if options.repeats < 1:
-        parser.error("--repeats must be 1 or more")
-    try:
-        return options, Size.of(options)
-    except ValueError as error:
-        parser.error(str(error))
+    add_options(parser, repeats=1, kept="campaigns")
+    return parse_options(parser, arguments, Size)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    options, size = _options(arguments)
-    place = tempfile.TemporaryDirectory() if options.data is None else nullcontext(options.data)
-    with place as root, tempfile.TemporaryDirectory() as cache:
-        folder, environment = Path(root).resolve(), compiled(Path(cache))
-        files = _generated(folder / "campaign", size)
+    options = _options(arguments)
+    with folder_of(options) as folder, tempfile.TemporaryDirectory() as cache:
+        environment = compiled(Path(cache))
+        files = _generated(folder / "campaign", options.size)
         load = os.getloadavg()[0]
         tasks = _needed(options.only or FAMILIES)
         figures = _measured(files, tasks, options.repeats, environment)
         grown = {} if options.no_growth else _grown(folder, environment)
-        report = markdown(figures, grown, size, files.facts, repeats=options.repeats, load=load)
-    print(report, end="")
-    if options.output is not None:
-        options.output.write_text(report)
+        report = markdown(
+            figures, grown, options.size, files.facts, repeats=options.repeats, load=load
+        )
+    publish(report, options)
 
 
 if __name__ == "__main__":

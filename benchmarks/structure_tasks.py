@@ -4,7 +4,7 @@
 
 prints as JSON what the task took after its imports; with `--scoring` runs and judgements are read
 before. Nothing here imports NumPy or Polars before a task runs: the process that measures the
-others takes sizes and names from this module, and a child inherits its peak memory (see README.md).
+others takes names from this module, and a child inherits its peak memory (see README.md).
 """
 
 from __future__ import annotations
@@ -14,139 +14,19 @@ import os
 import resource
 import sys
 import time
-from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FAMILIES", "READINGS", "Family", "Files", "Size", "add_size_options"]
+from benchmarks.processes import MEMORY_UNIT
+from benchmarks.tree_campaign import Files
 
+__all__ = ["FAMILIES", "READINGS", "Family", "work"]
 
-# -- a campaign of trees -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Size:
-    """What a campaign of trees is generated from; the same size gives the same bytes."""
-
-    topics: int = 114
-    results: int = 1500
-    runs: int = 20
-    documents: int = 6000
-    elements: int = 100
-    relevant: int = 200
-    judged: int = 500
-    seed: int = 2005
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            if value < (0 if name == "seed" else 1):
-                raise ValueError(f"{name} {value} is too small")
-        if self.relevant > self.judged:
-            raise ValueError(f"{self.relevant} relevant documents, but only {self.judged} judged")
-        # Runs of entry points return a document once.
-        most = max(self.results, self.judged)
-        if self.documents < 2 * most:
-            raise ValueError(f"{self.documents} documents are too few, expected {2 * most} or more")
-
-    @classmethod
-    def of(cls, options: Namespace) -> Size:
-        """The size that `add_size_options` read."""
-        return cls(**{field.name: getattr(options, field.name) for field in fields(cls)})
-
-    @property
-    def lines(self) -> int:
-        return self.topics * self.results * self.runs
-
-
-_HELP = {
-    "topics": "number of topics",
-    "results": "results per topic and run",
-    "runs": "number of runs",
-    "documents": "documents in the collection",
-    "elements": "elements of a document, from half to twice as many",
-    "relevant": "relevant documents per topic, each with a best entry point",
-    "judged": "judged documents per topic",
-    "seed": "seed of the random numbers",
-}
-
-
-def add_size_options(parser: ArgumentParser) -> None:
-    """One option for each field of `Size`."""
-    for own in fields(Size):
-        parser.add_argument(
-            f"--{own.name}",
-            type=int,
-            default=own.default,
-            metavar="N",
-            help=f"{_HELP[own.name]} (default {own.default})",
-        )
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of a campaign of trees below one directory."""
-
-    root: Path
-
-    @property
-    def articles(self) -> Path:
-        return self.root / "articles"
-
-    @property
-    def index(self) -> Path:
-        return self.root / "articles.index"
-
-    @property
-    def judgements(self) -> Path:
-        return self.root / "judgements.jsonl"
-
-    @property
-    def grades(self) -> Path:
-        """Judgements of the same elements on the scale of 2003 and 2004."""
-        return self.root / "grades.jsonl"
-
-    @property
-    def runs(self) -> list[Path]:
-        """Ranked elements, 7 fields."""
-        return sorted((self.root / "elements").glob("*.run"))
-
-    @property
-    def submissions(self) -> list[Path]:
-        """The first run of each kind as INEX XML."""
-        return sorted((self.root / "submissions").glob("*.xml"))
-
-    @property
-    def entries(self) -> list[Path]:
-        """Runs with one element per document, for the task Best in Context; 7 fields."""
-        return sorted((self.root / "entries").glob("*.run"))
-
-    @property
-    def facts(self) -> dict[str, float]:
-        """What the generator counted."""
-        found: dict[str, float] = json.loads((self.root / "facts.json").read_text())
-        return found
-
-    def size(self) -> Size | None:
-        """The size of the campaign that is complete here, if one is."""
-        try:
-            return Size(**json.loads((self.root / "size.json").read_text()))
-        except FileNotFoundError:
-            return None
-
-    def complete(self, size: Size, facts: dict[str, float]) -> None:
-        """Note that the files of a campaign of this size are all written."""
-        (self.root / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
-        (self.root / "size.json").write_text(json.dumps(asdict(size), indent=2) + "\n")
-
-
-# -- what is timed -----------------------------------------------------------------------------
 
 XCG, EPRUM = 3.0, 10.0
 """The aims: less than so many times the reading of the same runs."""
-_UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes in a unit of ``ru_maxrss``."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +102,8 @@ def _families() -> Iterator[tuple[str, Family]]:
     yield "bepd", Family("BEPD", ("BEPD",), entries=True)
     yield "eprum_bep", Family("EPRUM, entry points", ("EPRUM",), entries=True, bound=EPRUM)
     for targets in ("passages", "ideal"):
-        text, measure = f"EPRUM, {targets}", (f"EPRUM(targets={targets})",)
-        yield f"eprum_{targets}", Family(text, measure, bound=EPRUM)
+        measures = (f"EPRUM(targets={targets})",)
+        yield f"eprum_{targets}", Family(f"EPRUM, {targets}", measures, bound=EPRUM)
     yield "prum_ideal", Family("PRUM, ideal", ("PRUM(targets=ideal)",))
     for task in ("2005.CO.Thorough", "2005.CO.Focussed", "2005.CO.FetchBrowse", "2006.Thorough"):
         name = f"preset_{task}"
@@ -300,7 +180,7 @@ def main(name: str, root: str, *options: str) -> None:
     begin, used = time.perf_counter(), time.process_time()
     task()
     seconds, cpu = time.perf_counter() - begin, time.process_time() - used
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT / 1e6
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MEMORY_UNIT / 1e6
     print(json.dumps({"seconds": seconds, "cpu": cpu, "megabytes": most}))
 
 

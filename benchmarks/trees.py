@@ -10,7 +10,6 @@ two, each a part of the text of some element; every element that holds highlight
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from benchmarks.structure_tasks import Files, Size, add_size_options
+from benchmarks.generate import write_run
+from benchmarks.sizes import generate_from_shell
+from benchmarks.tree_campaign import Files, Size
 from foveal.collection import build_index
 
 __all__ = ["generate", "main"]
@@ -366,15 +367,6 @@ def _candidates(
     return element[kept], of[kept]
 
 
-def _write_fields(run: pl.DataFrame, name: str, path: Path) -> None:
-    """Elements in TREC clothes: topic Q0 doc rank rsv runid xpath."""
-    own = {"Q0": pl.lit("Q0"), "runid": pl.lit(name)}
-    fields = ("topic", "Q0", "doc", "rank", "rsv", "runid", "xpath")
-    run.with_columns(**own).select(fields).write_csv(
-        path, separator=" ", include_header=False, quote_style="never"
-    )
-
-
 def _write_inex(run: pl.DataFrame, name: str, task: str, path: Path) -> None:
     """A submission in XML."""
     tagged = {"file": "doc", "path": "xpath", "rank": "rank", "rsv": "rsv"}
@@ -398,9 +390,8 @@ def _write_inex(run: pl.DataFrame, name: str, task: str, path: Path) -> None:
 
 def generate(root: Path, size: Size) -> Files:
     """Write a campaign and index its collection, in a directory that is empty or does not exist."""
-    if root.is_dir() and any(root.iterdir()):
-        raise FileExistsError("the directory for the campaign is not empty")
     files = Files(root)
+    files.new()
     documents = _documents(files.articles, size)
     build_index(files.articles, files.index)
     topics = [_topic(documents, size, number) for number in range(size.topics)]
@@ -413,14 +404,15 @@ def generate(root: Path, size: Size) -> Files:
         name = f"{kind.name}{number // len(KINDS) + 1:02}"
         random = np.random.default_rng([size.seed, 2, number])
         run = _run(documents, topics, kind, size.results, random)
-        _write_fields(run, name, root / "elements" / f"{name}.run")
+        write_run(run, name, root / "elements" / f"{name}.run", "xpath")
         if number < len(KINDS):
             _write_inex(run, name, kind.task, root / "submissions" / f"{name}.xml")
         name = f"entries{number + 1:02}"
         random = np.random.default_rng([size.seed, 3, number])
         run = _run(documents, topics, ENTRIES, size.results, random)
-        _write_fields(run, name, root / "entries" / f"{name}.run")
-    files.complete(size, _facts(documents, topics))
+        write_run(run, name, root / "entries" / f"{name}.run", "xpath")
+    files.note(_facts(documents, topics))
+    files.complete(size)
     return files
 
 
@@ -436,15 +428,7 @@ def _facts(documents: Documents, topics: Sequence[Topic]) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = ArgumentParser(prog="python -m benchmarks.trees", description=__doc__)
-    parser.add_argument("out", type=Path, metavar="OUT", help="directory to write into")
-    add_size_options(parser)
-    options = parser.parse_args(arguments)
-    try:
-        files = generate(options.out, Size.of(options))
-    except (FileExistsError, ValueError) as error:
-        parser.error(str(error))
-    print(f"{len(files.runs)} runs and their judgements written")
+    generate_from_shell("python -m benchmarks.trees", __doc__, generate, Size, arguments)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ Results = list[tuple[str, str, int | None, int | None]]
 
 
 def text_source(text: str | bytes, path: str = "x") -> Source:
+    """Read thoroughly, as for a conversion."""
     data = text.encode() if isinstance(text, str) else text
-    return Source(path, data, "no hash")
+    return Source(path, data, "no hash", thorough=True)
 
 
 def read_run(text: str | bytes, texts: Mapping[str, str] | None = None) -> foveal.Run:

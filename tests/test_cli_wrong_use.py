@@ -116,6 +116,7 @@ def test_a_result_without_a_place_is_named_with_what_would_place_it(
     assert_refused(
         outcome, "run:1: iP@0.01 needs the place of every result; it takes start and end"
     )
+    assert outcome.err.endswith("give it with -C INDEX ('foveal index' makes one)\n")
 
 
 def foveal(*args: str, **options: object) -> subprocess.CompletedProcess[str]:

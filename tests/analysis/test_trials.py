@@ -52,10 +52,15 @@ SSTRI SSTRSI, SSRSI SSTRSI
 
 def article(chance: random.Random) -> str:
     """Sections of paragraphs with mixed content."""
-    text = lambda: "x" * chance.randint(1, 30)  # noqa: E731
-    paragraphs = lambda: "".join(  # noqa: E731
-        f"<p>{text()}<b>{text()}</b>{text()}</p>" for _ in range(chance.randint(1, 4))
-    )
+
+    def text() -> str:
+        return "x" * chance.randint(1, 30)
+
+    def paragraphs() -> str:
+        return "".join(
+            f"<p>{text()}<b>{text()}</b>{text()}</p>" for _ in range(chance.randint(1, 4))
+        )
+
     sections = [f"<s><t>{text()}</t>{paragraphs()}</s>" for _ in range(chance.randint(1, 4))]
     return f"<a>{text()}{''.join(sections)}</a>"
 

@@ -11,7 +11,7 @@ import foveal
 from foveal.formats import write_judgements, write_run
 from shared_data import INEX, needs_inex
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "campaign"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 PAIRS = {
     "AP": ir_measures.AP,
     "P@5": ir_measures.P @ 5,
@@ -51,7 +51,7 @@ def test_real_runs(name: str, tmp_path: Path) -> None:
     _same(qrels, run)
 
 
-@pytest.mark.parametrize("name", ["articles.run", "paragraphs.run", "windows.jsonl"])
+@pytest.mark.parametrize("name", ["articles.jsonl", "paragraphs.run", "windows.jsonl"])
 def test_the_bundled_campaign(name: str, tmp_path: Path) -> None:
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     write_judgements(

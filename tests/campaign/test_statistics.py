@@ -21,7 +21,7 @@ from inputs import read_judgements, read_run, text_source
 from shared_data import DATA
 from xml_trees import index_of
 
-CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "campaign"
+CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 
 
 def test_a_collection(tmp_path: Path) -> None:
@@ -147,13 +147,13 @@ def test_the_kind_is_told_from_the_content(index: str, capsys: pytest.CaptureFix
     outcome = call(capsys, "stats", *paths, "-C", index, "-f", "json")
     found = {entry["kind"]: entry for entry in json.loads(outcome.out).values()}
     assert set(found) == {"collection", "judgements", "topics", "run"}
-    assert found["collection"]["documents"] == 12
-    assert found["judgements"]["relevant documents"] == 17
-    assert found["judgements"]["relevant characters"] == 20299
+    assert found["collection"]["documents"] == 43
+    assert found["judgements"]["relevant documents"] == 77
+    assert found["judgements"]["relevant characters"] == 59645
     shares = found["judgements"]["share of fully highlighted elements by tag"]
     assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
-    assert found["topics"]["topics by type"] == {"CO+S": 5}
-    assert found["run"]["results per topic"]["mean"] == 20
+    assert found["topics"]["topics by type"] == {"CO+S": 7, "CO": 5}
+    assert found["run"]["results per topic"]["mean"] == 40
 
 
 def test_the_table_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -280,11 +280,13 @@ def mutated(good: bytes, changes: list[tuple[int, int, bytes]]) -> bytes:
 
 @settings(max_examples=300)
 @given(st.builds(mutated, st.sampled_from(GOOD), splices) | st.binary(max_size=60))
-def test_any_bytes_are_read_or_refused_with_a_message(data: bytes) -> None:
+def test_any_bytes_are_read_or_refused_with_the_place(data: bytes) -> None:
+    lines = data.count(b"\n") + 1
     for read in (foveal.read_run, foveal.read_judgements, foveal.read_topics, kind_of):
-        message = "read"
         try:
             read(text_source(data))
-        except foveal.FovealError as error:
-            message = str(error)
-        assert message
+        except foveal.InputError as error:
+            for problem in error.problems:
+                assert problem.file == "x"
+                assert problem.line is None or 1 <= problem.line <= lines, str(problem)
+                assert len(problem.message.split()) > 2, str(problem)

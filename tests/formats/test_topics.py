@@ -321,6 +321,6 @@ def test_fields_that_are_not_known_are_said_when_topics_are_converted(tmp_path: 
     (tmp_path / "topics.jsonl").write_text(
         '{"topic": "1", "title": "x", "mood": "y"}\n{"topic": "2", "query": "z"}\n'
     )
-    topics = foveal.read_topics(tmp_path / "topics.jsonl")
+    topics = foveal.read_topics(tmp_path / "topics.jsonl", thorough=True)
     assert topic_losses(topics, "inex") == ["fields not known: mood (1)"]
     assert topic_losses(Topics.merged([topics]), "jsonl") == ["fields not known: mood (1)"]

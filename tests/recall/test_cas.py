@@ -309,7 +309,10 @@ def test_strict_support_needs_judgements_of_sub_topics() -> None:
 
 def test_support_without_elements() -> None:
     support = Judgements.from_highlights({"1.1": {"D": {"spans": [(0, 5)]}}}, name="s.qrels")
-    ask = lambda: kept("VS", ABSTRACT, {"D": [SEC]}, support=support)  # noqa: E731
+
+    def ask() -> object:
+        return kept("VS", ABSTRACT, {"D": [SEC]}, support=support)
+
     assert "(s.qrels) hold no assessed elements" in refusal(ask, error=UsageError)
 
 

@@ -78,7 +78,7 @@ def command(
     from foveal.formats import Source, kind_of
 
     # Standard input can be read only once.
-    given = Source.open(source) if source == "-" else source
+    given = Source.open(source, thorough=True) if source == "-" else source
     kind = kind_of(given)
     _check_options(
         source,
@@ -131,7 +131,7 @@ def _run(
     from foveal.formats import read_run, write_run
     from foveal.formats.losses import run_losses
 
-    run = read_run(source)
+    run = read_run(source, thorough=True)
     if collection is not None:
         index = Collection.open(collection)
         run = replace(run, notes=(*run.notes, *_apart(run, contradictions(run, index), form)))
@@ -192,7 +192,7 @@ def _judgements(
         raise UsageError("--recompute takes a collection (-C)")
     cas = CasFilter.of(options)
     filtered = cas is not None or bool(options.exclude_tags)
-    judgements = read_judgements(source)
+    judgements = read_judgements(source, thorough=True)
     given = judgements.length
     index = None if collection is None else Collection.open(collection)
     if index is not None:
@@ -221,6 +221,6 @@ def _topics(source: str | Source, target: str, form: str) -> None:
     from foveal.formats import read_topics, write_topics
     from foveal.formats.losses import topic_losses
 
-    topics = read_topics(source)
+    topics = read_topics(source, thorough=True)
     write_topics(topics, target, form)
     warn(f"not kept in {form}: {loss}" for loss in topic_losses(topics, form))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001
+def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
     """Print the graphs with what they show and need."""
     if not value or context.resilient_parsing:
         return

@@ -377,7 +377,7 @@ class Recorder:
             spend(len(text))
             pieces.append(text)
 
-        def declared(_name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001
+        def declared(_name: str, _parameter: bool, value: str | None, *_: object) -> None:  # noqa: FBT001 - expat's signature
             nonlocal nested
             parser.StartElementHandler, parser.EndElementHandler = watched_opening, closing
             parser.CharacterDataHandler = watched_text

@@ -68,7 +68,9 @@ JUDGEMENT_FORMATS: dict[str, Callable[[Judgements], str]] = {
 """Name of a judgement format and what writes it."""
 
 
-def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = None) -> Run:
+def read_run(
+    path: str | Path | Source, *, texts: Mapping[str, str] | None = None, thorough: bool = False
+) -> Run:
     """Read a run of any format.
 
     Parameters
@@ -76,8 +78,10 @@ def read_run(path: str | Path | Source, *, texts: Mapping[str, str] | None = Non
     path : path, ``"-"`` for standard input, or Source
     texts : mapping of document name to text, optional
         Needed where offsets are declared in bytes or UTF-16 units.
+    thorough : bool
+        Count the fields that are not known, for `Run.unread`.
     """
-    source = path if isinstance(path, Source) else Source.open(path)
+    source = _opened(path, thorough=thorough)
     if source.data.startswith(parquet.MAGIC):
         return _not_empty(parquet.read_run(source))
     number, first = _first(source, "run")
@@ -105,14 +109,20 @@ def read_judgements(
     paths: str | Path | Source | Sequence[str | Path | Source],
     *,
     texts: Mapping[str, str] | None = None,
+    thorough: bool = False,
 ) -> Judgements:
-    """Read judgements of any format; several files, a directory or a pattern become one set."""
+    """Read judgements of any format; several files, a directory or a pattern become one set.
+
+    With `thorough`, fields that are not known are counted in `Judgements.unread`.
+    """
     if isinstance(paths, (str, Path, Source)):
         paths = [paths]
     found = [file for path in paths for file in _files(path)]
     if not found:
         raise UsageError("no judgements given")
-    return Judgements.merged([_judgements(path, texts) for path in found])
+    return Judgements.merged(
+        [_judgements(_opened(path, thorough=thorough), texts) for path in found]
+    )
 
 
 def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
@@ -134,8 +144,11 @@ def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
     return [path]
 
 
-def _judgements(path: str | Path | Source, texts: Mapping[str, str] | None) -> Judgements:
-    source = path if isinstance(path, Source) else Source.open(path)
+def _opened(path: str | Path | Source, *, thorough: bool) -> Source:
+    return path if isinstance(path, Source) else Source.open(path, thorough=thorough)
+
+
+def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
     if source.data.startswith(parquet.MAGIC):
         raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
     number, first = _first(source, "judgements")
@@ -174,18 +187,22 @@ def _not_empty(run: Run) -> Run:
     return run
 
 
-def read_topics(paths: str | Path | Source | Sequence[str | Path | Source]) -> Topics:
-    """Read topics of any format; several files, a directory or a pattern become one set."""
+def read_topics(
+    paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
+) -> Topics:
+    """Read topics of any format; several files, a directory or a pattern become one set.
+
+    With `thorough`, fields that are not known are counted in `Topics.unread`.
+    """
     if isinstance(paths, (str, Path, Source)):
         paths = [paths]
     found = [file for path in paths for file in _files(path)]
     if not found:
         raise UsageError("no topics given")
-    return Topics.merged([_topics(path) for path in found])
+    return Topics.merged([_topics(_opened(path, thorough=thorough)) for path in found])
 
 
-def _topics(path: str | Path | Source) -> Topics:
-    source = path if isinstance(path, Source) else Source.open(path)
+def _topics(source: Source) -> Topics:
     number, first = _first(source, "topics")
     if is_xml(source) or first.startswith(b"{"):
         expect(source, "topics")

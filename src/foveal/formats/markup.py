@@ -255,7 +255,7 @@ def _parser() -> expat.XMLParserType:
             raise _RefusedError(
                 f"the text refers to the external entity {(system or public)!r}; nothing is fetched"
             )
-        parser.ExternalEntityParserCreate(context).Parse(_ENTITIES, True)  # noqa: FBT003
+        parser.ExternalEntityParserCreate(context).Parse(_ENTITIES, True)  # noqa: FBT003 - expat's signature
         return 1
 
     parser.ExternalEntityRefHandler = external

@@ -26,14 +26,23 @@ class Source:
 
     >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
     'a'
+
+    Parameters
+    ----------
+    path : str
+    data : bytes
+    sha256 : str
+    thorough : bool
+        Whether readers shall count fields that they do not know, which takes them longer.
     """
 
     path: str
     data: bytes
     sha256: str
+    thorough: bool = False
 
     @classmethod
-    def open(cls, path: str | Path) -> Source:
+    def open(cls, path: str | Path, *, thorough: bool = False) -> Source:
         """Read a file, or standard input for ``-``."""
         name = str(path)
         if name == STDIN:
@@ -42,12 +51,12 @@ class Source:
             raw = _read(Path(path))
         # A name that is not UTF-8 must not spoil the output that mentions it.
         name = os.fsencode(name).decode(errors="replace")
-        return cls(name, _decompressed(raw, name), hashlib.sha256(raw).hexdigest())
+        return cls(name, _decompressed(raw, name), hashlib.sha256(raw).hexdigest(), thorough)
 
     @classmethod
-    def of_text(cls, text: str, path: str = "<text>") -> Source:
+    def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
         data = text.encode()
-        return cls(path, data, hashlib.sha256(data).hexdigest())
+        return cls(path, data, hashlib.sha256(data).hexdigest(), thorough)
 
     @property
     def stem(self) -> str:

@@ -34,8 +34,8 @@ __all__ = [
 
 T = TypeVar("T")
 _PLACES = (
-    "start and end offsets in the run, the lengths of documents returned whole, or a collection "
-    "that resolves its XPaths"
+    "start and end offsets in the run, the lengths of documents returned whole, or for XPaths an "
+    "index of the collection: give it with -C INDEX ('foveal index' makes one)"
 )
 CURVE = "curve"
 _LARGEST = 1e12
@@ -295,7 +295,8 @@ class Measure:
 
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
-    section: ClassVar[str]
+    section: ClassVar[str] = ""
+    """Of the specification; measures of other packages have none."""
     place: ClassVar[int] = 0
     """Order of listing within the section."""
     formula: ClassVar[str]
