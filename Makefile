@@ -3,20 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CAMPAIGN := examples/campaign
 
 .PHONY: demo test check docs bench clean
 
 demo: $(VENV)/.demo
-	@echo "Four systems on five topics, judged passage by passage (settings of INEX 2009 Focused):"
-	@echo
-	@cd $(CAMPAIGN) && ../../$(BIN)/foveal evaluate runs/* -j judgements.qrels -t 2009.Focused -m charR -f table
-	@echo
-	@echo "The same runs as rankings of documents (Relevant in Context), and how much they read:"
-	@echo
-	@cd $(CAMPAIGN) && ../../$(BIN)/foveal evaluate runs/* -j judgements.qrels -m AgP -m gP@1 -m AP -m num_ret -m ret_size --regroup -f table
-	@echo
-	@echo "Next: score a run of your own with  $(BIN)/foveal evaluate RUN -j JUDGEMENTS -t 2009.Focused"
+	@$(BIN)/foveal demo
 
 test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -32,7 +23,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) foveal-demo site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Foveal needs Python 3.11 or newer; set PYTHON=")'

@@ -82,8 +82,9 @@ OFFICIAL = """\
 COMMANDS = """\
 # Commands
 
-Data go to standard output; warnings and progress to standard error. Exit codes: 0 done, 2 wrong
-use or bad input, 130 interrupted. `python -m foveal` is the same as `foveal`.
+Data go to standard output; warnings and progress to standard error. Exit codes: 0 done, 1 done and
+a problem found that was looked for, 2 wrong use or bad input, 130 interrupted. `python -m foveal`
+is the same as `foveal`.
 """
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.structure import exponent
-from benchmarks.structure_tasks import FAMILIES, READINGS, Files, Size, work
+from benchmarks.structure_tasks import FAMILIES, READINGS, work
+from benchmarks.tree_campaign import Files, Size
 from benchmarks.trees import DEPTH, generate
 
 import foveal

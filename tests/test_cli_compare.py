@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from command import assert_refused, call
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
-CAMPAIGN = Path(__file__).resolve().parents[1] / "examples" / "campaign"
-RUNS = tuple(str(path) for path in sorted((CAMPAIGN / "runs").iterdir()))
+CAMPAIGN = Path(__file__).resolve().parents[1] / "examples" / "crossings"
+RUNS = tuple(str(path) for path in sorted((CAMPAIGN / "runs").glob("*.jsonl")))
 JUDGED = ("-j", str(CAMPAIGN / "judgements.jsonl"))
 
 
@@ -257,8 +258,9 @@ def test_wrong_use_is_refused(
 
 
 def test_a_run_is_no_saved_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = call(capsys, "compare", RUNS[0], "-o", "out")
-    assert_refused(outcome, f"{RUNS[0]}:1: these are not saved results")
+    run = str(CAMPAIGN / "runs" / "paragraphs.run")
+    outcome = call(capsys, "compare", run, "-o", "out")
+    assert_refused(outcome, f"{run}:1: these are not saved results")
 
 
 # -- saved results -----------------------------------------------------------------------------
@@ -285,12 +287,15 @@ def test_a_baseline_by_its_file_among_two_files_of_results(
     evaluated(capsys, "a.json", RUNS[:2], "-m", "AiP")
     evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP")
     found = rows(capsys, "a.json", "b.json", "--baseline", RUNS[2])
-    assert {row["other"] for row in found} == {"sections"}
+    assert {row["other"] for row in found} == {"noisy"}
     assert len(found) == 3
 
 
 def test_a_directory_of_runs_or_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = rows(capsys, str(CAMPAIGN / "runs"), *JUDGED, "-m", "AiP")
+    (folder / "runs").mkdir()
+    for run in RUNS:
+        shutil.copy(run, folder / "runs")
+    whole = rows(capsys, "runs", *JUDGED, "-m", "AiP")
     assert len(whole) == 6
     (folder / "saved").mkdir()
     evaluated(capsys, "saved/a.json", RUNS[:2], "-m", "AiP")
@@ -316,7 +321,7 @@ def test_measures_that_some_files_lack_are_named_and_the_others_compared(
     evaluated(capsys, "b.json", RUNS[2:], "-m", "AiP", "-m", "charR")
     outcome = call(capsys, "compare", "a.json", "b.json")
     assert {line.split("\t")[0] for line in outcome.out.splitlines()[1:]} == {"AiP"}
-    assert "not compared: charP: 2 of 4 runs have no score by it: sections, windows" in outcome.err
+    assert "not compared: charP: 2 of 4 runs have no score by it: noisy, windows" in outcome.err
     assert "not compared: charR: 2 of 4 runs have no score by it: articles" in outcome.err
     refused = call(capsys, "compare", "a.json", "b.json", "-m", "charP", "-o", "out")
     assert_refused(refused, "foveal: charP: 2 of 4 runs have no score by it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,7 @@ def test_json_holds_everything(folder: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize(
     ("form", "beginning"),
-    [("markdown", "**Scores of"), ("latex", "% Scores of"), ("html", "<!DOCTYPE html>")],
+    [("markdown", "**Scores of"), ("latex", "% \\usepackage"), ("html", "<!DOCTYPE html>")],
 )
 def test_documents(
     folder: Path, capsys: pytest.CaptureFixture[str], form: str, beginning: str
@@ -173,6 +174,9 @@ def test_documents(
     text = (folder / "out").read_text()
     assert text.startswith(beginning)
     assert "AgP sees 12 of the 16 orderings of the parts" in text
+    if form == "latex":
+        labels = re.findall(r"\\label\{(.*)\}", text)
+        assert labels == ["tab:scores", "tab:orderings", "tab:verdict"]
 
 
 def test_one_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

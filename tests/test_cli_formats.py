@@ -161,21 +161,35 @@ def test_a_table_of_topics_ends_each_run_with_all(
 
 def test_markdown_marks_the_best(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "-f", "markdown").splitlines() == [
-        "| run | charR | num_ret |",
+        "**Scores of 2 runs, means over 1 topic, best in bold**",
+        "",
+        r"| run | charR | num\_ret |",
         "| --- | ---: | ---: |",
         "| mine | **0.7778** | 2 |",
-        "| poor_&_<b> | 0.1111 | 2 |",
+        r"| poor\_&amp;\_&lt;b&gt; | 0.1111 | 2 |",
     ]
 
 
 def test_latex_escapes_names_and_marks_the_best(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = printed(capsys, "-f", "latex").splitlines()
-    assert lines[0] == r"\begin{tabular}{lrr}"
-    assert r"mine & \textbf{0.7778} & 2 \\" in lines
-    assert r"poor\_\&\_<b> & 0.1111 & 2 \\" in lines
-    assert lines[-1] == r"\end{tabular}"
+    assert printed(capsys, "-f", "latex").splitlines() == [
+        r"% \usepackage{booktabs}",
+        "",
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{Scores of 2 runs, means over 1 topic, best in bold.}",
+        r"\label{tab:scores}",
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"run & charR & num\_ret \\",
+        r"\midrule",
+        r"mine & \textbf{0.7778} & 2 \\",
+        r"poor\_\&\_\textless{}b\textgreater{} & 0.1111 & 2 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
 
 
 class Cells(HTMLParser):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CAMPAIGN = ROOT / "examples" / "campaign"
+CAMPAIGN = ROOT / "examples" / "crossings"
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
@@ -78,3 +78,9 @@ def test_version_without_the_heavy_parts(clean: Path, tmp_path: Path) -> None:
     )
     out = _run(clean / "python", "-c", program, cwd=tmp_path)
     assert out.splitlines()[-1] == "set()"
+
+
+def test_the_wheel_brings_the_campaign_of_the_demo(clean: Path, tmp_path: Path) -> None:
+    shown = _run(clean / "foveal", "demo", "--no-open", cwd=tmp_path)
+    assert "The report is foveal-demo/report.html" in shown
+    assert (tmp_path / "foveal-demo" / "report.html").stat().st_size

@@ -16,6 +16,7 @@ from foveal.errors import FovealError, InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.analysis import compare, correlate, fidelity, pool, simulate
+    from foveal.analysis.agreement import agreement
     from foveal.campaign import Options, evaluate
     from foveal.formats import (
         read_judgements,
@@ -42,6 +43,7 @@ __all__ = [
     "Topics",
     "UsageError",
     "__version__",
+    "agreement",
     "compare",
     "correlate",
     "evaluate",
@@ -63,6 +65,7 @@ __all__ = [
 
 _HOME = {
     "foveal.analysis": ("compare", "correlate", "fidelity", "pool", "simulate"),
+    "foveal.analysis.agreement": ("agreement",),
     "foveal.campaign": ("Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

@@ -13,11 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import foveal
+from foveal.analysis.aligned import align
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
 from foveal.errors import UsageError
-from foveal.measures import parse_measures
+from foveal.measures import Measure, parse_measures
+from foveal.measures.view import Topic
 from foveal.model import Judgements, Results, Run
 from foveal.report.comparisons import figure
+from foveal.report.tables import html
 
 X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
 Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
@@ -47,6 +51,29 @@ def random_results(runs: int, topics: int, seed: int = 0) -> Results:
 def only_row(found: Comparison) -> dict:
     (row,) = found.pair_rows()
     return row
+
+
+class Wasted(Measure):
+    """A measure of somebody else's, which no registry knows."""
+
+    name = "wasted"
+    formula = "wasted = 1 - charP"
+    higher_is_better = False
+
+    def calculate(self, topic: Topic) -> float:
+        return float(1 - topic.rsize.sum() / topic.size.sum())
+
+
+def test_a_measure_that_nobody_registered_keeps_its_direction() -> None:
+    truth = Judgements.from_highlights({t: {"d": {"spans": [(0, 10)]}} for t in "12"})
+    pure = Run.from_results({t: [("d", 0, 10)] for t in "12"}, name="pure")
+    half = Run.from_results({t: [("d", 0, 20)] for t in "12"}, name="half")
+    scores = foveal.evaluate([half, pure], truth, [Wasted()])
+    assert scores.overall[:, 0].tolist() == [0.5, 0.0]
+    for part in (scores, Results.joined([scores.of_runs(["half"]), scores.of_runs(["pure"])])):
+        aligned = align(part, "wasted")
+        assert (aligned.runs, aligned.higher_is_better) == (("half", "pure"), False)
+    assert "<b>0.0000</b>" in html(scores, per_topic=False)
 
 
 def test_the_worked_example() -> None:

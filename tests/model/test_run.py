@@ -131,6 +131,6 @@ def test_the_frame_shows_ranks_and_null_where_a_place_is_not_known() -> None:
 
 def test_a_notebook_shows_the_escaped_name_and_the_first_results() -> None:
     html = Run.from_results(RESULTS, name="<b> & co")._repr_html_()
-    assert "&lt;b> &amp; co" in html
+    assert "&lt;b&gt; &amp; co" in html
     assert "4 results" in html
     assert "<table" in html

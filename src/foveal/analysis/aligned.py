@@ -180,5 +180,6 @@ def align(results: Results, measure: str, runs: Sequence[str] | None = None) -> 
         topics=tuple(t for t, kept in zip(part.topics, shared, strict=True) if kept),
         values=np.ascontiguousarray(values[:, shared]),
         left_out=tuple(t for t, kept in zip(part.topics, shared, strict=True) if not kept),
-        higher_is_better=higher_is_better(part.measures[0]),
+        higher_is_better=part.measures[0] not in part.lower_is_better
+        and higher_is_better(part.measures[0]),
     )

@@ -29,13 +29,16 @@ from foveal.campaign import evaluate
 from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError, some
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run
+from foveal.model import Judgements, Results, Run, display
 
 __all__ = ["Comparison", "SignificantPairs", "compare", "significant_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+_SHOWN = 20
+"""Runs and measures that a notebook shows."""
 
 
 class SignificantPairs(NamedTuple):
@@ -211,7 +214,46 @@ class Comparison:
         return "{" + ",\n".join(blocks) + "}\n"
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame()._repr_html_())
+        """The means, the best in bold, with letters or marks raised."""
+        measures = self.measures[:_SHOWN]
+        shown = range(min(len(self.runs), _SHOWN))
+        rows = [
+            [self.runs[i], *(f"{pairs.aligned.means[i]:.4f}" for pairs in measures)] for i in shown
+        ]
+        beside = [
+            (self.letters if self.baseline is None else self.marks)(pairs.measure)
+            for pairs in measures
+        ]
+        marks = {
+            (i, k): found.get(self.runs[i], "") for k, found in enumerate(beside, 1) for i in shown
+        }
+        best = [
+            (i, k)
+            for k, pairs in enumerate(measures, 1)
+            for i in shown
+            if pairs.ranked[i] == pairs.ranked[pairs.order[0]]
+        ]
+        settings = self.settings
+        meaning = "runs that share a letter do not differ significantly"
+        if self.baseline is not None:
+            meaning = f"against {self.baseline}: + better, - worse, = equal, * significant"
+        tested = f"test {settings.tests[0]}, {('one tail', 'two tails')[settings.tails - 1]}"
+        held = f"correction {settings.correction}, alpha {settings.alpha:g}"
+        notes = (
+            display.left_out(len(self.runs), "runs", _SHOWN),
+            display.left_out(len(self.measures), "measures", _SHOWN),
+            f"{meaning} ({tested}, {held})",
+        )
+        topics = dict.fromkeys(str(len(pairs.aligned.topics)) for pairs in measures)
+        return display.table(
+            f"{repr(self)[1:-1]}, {' or '.join(topics)} topics",
+            ["run", *(pairs.measure for pairs in measures)],
+            rows,
+            numbers=range(1, len(measures) + 1),
+            bold=best,
+            marks=marks,
+            notes=notes,
+        )
 
 
 def _whole(number: float) -> int | None:

@@ -37,7 +37,7 @@ from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError, some
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run
+from foveal.model import Judgements, Results, Run, display
 
 __all__ = ["BY", "DIRECTED", "EQUIVALENT", "NOTICEABLE", "Correlations", "correlate"]
 
@@ -162,8 +162,9 @@ class Correlations:
         return name
 
     def _repr_html_(self) -> str:
-        table = self.frame(self.coefficients[0]) if self.matrix else self.summary
-        return str(table._repr_html_())
+        name = self.coefficients[0]
+        table = self.frame(name) if self.matrix else self.summary
+        return display.frame(f"{name} by {self.by}", table, "rows", notes=self.notes)
 
 
 def correlate(

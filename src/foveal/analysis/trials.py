@@ -37,7 +37,7 @@ from foveal.errors import InputError, UsageError, some
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import Overlap
-from foveal.model import Judgements, Results, Run
+from foveal.model import Judgements, Results, Run, display
 from foveal.model.provenance import distinct_names
 
 __all__ = ["SCORED", "TRIED", "Fidelity", "fidelity"]
@@ -104,8 +104,9 @@ class Fidelity:
         return pl.DataFrame([_row(outcome) for outcome in self.outcomes])
 
     def _repr_html_(self) -> str:
-        words = "".join(f"<p>{text.replace('<', '&lt;')}</p>" for text in self.sentences)
-        return f"{words}{self.to_frame()._repr_html_()}"
+        return display.frame(
+            "What became of the orderings", self.to_frame(), "orderings", notes=self.sentences
+        )
 
     def to_json(self) -> str:
         """Everything, with where it came from."""

@@ -65,9 +65,10 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     """Check a run against what the measures allow, mend what the options say."""
     warnings = list(run.notes)
     alignment = Alignment(run, judged)
-    if alignment.unjudged_topics:
-        names = some(alignment.unjudged_topics)
-        warnings.append(f"topics without judgements, {len(alignment.unjudged_topics)}: {names}")
+    wanted = options.only_topics
+    unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
+    if unjudged:
+        warnings.append(f"topics without judgements, {len(unjudged)}: {some(unjudged)}")
     if not len(alignment.run):
         raise InputError.at(
             run.source.path,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from foveal.campaign.truth import Truth
 from foveal.errors import InputError, UsageError, some
 from foveal.formats import read_judgements
 from foveal.measures import parse_measure
-from foveal.model import Judgements
+from foveal.model import Judgements, display
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
 from foveal.recall.forest import scale_of
 from foveal.recall.quantisation import COVERAGES, find_quantisation
@@ -58,6 +59,8 @@ _COUNTS = {
     "gain": pl.Float64,
 }
 SUMMED = list(_COUNTS)[1:]
+_SHOWN = 40
+"""Elements that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,42 @@ class RecallBase:
             f"topic {self.topic!r}{where}: no element is worth anything by {self.quant}; the "
             "recall bases are empty"
         )
+
+    def _repr_html_(self) -> str:
+        """The trees, each element below the one that holds it, the ideal ones in bold."""
+        grades = ("size", "rsize", "exhaustivity", "specificity", "worth")
+        columns = [name for name in grades if self.elements[name].is_not_null().any()]
+        rows: list[list[str]] = []
+        bold: set[tuple[int, int]] = set()
+        for element in self.elements.head(_SHOWN).iter_rows(named=True):
+            if element["depth"] == 1:
+                bold.add((len(rows), 0))
+                rows.append([element["doc"], *[""] * len(columns), ""])
+            if element["ideal"]:
+                bold |= {(len(rows), j) for j in range(len(columns) + 2)}
+            step = "\N{EM SPACE}" * element["depth"] + element["xpath"].rpartition("/")[2]
+            said = " ".join(word for word in ("ideal", "leaf") if element[word])
+            rows.append([step, *(_shown(element[name]) for name in columns), said])
+        count = self.documents.select(pl.len(), pl.col(SUMMED).sum()).to_dicts()[0]
+        relevant = f"{count['relevant']} relevant elements worth {count['worth']:.4f}"
+        ideal = f"{count['ideal']} ideal worth {count['gain']:.4f}"
+        return display.table(
+            f"topic {self.topic}: worth by {self.quant}, {self.base} base, tie {self.tie}",
+            ["element", *columns, ""],
+            rows,
+            numbers=range(1, len(columns) + 1),
+            bold=bold,
+            notes=(
+                display.left_out(len(self.elements), "elements", _SHOWN),
+                self.note or f"{count['len']} documents: {relevant}, {ideal}",
+            ),
+        )
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "\N{EN DASH}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def recall_base(

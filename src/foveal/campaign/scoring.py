@@ -294,6 +294,9 @@ def _results(
         "unjudged": unjudged_meta(shares),
         "warnings": warnings,
     }
+    lower = [measure.label for measure in measures if measure.higher_is_better is False]
+    if lower:
+        meta["lower_is_better"] = lower
     return Results(tuple(runs), topics, labels, values, counted, overall, meta)
 
 

@@ -15,12 +15,14 @@ from foveal.errors import FovealError, InputError
 __all__ = ["cli", "main"]
 
 _COMMANDS = {
+    "demo": ("foveal.cli.demo", "Go through a whole campaign on the bundled example."),
     "evaluate": ("foveal.cli.evaluate", "Score runs against judgements."),
     "compare": ("foveal.cli.compare", "Test whether runs differ, topic by topic."),
     "correlate": ("foveal.cli.correlate", "Correlate the rankings of systems by measures."),
     "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
     "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
+    "agree": ("foveal.cli.agree", "Tell how far assessors agree."),
     "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
     "report": ("foveal.cli.report", "Write a page about runs: scores, graphs, topics."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),

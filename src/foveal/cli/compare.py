@@ -26,7 +26,7 @@ from foveal.cli.scoring import (
 from foveal.errors import UsageError
 from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
-from foveal.report.grids import GRID_FORMATS, plain
+from foveal.report.grids import GRID_FORMATS, PAPER_FORMATS, plain
 
 if TYPE_CHECKING:
     from foveal.analysis.comparison import Comparison
@@ -129,7 +129,8 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     "--show",
     multiple=True,
     type=click.Choice(PARTS),
-    help="Which tables; repeatable [default: all; a list of more than 45 pairs only if asked for].",
+    help="Which tables; repeatable [default: all, but in markdown and latex the means; a list of "
+    "more than 45 pairs only if asked for].",
 )
 @format_option(
     GRIDS,
@@ -245,7 +246,7 @@ def _render(found: Comparison, form: str | None, show: tuple[str, ...], *, to_fi
     if form in ("tsv", "csv"):
         rows = list(found.pair_rows())
         return separated(list(rows[0]), (list(row.values()) for row in rows), form)
-    tables = comparison_grids(found, show)
+    tables = comparison_grids(found, show, paper=form in PAPER_FORMATS)
     if form == "table":
         return "\n".join(plain(table, bold=sys.stdout.isatty() and not to_file) for table in tables)
     return GRID_FORMATS[form](tables)

@@ -244,7 +244,7 @@ def read_results(path: str | Path) -> Results:
 
 
 _META: dict[str, type[Any]] = {
-    **dict.fromkeys(("parts", "inputs", "warnings"), list),
+    **dict.fromkeys(("parts", "inputs", "warnings", "lower_is_better"), list),
     **dict.fromkeys(("options", "tasks", "topics"), dict),
 }
 """What kind of JSON the parts of a meta are that are looked at again."""

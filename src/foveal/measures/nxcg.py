@@ -22,7 +22,7 @@ class Curves(NamedTuple):
     """Gains summed from rank 0, where there is nothing, on."""
 
     xCG: Floats  # noqa: N815 - the names of the papers
-    xCI: Floats  # noqa: N815
+    xCI: Floats  # noqa: N815 - the names of the papers
 
 
 class Cumulated(XCG):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError
+from foveal.model import display
 from foveal.model.assessors import ASSESSOR_POLICIES, combined_columns, united_columns
 from foveal.model.merging import merged_columns
 from foveal.model.ordering import first_of_group, topic_order
@@ -199,8 +200,7 @@ class Judgements:
         )
 
     def _repr_html_(self) -> str:
-        head = self.to_frame().head(10)._repr_html_()
-        return f"<p>{repr(self)[1:-1]}</p>{head}"
+        return display.frame(repr(self)[1:-1], self.to_frame(), "rows")
 
     @cached_property
     def row(self) -> Ints:

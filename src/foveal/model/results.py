@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError, some
+from foveal.model import display
 from foveal.model.ordering import topic_order
 
 __all__ = ["ALL", "Results", "differences"]
@@ -22,6 +23,9 @@ ALL = "all"
 """The topic under which the value over all topics stands."""
 
 Floats = npt.NDArray[np.float64]
+
+_SHOWN = 20
+"""Runs and measures that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,16 @@ class Results:
         return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def _repr_html_(self) -> str:
-        return str(self.wide()._repr_html_())
+        runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
+        columns = [_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
+        rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]
+        notes = (
+            display.left_out(len(self.runs), "runs", _SHOWN),
+            display.left_out(len(self.measures), "measures", _SHOWN),
+        )
+        title = repr(self)[1:-1].replace(" x ", ", ")
+        numbers = range(1, len(measures) + 1)
+        return display.table(title, ["run", *measures], rows, numbers=numbers, notes=notes)
 
     def to_json(self) -> str:
         """The whole of it, as ``foveal evaluate -f json`` writes it; see `from_json`."""
@@ -167,6 +180,11 @@ class Results:
         if not isinstance(meta, dict):
             raise ValueError(f'"meta" is {_shown(meta)}; expected an object')
         return cls.from_tidy([_row(i, row) for i, row in enumerate(saved["results"], 1)], meta)
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Measures by which the best run is the one with the lowest score, as far as it is told."""
+        return frozenset(self.meta.get("lower_is_better", ()))
 
     def only(self, measures: Sequence[str]) -> Results:
         """These measures alone, in this order; one that is named twice stands once.
@@ -245,6 +263,20 @@ class Results:
                 values[i, topic_at[topic], k] = number
                 counted[i, topic_at[topic]] = True
         return cls(runs, topics, measures, values, counted, overall, meta)
+
+
+def _column(values: Floats) -> list[str]:
+    """Scores with four decimals, counts as they are.
+
+    >>> _column(np.array([0.5, 1.0])), _column(np.array([1.0, 30.0]))
+    (['0.5000', '1.0000'], ['1', '30'])
+    """
+    known = values[np.isfinite(values)]
+    whole = bool(known.size) and bool((known == np.round(known)).all()) and known.max() > 1
+    return [
+        "\N{EN DASH}" if math.isnan(value) else f"{value:.{0 if whole else 4}f}"
+        for value in values.tolist()
+    ]
 
 
 def _position(names: tuple[str, ...], name: str, what: str) -> int:
@@ -343,9 +375,11 @@ def _joined_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str
         if len(values) == 1 and None not in values:
             joined[name] = next(iter(values.values()))
     tasks = {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}
+    lower = sorted({label for part in parts for label in part.lower_is_better})
     return {
         **joined,
         **({"tasks": tasks} if tasks else {}),
+        **({"lower_is_better": lower} if lower else {}),
         "parts": [dict(meta) for meta in metas],
         "warnings": list(dict.fromkeys([*warnings, *differing])),
     }

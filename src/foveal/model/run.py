@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError
+from foveal.model import display
 from foveal.model.ordering import first_of_group
 from foveal.model.provenance import Provenance
 from foveal.spans import Ints
@@ -284,18 +285,15 @@ class Run:
         return frame.with_columns(known)
 
     def _repr_html_(self) -> str:
-        head = self.to_frame().head(10)._repr_html_()
-        return f"<p><b>{_escape(self.name)}</b>: {len(self)} results</p>{head}"
+        task = f", task {self.task}" if self.task else ""
+        title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
+        return display.frame(title, self.to_frame(), "results")
 
 
 def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
     """The column as an array that is nobody else's to change."""
     values = np.asarray(column, dtype=kind)
     return values.copy() if values.flags.writeable or not values.flags.owndata else values
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:

@@ -11,9 +11,9 @@ import numpy as np
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.pairs import Pairs
 from foveal.errors import UsageError
-from foveal.report.grids import Grid
+from foveal.report.grids import GRID_FORMATS, Grid
 
-__all__ = ["PARTS", "comparison_grids", "figure"]
+__all__ = ["PARTS", "comparison_grids", "figure", "latex", "markdown"]
 
 PARTS = ("means", "pairs", "matrix", "summary")
 """Tables of a comparison."""
@@ -35,23 +35,37 @@ _TEST = {
 }
 
 
-def comparison_grids(found: Comparison, parts: Sequence[str] = ()) -> list[Grid]:
+def comparison_grids(
+    found: Comparison, parts: Sequence[str] = (), *, paper: bool = False
+) -> list[Grid]:
     """The tables of a comparison, in the order of `PARTS`; by default those that help.
 
     A matrix needs three runs to say more than the list of pairs, and a list of more than 45 pairs
-    leaves the floor to the matrix.
+    leaves the floor to the matrix. A paper has the means unless it asks for more, and marks against
+    a baseline only what is significant.
     """
     every = found.baseline is None and len(found.runs) > 2
     many = len(found.measures[0].first) > _MANY
-    wanted = tuple(parts) or tuple(
+    helpful = tuple(
         part for part in PARTS if (part != "matrix" or every) and (part != "pairs" or not many)
     )
-    tables = [_means(found)] if "means" in wanted else []
+    wanted = tuple(parts) or (("means",) if paper else helpful)
+    tables = [_means(found, paper=paper)] if "means" in wanted else []
     for pairs in found.measures:
         tables += [_pairs(found, pairs)] if "pairs" in wanted else []
         tables += [_matrix(found, pairs)] if "matrix" in wanted else []
     tables += [_summary(found)] if "summary" in wanted else []
     return tables
+
+
+def latex(found: Comparison, parts: Sequence[str] = ()) -> str:
+    """LaTeX tables with booktabs rules: the means with significance marks, or other `PARTS`."""
+    return GRID_FORMATS["latex"](comparison_grids(found, parts, paper=True))
+
+
+def markdown(found: Comparison, parts: Sequence[str] = ()) -> str:
+    """Markdown tables: the means with significance marks, or other `PARTS`."""
+    return GRID_FORMATS["markdown"](comparison_grids(found, parts, paper=True))
 
 
 def _p(value: float) -> str:
@@ -67,30 +81,43 @@ def _rule(found: Comparison) -> str:
     return f"{_TEST[settings.tests[0]]}, {tails}, {corrected}{over}, alpha {settings.alpha:g}"
 
 
-def _means(found: Comparison) -> Grid:
+def _means(found: Comparison, *, paper: bool) -> Grid:
     """Runs by measures: the mean, and beside it letters or a mark."""
     rows = [[run] for run in found.runs]
     best: set[tuple[int, int]] = set()
-    for k, pairs in enumerate(found.measures):
+    marks: dict[tuple[int, int], str] = {}
+    for k, pairs in enumerate(found.measures, 1):
         shown = (found.letters if found.baseline is None else found.marks)(pairs.measure)
         means = pairs.aligned.means.tolist()
         top = pairs.ranked[pairs.order[0]]
         for i, (row, run) in enumerate(zip(rows, found.runs, strict=True)):
-            row += [f"{means[i]:.4f}", shown.get(run, "")]
+            row.append(f"{means[i]:.4f}")
+            marks[i, k] = shown.get(run, "")
+            if paper and found.baseline is not None:
+                marks[i, k] = marks[i, k][:1] if "*" in marks[i, k] else ""
             if pairs.ranked[i] == top:
-                best.add((i, 2 * k + 1))
+                best.add((i, k))
     if found.baseline is None:
         note = "Runs that share a letter do not differ significantly:"
+    elif paper:
+        note = (
+            f"Marked + are runs significantly better than {found.baseline}, \N{MINUS SIGN} those "
+            "significantly worse:"
+        )
     else:
         note = f"Against {found.baseline}: + better, - worse, = equal, * significant:"
     topics = {len(pairs.aligned.topics) for pairs in found.measures}
     over = f"{min(topics)}" if len(topics) == 1 else f"{min(topics)} to {max(topics)}"
     return Grid(
-        ("run", *(name for pairs in found.measures for name in (pairs.measure, ""))),
+        ("run", *(pairs.measure for pairs in found.measures)),
         tuple(map(tuple, rows)),
         frozenset(best),
         title=f"Means over {over} topics, best in bold",
-        notes=(note, _rule(found)),
+        # A paper has them in one sentence of the caption, a terminal on two lines.
+        notes=(f"{note} {_rule(found)}.",) if paper else (note, _rule(found)),
+        marks=marks,
+        apart=True,
+        name="means",
     )
 
 
@@ -98,6 +125,7 @@ def _pairs(found: Comparison, pairs: Pairs) -> Grid:
     """Everything about every pair by one measure."""
     settings = found.settings
     rows = []
+    marks: dict[tuple[int, int], str] = {}
     for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
         cells = [
             found.runs[i],
@@ -110,8 +138,8 @@ def _pairs(found: Comparison, pairs: Pairs) -> Grid:
             f"{pairs.needed[k]:.0f}" if math.isfinite(pairs.needed[k]) else "none",
         ]
         for test in settings.tests:
-            mark = "*" if pairs.adjusted[test][k] < settings.alpha else " "
-            cells += [_p(pairs.p[test][k]), _p(pairs.adjusted[test][k]) + mark]
+            cells += [_p(pairs.p[test][k]), _p(pairs.adjusted[test][k])]
+            marks[k, len(cells) - 1] = "*" if pairs.adjusted[test][k] < settings.alpha else ""
         rows.append(tuple(cells))
     tests = [
         name
@@ -126,6 +154,8 @@ def _pairs(found: Comparison, pairs: Pairs) -> Grid:
         labels=2,
         title=f"{pairs.measure}: run minus other, {len(pairs.aligned.topics)} topics{smaller}",
         notes=_legend(found) if last else (),
+        marks=marks,
+        name=f"pairs {pairs.measure}",
     )
 
 
@@ -150,12 +180,13 @@ def _matrix(found: Comparison, pairs: Pairs) -> Grid:
     better = pairs.square(pairs.better, 0)
     better[pairs.second, pairs.first] *= -1
     rows = []
-    for i in order:
+    marks: dict[tuple[int, int], str] = {}
+    for at, i in enumerate(order):
         cells = [found.runs[i]]
         for j in order:
             p = adjusted[i, j]
-            mark = "*" if p < found.settings.alpha else " "
-            cells.append("" if p > 1 else "=+-"[better[i, j]] + _p(p) + mark)
+            cells.append("" if p > 1 else "=+-"[better[i, j]] + _p(p))
+            marks[at, len(cells) - 1] = "*" if p < found.settings.alpha else ""
         rows.append(tuple(cells))
     return Grid(
         ("run", *(found.runs[j] for j in order)),
@@ -164,6 +195,8 @@ def _matrix(found: Comparison, pairs: Pairs) -> Grid:
         notes=("+ the run of the row is better, - worse, = equal, * significant",)
         if pairs is found.measures[-1]
         else (),
+        marks=marks,
+        name=f"matrix {pairs.measure}",
     )
 
 
@@ -184,6 +217,7 @@ def _summary(found: Comparison) -> Grid:
         labels=2,
         title="Pairs that differ",
         notes=(f"one-tailed: better mean against worse, t-test, not corrected, alpha {alpha:g}",),
+        name="pairs that differ",
     )
 
 

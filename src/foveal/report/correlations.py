@@ -45,21 +45,20 @@ def mark(value: float, name: str) -> str:
     return "=" if exact >= EQUIVALENT else "!" if exact < NOTICEABLE else ""
 
 
-def _value(value: float, name: str) -> str:
-    """A correlation and its mark, in a width that keeps columns in line.
+def _value(value: float) -> str:
+    """A correlation.
 
-    >>> _value(0.5625, "tau_b"), _value(0.85, "tau_b"), _value(float("nan"), "tau_b")
-    ('0.562!', '0.850 ', '- ')
+    >>> _value(0.5625), _value(float("nan"))
+    ('0.562', '-')
     """
-    if isnan(value):
-        return "- " if name in _MARKED else "-"
-    return f"{value:.3f}" + ((mark(value, name) or " ") if name in _MARKED else "")
+    return "-" if isnan(value) else f"{value:.3f}"
 
 
 def correlation_grids(found: Correlations, *, width: int | None = None) -> list[Grid]:
     """A table for each coefficient: a triangle, a square where direction matters, or a list.
 
-    A table wider than `width` numbers its columns, and says once what all cells have in common.
+    A table wider than `width` numbers its columns, and says once what all cells have in common;
+    without a `width` it does the latter alone.
     """
     if not found.matrix:
         return [_list(found, name) for name in found.coefficients]
@@ -101,24 +100,28 @@ def _matrix(found: Correlations, name: str, width: int | None) -> Grid:
         def cell(i: int, j: int) -> str:
             if (i, j) not in wanted:
                 return ""
-            text = _value(float(values[i, j]), name)
-            return f"{text} ({counts[i, j]})" if counted else text
+            text = _value(float(values[i, j]))
+            return f"{text}{signs[i, j] or room} ({counts[i, j]})" if counted else text
 
-        wanted = set(shown)
+        wanted, room = set(shown), " " if name in _MARKED else ""
+        signs = {at: mark(values[at], name) for at in shown}
         labels = [f"{i + 1} {x}" if numbered else x for i, x in enumerate(found.labels)]
         head = [str(j + 1) if numbered else found.labels[j] for j in columns]
         body = tuple((labels[i], *(cell(i, j) for j in columns)) for i in rows)
-        return Grid((found.by, *head), body, best)
+        raised = {(i - rows[0], j + 1): sign for (i, j), sign in signs.items()}
+        marks = raised if name in _MARKED and not counted else {}
+        return Grid((found.by, *head), body, best, marks=marks, name=name)
 
     notes = _notes(found, name)
-    table = grid(numbered=False, counted=several)
+    same = {int(counts[at]) for at in shown}
+    table = grid(numbered=False, counted=several and (width is not None or len(same) > 1))
     if several:
         explained = "In brackets: the number of correlations averaged."
-        same = {int(counts[at]) for at in shown}
-        if width is not None and table.width > width:
+        wide = width is not None and table.width > width
+        if wide:
             table = grid(numbered=True, counted=len(same) > 1)
-            if len(same) == 1:
-                explained = f"Each cell is the mean of {same.pop()} correlations."
+        if len(same) == 1 and (wide or width is None):
+            explained = f"Each cell is the mean of {same.pop()} correlations."
         notes.insert(0, explained)
     elif width is not None and table.width > width:
         table = grid(numbered=True, counted=False)
@@ -129,11 +132,14 @@ def _matrix(found: Correlations, name: str, width: int | None) -> Grid:
 
 def _list(found: Correlations, name: str) -> Grid:
     part = found.summary.filter(pl.col("coefficient") == name)
-    rows, best = [], set()
+    rows, best, marks = [], set(), {}
     for i, row in enumerate(part.iter_rows(named=True)):
-        ends = [_value(row[end], "").strip() for end in ("low", "high")]
-        rows.append((row["row"], _value(row["value"], name), *ends, str(row["count"])))
-        if mark(row["value"], name) == "=":
+        numbers = [_value(row[field]) for field in ("value", "low", "high")]
+        rows.append((row["row"], *numbers, str(row["count"])))
+        sign = mark(row["value"], name)
+        if name in _MARKED:
+            marks[i, 1] = sign
+        if sign == "=":
             best.add((i, 1))
     notes = [
         (
@@ -145,7 +151,15 @@ def _list(found: Correlations, name: str) -> Grid:
     if name in DIRECTED:
         notes.insert(1, "Mean of both directions: neither half is the reference.")
     header = ("measure", "mean", "low", "high", "correlations")
-    return Grid(header, tuple(rows), frozenset(best), 1, _title(found, name), tuple(notes))
+    return Grid(
+        header,
+        tuple(rows),
+        frozenset(best),
+        title=_title(found, name),
+        notes=tuple(notes),
+        marks=marks,
+        name=name,
+    )
 
 
 def _task_column(table: pl.DataFrame) -> list[str]:
@@ -175,6 +189,7 @@ def swap_grid(table: pl.DataFrame, *, samples: int, seed: int) -> Grid:
         labels=len(labels),
         title="Swap rate by number of topics",
         notes=notes,
+        name="swap rate",
     )
 
 
@@ -197,6 +212,7 @@ def power_grid(table: pl.DataFrame, *, alpha: float, tails: int) -> Grid:
         len(labels),
         "Discriminative power",
         (f"Per cent of pairs of runs with p < {alpha:g}, paired t-test, {sided}, uncorrected.",),
+        name="power",
     )
 
 

@@ -45,6 +45,7 @@ def score_grid(trial: Fidelity) -> Grid:
     return replace(
         grid(trial.scores, per_topic=False),
         title=f"Scores of {len(trial.scores.runs)} runs, {topics} topics",
+        name="scores",
     )
 
 
@@ -93,6 +94,7 @@ def _ordering_grid(
         labels=2,
         title=f"Expected orderings by {' and '.join(measures)}",
         notes=notes if last else (),
+        name="orderings",
     )
 
 
@@ -123,6 +125,7 @@ def verdict_grid(trial: Fidelity) -> Grid:
         tuple(lines),
         labels=2,
         title="Verdict",
+        name="verdict",
         notes=trial.sentences,
     )
 

@@ -10,9 +10,14 @@ import re
 from collections.abc import Sequence
 from math import isnan
 
+import numpy as np
+import numpy.typing as npt
+
 from foveal.report.graphs import Axis, Graph, Line
 
 __all__ = ["GNUPLOT_FORMATS", "gnuplot"]
+
+Floats = npt.NDArray[np.float64]
 
 GNUPLOT_FORMATS = ("dat", "gnuplot", "gp")
 
@@ -26,6 +31,11 @@ _WITH = {
 }
 _ROOM = 20
 """Characters of a column at least."""
+_DENSE = 16
+"""Points of a line from which only some are marked."""
+_DASHES = 5
+_POINTS = (7, 5, 9, 13, 11, 6, 4, 8, 12)
+"""Those that can be told apart, the filled ones first."""
 
 
 def gnuplot(graphs: Sequence[Graph], form: str) -> str:
@@ -91,16 +101,15 @@ def _script(graphs: Sequence[Graph]) -> str:
             rows = _rows(graph, line)
             lines += [f"$data{number}_{i} << EOD", _heading(line), *rows, "EOD"]
         lines.append("")
-    lines.append("set datafile separator whitespace")
-    lines.append("set grid")
+    lines += ["set datafile separator whitespace", "set grid", "set rmargin 4", *_styles(graphs)]
     if len(graphs) > 1:
         lines.append(f"set multiplot layout {len(graphs)},1")
     for number, graph in enumerate(graphs):
         lines += [
             f"set title {_quoted(graph.title)} noenhanced",
-            "set key outside below noenhanced",
-            *_axis("x", graph.x),
-            *_axis("y", graph.y),
+            "set key outside below center Left reverse height 1 samplen 3 noenhanced",
+            *_axis("x", graph.x, [line.x for line in graph.lines]),
+            *_axis("y", graph.y, [line.y for line in graph.lines]),
             "set boxwidth 0.8",
             "set style fill solid 0.7",
             "plot \\",
@@ -111,8 +120,26 @@ def _script(graphs: Sequence[Graph]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _axis(side: str, axis: Axis) -> list[str]:
+def _styles(graphs: Sequence[Graph]) -> list[str]:
+    """A style for each series, with colour, dashes and point as the pictures of runs have them."""
+    from foveal.report.drawing import PALETTE  # which imports the names of formats from here
+
+    series = [line.series for graph in graphs for line in graph.lines if line.series is not None]
+    return [
+        f"set style line {i + 1} lc rgb '{PALETTE[i % len(PALETTE)]}' lw 1.5 dt {i % _DASHES + 1} "
+        f"pt {_POINTS[i % len(_POINTS)]} ps 0.7"
+        for i in range(max(series, default=0) + 1)
+    ]
+
+
+def _axis(side: str, axis: Axis, values: Sequence[Floats]) -> list[str]:
     ends = ["*" if end is None else f"{end:g}" for end in (axis.low, axis.high)]
+    known = np.concatenate([*values, np.zeros(0)])
+    known = known[np.isfinite(known)]
+    if not axis.log and (not known.size or known.min() == known.max() == axis.low):
+        # gnuplot makes no room for a flat line, and refuses to plot nothing.
+        low = 0.0 if axis.low is None else axis.low
+        ends = [f"{low:g}", f"{low + 1 if axis.high is None else axis.high:g}"]
     found = [
         f"set {side}label {_quoted(axis.text)} noenhanced",
         f"{'set' if axis.log else 'unset'} logscale {side}",
@@ -127,15 +154,13 @@ def _axis(side: str, axis: Axis) -> list[str]:
 
 def _plotted(number: int, i: int, line: Line) -> str:
     """One line of the plot command; what belongs to one run has one style."""
-    style = line.series + 1 if line.series is not None else 0
-    look = f"lt {style} dt {style % 5 + 1} pt {style}" if style else "lt -1 lw 2"
+    drawn = _WITH[line.mark]
+    look = f"ls {(line.series or 0) + 1}"
     if line.mark == "aid":
-        look = "lc rgb 'gray' lw 1"
-    elif line.mark == "points":
-        look = f"lt {max(style, 1)} pt {max(style, 1)}"
-    elif line.mark == "bars":
-        look = f"lt {max(style, 1)}"
-    elif line.mark == "steps":
-        look = f"lt {max(style, 1)} dt {max(style, 1) % 5 + 1}"
+        look = "lc rgb '#8a8a8a' lw 1"
+    elif line.series is None and line.mark in ("line", "level"):
+        drawn, look = "lines", "lt -1 lw 2"
+    elif line.mark == "line" and len(line.x) > _DENSE:
+        look += f" pi {len(line.x) // 8}"
     title = f"title {_quoted(line.name)}" if line.name else "notitle"
-    return f"$data{number}_{i} using 1:2 with {_WITH[line.mark]} {look} {title}"
+    return f"$data{number}_{i} using 1:2 with {drawn} {look} {title}"

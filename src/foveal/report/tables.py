@@ -14,7 +14,7 @@ from foveal.model.results import ALL
 from foveal.report import grids
 from foveal.report.grids import Grid
 
-__all__ = ["TABLE_FORMATS", "grid", "html", "latex", "markdown", "plain"]
+__all__ = ["TABLE_FORMATS", "grid", "html", "latex", "markdown", "plain", "titled"]
 
 
 def _measure(label: str) -> Measure | None:
@@ -51,7 +51,11 @@ def grid(results: Results, *, per_topic: bool) -> Grid:
             rows.append((run, topic, *cells) if per_topic else (run, *cells))
     if len(results.runs) > 1:
         for k, measure in enumerate(measures):
-            better = True if measure is None else measure.higher_is_better
+            better = (
+                results.measures[k] not in results.lower_is_better
+                if measure is None
+                else measure.higher_is_better
+            )
             if better is None:
                 continue
             numbers = results.overall[:, k]
@@ -75,23 +79,44 @@ def plain(results: Results, *, per_topic: bool, width: int = 100, bold: bool = F
     return grids.plain(table, bold=bold)
 
 
-def markdown(results: Results, *, per_topic: bool) -> str:
-    """A GitHub-flavoured Markdown table."""
-    return grids.markdown(grid(results, per_topic=per_topic))
+def titled(results: Results, *, per_topic: bool) -> Grid:
+    """The table with a title that says of how many topics the scores are."""
+    means = [m is None or not m.summed for m in map(_measure, results.measures)]
+    topics = results.averaged[:, means]
+    over = ""
+    if topics.size and topics.max():
+        fewest, most = int(topics.min()), int(topics.max())
+        number = str(most) if fewest == most else f"{fewest} to {most}"
+        over = f", means over {number} topic{'s' if most > 1 else ''}"
+    runs = "Scores of one run" if len(results.runs) == 1 else f"Scores of {len(results.runs)} runs"
+    best = ", best in bold" if len(results.runs) > 1 else ""
+    table = grid(results, per_topic=per_topic)
+    return replace(table, title=f"{runs}{over}{best}", name="scores")
 
 
-def latex(results: Results, *, per_topic: bool) -> str:
-    """A LaTeX tabular with booktabs rules."""
-    return grids.latex(grid(results, per_topic=per_topic))
+def markdown(results: Results, *, per_topic: bool = False) -> str:
+    """A pipe table as GitHub, pandoc and MkDocs read it.
+
+    Significance marks are those of a comparison: `foveal.report.comparisons.markdown`.
+    """
+    return grids.markdown(titled(results, per_topic=per_topic))
 
 
-def html(results: Results, *, per_topic: bool) -> str:
+def latex(results: Results, *, per_topic: bool = False) -> str:
+    """A LaTeX table with booktabs rules.
+
+    Significance marks are those of a comparison: `foveal.report.comparisons.latex`.
+    """
+    return grids.GRID_FORMATS["latex"]([titled(results, per_topic=per_topic)])
+
+
+def html(results: Results, *, per_topic: bool = False) -> str:
     """A page with one table, nothing fetched from anywhere."""
-    version = results.meta.get("version", "")
-    title = (
-        f"{len(results.runs)} runs, {len(results.topics)} topics; best in bold. Foveal {version}"
+    table = titled(results, per_topic=per_topic)
+    version = results.meta.get("version")
+    return grids.page(
+        [replace(table, title=f"{table.title}. Foveal {version}") if version else table]
     )
-    return grids.page([replace(grid(results, per_topic=per_topic), title=title)])
 
 
 TABLE_FORMATS: dict[str, Callable[..., str]] = {

@@ -1,0 +1,77 @@
+"""``foveal agree``: how far assessors agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from foveal.cli.cas import comma_list
+from foveal.cli.options import collection_option, format_option, judgements_option, output_option
+from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.scoring import topic_list
+
+if TYPE_CHECKING:
+    from foveal.analysis.agreement import Agreement
+
+__all__ = ["command"]
+
+
+@click.command(
+    "agree",
+    epilog="Examples: foveal agree -j ann.qrels -j bob.qrels; foveal agree -j both.jsonl -q -f "
+    "html -o agreement.html; foveal agree -j pools/ -C wiki.fvx",
+)
+@judgements_option(required=True)
+@collection_option("where judgements are XPaths or lack the lengths of documents")
+@click.option(
+    "--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Compare only these topics."
+)
+@click.option(
+    "--only-assessors",
+    callback=comma_list,
+    metavar="LIST",
+    help="Compare only these assessors or pools, as in ann,bob.",
+)
+@click.option("-q", "--per-topic", is_flag=True, help="A row per topic before those over topics.")
+@format_option(GRIDS, "; json holds everything")
+@output_option
+def command(
+    judgements: tuple[str, ...],
+    collection: str | None,
+    only_topics: tuple[str, ...] | None,
+    only_assessors: tuple[str, ...] | None,
+    *,
+    per_topic: bool,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """How far do assessors agree?
+
+    Judgements of two or more assessors are compared on the documents that both of a pair judged:
+    kappa, F1 and Jaccard of the highlighted characters, Krippendorff's unitised alpha, distances
+    of best entry points, kappa of relevant documents, and weighted kappa of elements' grades.
+    Rows are pooled over topics and the mean of topics, of each pair and of all assessors.
+
+    Assessors are those named in the judgements, or the pools of INEX XML; a file or directory
+    that names none is one assessor.
+    """
+    from foveal.analysis.agreement import agreement
+
+    found = agreement(
+        list(judgements), collection=collection, topics=only_topics, assessors=only_assessors
+    )
+    content = _rendered(found, form_of(form, to_file=output is not None), per_topic=per_topic)
+    warn(found.notes)
+    emit(content, output)
+
+
+def _rendered(found: Agreement, form: str, *, per_topic: bool) -> str:
+    from foveal.report.agreement import agreement_data, agreement_grids
+    from foveal.report.grids import GRID_FORMATS
+
+    if form == "json":
+        return found.to_json()
+    if form in ("tsv", "csv"):
+        return agreement_data(found, form, per_topic=per_topic)
+    return GRID_FORMATS[form](agreement_grids(found, per_topic=per_topic))

@@ -1,0 +1,115 @@
+"""How objects show themselves in a notebook: a small table, its text escaped, its end counted.
+
+Everything is in ``style`` attributes, so that it neither needs nor changes the page around it, and
+colours are those of the page, light or dark.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import polars as pl
+
+__all__ = ["ROWS", "frame", "left_out", "table"]
+
+ROWS = 10
+"""Shown of a long list."""
+_LONGEST = 80
+_BOX = "overflow-x:auto;max-width:100%;color:inherit"
+_TABLE = (
+    "border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit;"
+    "background:transparent;margin:.3em 0"
+)
+_CELL = "padding:.15em .7em;border-bottom:1px solid #8886;white-space:pre"
+_MARK = "display:inline-block;line-height:0;text-align:left"
+_SIDES = ("left", "right")
+
+
+def table(
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numbers: Collection[int] = (),
+    bold: Collection[tuple[int, int]] = (),
+    marks: Mapping[tuple[int, int], str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """A table with a title above and notes below it.
+
+    Parameters
+    ----------
+    title : str
+    header, rows : texts
+        Not yet escaped.
+    numbers : collection of int
+        Columns that stand to the right.
+    bold : collection of (row, column)
+    marks : mapping of (row, column) to str
+        Raised behind a cell.
+    notes : sequence of str
+
+    Examples
+    --------
+    >>> shown = table("two & two", ["run", "AP"], [["<a>", "0.5"]], numbers=[1], notes=["done"])
+    >>> "two &amp; two" in shown, "&lt;a&gt;" in shown, "done" in shown
+    (True, True, True)
+    """
+    raised = marks or {}
+    longest: dict[int, int] = {}
+    for (_, j), mark in raised.items():
+        longest[j] = max(longest.get(j, 0), len(mark))
+
+    def line(i: int, row: Sequence[str], tag: str) -> str:
+        cells = []
+        for j, text in enumerate(row):
+            inner = escape(_short(text))
+            inner = f"<b>{inner}</b>" if (i, j) in bold else inner
+            if room := longest.get(j):  # as much for every cell, so that numbers stay in line
+                mark = escape(raised.get((i, j), ""))
+                inner += f'<sup style="{_MARK};width:{0.6 * room:.1f}em">{mark}</sup>'
+            style = f"text-align:{_SIDES[j in numbers]};{_CELL}"
+            cells.append(f'<{tag} style="{style}">{inner}</{tag}>')
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line(i, row, "td") for i, row in enumerate(rows))
+    below = "".join(f'<div style="opacity:.8">{escape(note)}</div>' for note in notes if note)
+    return (
+        f'<div style="{_BOX}"><div><b>{escape(title)}</b></div><table style="{_TABLE}">'
+        f"<thead>{line(-1, header, 'th')}</thead><tbody>{body}</tbody></table>{below}</div>"
+    )
+
+
+def frame(title: str, rows: pl.DataFrame, what: str, *, notes: Sequence[str] = ()) -> str:
+    """The first rows of a frame, and how many more of `what` there are."""
+    head = rows.head(ROWS)
+    numbers = [j for j, kind in enumerate(head.dtypes) if kind.is_numeric()]
+    cells = [[_text(value) for value in row] for row in head.iter_rows()]
+    return table(
+        title, head.columns, cells, numbers=numbers, notes=(left_out(len(rows), what), *notes)
+    )
+
+
+def left_out(total: int, what: str, shown: int = ROWS) -> str:
+    """How many are not shown; nothing if all are.
+
+    >>> left_out(1500, "results"), left_out(3, "results")
+    ('and 1,490 more results', '')
+    """
+    return f"and {total - shown:,} more {what}" if total > shown else ""
+
+
+def _short(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "\N{EN DASH}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,196 @@
+"""What a notebook shows: escaped, short, self-contained, and in the colours of the page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.analysis import compare, correlate, fidelity
+from foveal.campaign.recall_bases import recall_base
+from foveal.measures import toy
+from foveal.model import Judgements, Results, Run, Topic, Topics, display
+from foveal.nexi import parse
+
+EVIL = '<script>alert("x")</script> & co'
+
+
+class Page(HTMLParser):
+    """Tags, texts of cells and all text of a piece of HTML, every element of which is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.rows: list[list[str]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert {name for name, _ in attrs} <= {"style"}
+        self.tags.append(tag)
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+
+
+def test_correlations_and_trials_show_themselves() -> None:
+    scores = results(3, 2)
+    shown = Page(correlate(scores)._repr_html_())
+    assert shown.rows[0] == ["measure", "m0", "m1"]
+    judged = Judgements.from_highlights(
+        {
+            t: {d: {"spans": [(0, 9)] if d < "n" else [], "length": 20} for d in "abcn"}
+            for t in "12"
+        }
+    )
+    trial = fidelity(judged, measures=["gP@1"])
+    shown = Page(trial._repr_html_())
+    assert shown.rows[0][:3] == ["measure", "better", "worse"]
+    assert trial.sentences[0] in shown.text
+
+
+def results(runs: int, measures: int) -> Results:
+    rows = [
+        (EVIL if i == 0 else f"r{i}", topic, f"m{k}", 0.25 * i)
+        for i in range(runs)
+        for topic in ("1", "2", "all")
+        for k in range(measures)
+    ]
+    return Results.from_tidy(rows, {})
+
+
+def shown() -> dict[str, Any]:
+    judged = {"1": {EVIL: {"spans": [(0, 5)], "length": 9}}}
+    scores = {"x": (0.1, 0.2, 0.4), EVIL: (0.5, 0.7, 0.9)}
+    tidy = [(run, str(t), "AP", v) for run, vs in scores.items() for t, v in enumerate(vs)]
+    return {
+        "run": Run.from_results({"1": [(EVIL, 0, 5)]}, name=EVIL),
+        "judgements": Judgements.from_highlights(judged),
+        "results": results(2, 2),
+        "comparison": compare(Results.from_tidy(tidy, {})),
+        "baseline": compare(Results.from_tidy(tidy, {}), baseline=EVIL),
+        "recall base": recall_base(toy.judgements(), "toy"),
+        "nexi": parse("//a[.//b < 3]"),
+    }
+
+
+@pytest.mark.parametrize("name", shown())
+def test_what_is_shown_is_escaped_and_needs_nothing(name: str) -> None:
+    html = shown()[name]._repr_html_()
+    page = Page(html)
+    assert not {"script", "style", "link", "img"} & set(page.tags)
+    # Borders may be half transparent grey; no text has a colour that only one theme can carry.
+    assert set(re.findall(r"(?<![-\w])(?:color|background):([^;\"]+)", html)) <= {
+        "inherit",
+        "transparent",
+    }
+    if name not in ("recall base", "nexi"):
+        assert EVIL in page.text
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=30))
+def test_cells_say_any_text_on_one_line(text: str) -> None:
+    page = Page(display.table(text, ["a"], [[text]]))
+    assert page.rows[1] == [re.sub(r"[\x00-\x1f\x7f]+", " ", text)]
+
+
+def test_long_texts_are_cut() -> None:
+    ((_,), (cell,)) = Page(display.table("t", ["a"], [["x" * 500]])).rows
+    assert cell == "x" * 79 + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def test_a_frame_is_shortened_and_what_is_left_out_counted() -> None:
+    frame = pl.DataFrame({"n": range(1234), "x": [None, *([0.5] * 1233)], "s": "t"})
+    page = Page(display.frame("title", frame, "things"))
+    assert page.rows[:3] == [["n", "x", "s"], ["0", "\N{EN DASH}", "t"], ["1", "0.5", "t"]]
+    assert len(page.rows) == 11
+    assert page.text.endswith("and 1,224 more things")
+    assert "more" not in Page(display.frame("title", frame[:10], "things")).text
+
+
+def test_results_show_at_most_twenty_runs_and_measures() -> None:
+    page = Page(results(23, 21)._repr_html_())
+    assert [len(row) for row in page.rows] == [21] * 21
+    assert page.rows[0][:2] == ["run", "m0"]
+    assert page.text.startswith("Results: 23 runs, 2 topics, 21 measures")
+    assert page.text.endswith("and 3 more runsand 1 more measures")
+
+
+def test_counts_have_no_decimals_and_the_undefined_no_number() -> None:
+    rows = [("a", "all", "AP", 0.5), ("a", "all", "num_ret", 12.0), ("a", "all", "P@5", None)]
+    page = Page(Results.from_tidy(rows, {})._repr_html_())
+    assert page.rows[1] == ["a", "0.5000", "12", "\N{EN DASH}"]
+
+
+def test_a_run_says_its_task_and_how_many_results_there_are() -> None:
+    run = Run.from_results({"1": [(f"D{i}", 0, 5) for i in range(12)]}, name="mine")
+    page = Page(run._repr_html_())
+    assert page.text.startswith("mine: 12 results, 1 topics")
+    assert page.rows[1] == ["1", "D0", "1", "0", "5"]
+    assert page.text.endswith("and 2 more results")
+
+
+def test_a_comparison_raises_its_letters_and_says_how_it_tested() -> None:
+    page = Page(shown()["comparison"]._repr_html_())
+    assert page.rows == [["run", "AP"], ["x", "0.2333b"], [EVIL, "0.7000a"]]
+    assert (page.tags.count("sup"), page.tags.count("b")) == (3, 2)  # title and best
+    assert "(test t, two tails, correction holm, alpha 0.05)" in page.text
+    marked = Page(shown()["baseline"]._repr_html_())
+    assert marked.rows[1:] == [["x", "0.2333-*"], [EVIL, "0.7000"]]
+
+
+def test_a_recall_base_shows_its_trees() -> None:
+    page = Page(recall_base(toy.judgements(), "toy", tie="deeper")._repr_html_())
+    header, *rows = page.rows
+    assert (header[0], header[-2]) == ("element", "worth")
+    assert rows[0][0] == "D1"
+    steps = [row[0] for row in rows]
+    assert steps[1:3] == ["\N{EM SPACE}a[1]", "\N{EM SPACE}" * 2 + "s[1]"]
+    ideal = [row[0].strip() for row in rows if "ideal" in row[-1]]
+    assert ideal == ["p[1]", "p[2]", "p[1]", "p[1]", "p[2]"]
+    assert "5 ideal worth 4.0000" in page.text
+
+
+def test_a_recall_base_without_elements_says_so() -> None:
+    whole = recall_base(toy.judgements(), "toy")
+    empty = replace(whole, elements=whole.elements[:0], documents=whole.documents[:0])
+    page = Page(empty._repr_html_())
+    assert page.rows == [["element", ""]]
+    assert page.text.endswith("the recall bases are empty")
+
+
+def test_a_large_recall_base_is_shortened() -> None:
+    whole = recall_base(toy.judgements(), "toy")
+    many = replace(whole, elements=pl.concat([whole.elements] * 10))
+    page = Page(many._repr_html_())
+    documents = [row for row in page.rows if row[0].startswith("D")]
+    assert len(page.rows) - len(documents) == 1 + 40
+    assert f"and {10 * len(whole.elements) - 40} more elements" in page.text
+
+
+def test_topics_show_the_fields_that_some_of_them_have() -> None:
+    topics = Topics.of([Topic("1", title=EVIL), Topic("2", castitle="//p[about(., sea)]")])
+    assert Page(topics._repr_html_()).rows == [
+        ["id", "title", "castitle"],
+        ["1", EVIL, "\N{EN DASH}"],
+        ["2", "\N{EN DASH}", "//p[about(., sea)]"],
+    ]

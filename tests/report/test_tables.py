@@ -1,0 +1,305 @@
+"""Tables for papers: names of any letters, numbers in line, marks raised, captions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from command import call
+from foveal.analysis import compare, correlate
+from foveal.analysis.comparison import Comparison
+from foveal.model import Results
+from foveal.report import comparisons, tables
+from foveal.report.correlations import correlation_grids
+from foveal.report.escaping import label, latex_text, one_line
+from foveal.report.grids import GRID_FORMATS, Grid, html, latex, markdown, plain
+
+SPECIAL = "a_%&#\\~^{}$<>|\"`'-*[]+!?,=. 1"
+NAMES = st.text(alphabet=SPECIAL, max_size=12) | st.text(max_size=8)
+UGLY = ("a_b%c&d#e", r"\x~^{y}$z$", '[first] `q` "r"', "*star|<b>--''", "tab\tand\nline")
+
+
+# -- escaping ----------------------------------------------------------------------------------
+
+COMMANDS = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
+    r"\textendash{}": "\N{EN DASH}",
+    r"\symbol{34}": '"',
+    "$-$": "\N{MINUS SIGN}",
+    "{}": "",
+} | {f"\\{c}": c for c in "&%$#_{}"}
+
+
+def read_latex(text: str) -> str:
+    """What LaTeX prints, for the commands that are used; anything else special is an error."""
+    printed, at = "", 0
+    while at < len(text):
+        command = next((c for c in COMMANDS if text.startswith(c, at)), None)
+        if command is None:
+            assert text[at] not in '\\~^<>|"`$&%#_{}', f"{text[at]} is not escaped in {text}"
+            assert text[at : at + 2] not in ("--", "''", ",,"), f"signs run together in {text}"
+        printed += text[at] if command is None else COMMANDS[command]
+        at += 1 if command is None else len(command)
+    return printed
+
+
+@settings(max_examples=60)
+@given(NAMES)
+def test_latex_prints_any_name(name: str) -> None:
+    assert read_latex(latex_text(name)) == one_line(name)
+
+
+class Text(HTMLParser):
+    """The text of every table cell, and the tags inside."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.tags: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cells:
+            self.cells[-1] += data.rstrip("\n")
+
+
+def rendered(text: str, program: str) -> Text:
+    """The table as a program for Markdown reads it."""
+    if program == "markdown-it":
+        module = pytest.importorskip("markdown_it")
+        return Text(module.MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
+    return Text(pytest.importorskip("markdown").markdown(text, extensions=["tables"]))
+
+
+@pytest.mark.parametrize("program", ["markdown", "markdown-it"])
+@settings(max_examples=50)
+@given(name=st.text(alphabet=SPECIAL, max_size=12))
+def test_markdown_shows_any_name(program: str, name: str) -> None:
+    table = Grid(("run", "AP"), ((f"x{name}x", "0.5"), ("b", "-0.25")), frozenset({(0, 1)}))
+    page = rendered(markdown(replace(table, marks={(0, 1): "*", (1, 1): ""})), program)
+    assert page.cells[2].split() == f"x{one_line(name)}x".split()
+    assert page.cells[3:] == ["0.5*", "b", "\N{MINUS SIGN}0.25"]
+    assert [tag for tag in page.tags if tag in ("strong", "sup", "em", "code", "a", "del")] == [
+        *("strong", "sup")
+    ]
+
+
+def test_notes_are_no_lists_and_no_headings() -> None:
+    table = Grid(("run", "AP"), (("a", "1"),), notes=("+ better, - worse, * real", "# of topics"))
+    assert markdown(table).endswith("\n\\+ better, - worse, \\* real\n\n\\# of topics\n")
+
+
+def test_labels_are_plain() -> None:
+    assert label(r"pairs nxCG(quant=gen)@10") == "pairs-nxCG-quant-gen-10"
+    assert label("{}\\") == ""
+    assert r"\label{tab:table}" in latex(Grid(("a",), (), title="%"))
+
+
+# -- grids -------------------------------------------------------------------------------------
+
+MARKED = Grid(
+    ("run", "AP", "P@5"),
+    (("x", "0.5", "-0.25"), ("y", "-", "12.5")),
+    frozenset({(0, 1)}),
+    title="A title",
+    notes=("No stop here", "None here either:"),
+    marks={(0, 1): "ab", (1, 1): "b"},
+)
+
+
+def test_latex_has_a_caption_a_label_and_numbers_in_line() -> None:
+    assert latex(MARKED).splitlines() == [
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{A title. No stop here. None here either:}",
+        r"\label{tab:A-title}",
+        r"\begin{tabular}{lr@{}lr}",
+        r"\toprule",
+        r"run & \multicolumn{2}{c}{AP} & P@5 \\",
+        r"\midrule",
+        r"x & \textbf{0.5} & \textsuperscript{ab} & $-$0.25 \\",
+        r"y & \textendash{} & \textsuperscript{b} & 12.5 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+
+
+def test_a_row_cannot_begin_with_what_latex_takes_for_an_option() -> None:
+    rows = [
+        line for line in latex(Grid(("[a]",), (("*b",), ("[c]",)))).splitlines() if "{}" in line
+    ]
+    assert rows == [r"{}[a] \\", r"{}*b \\", r"{}[c] \\"]
+
+
+def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
+    rows = tuple((f"r{i}", "0.5") for i in range(60))
+    text = GRID_FORMATS["latex"]([Grid(("run", "AP"), rows, title="Long")])
+    assert text.startswith("% \\usepackage{booktabs,longtable}\n")
+    assert text.count(r"run & AP \\") == 2
+    assert text.index(r"\endhead") < text.index(r"\endfoot") < text.index("r0 &")
+    assert r"\begin{table}" not in text
+
+
+def test_every_table_has_a_label_of_its_own() -> None:
+    text = GRID_FORMATS["latex"]([MARKED, MARKED, replace(MARKED, name="other")])
+    assert re.findall(r"\\label\{(.*)\}", text) == ["tab:A-title", "tab:A-title-2", "tab:other"]
+
+
+def test_marks_in_plain_text_stand_behind_or_apart() -> None:
+    lines = plain(MARKED).splitlines()
+    assert lines[2:6] == [
+        "run     AP    P@5",
+        "---  -----  -----",
+        "x    0.5ab  -0.25",
+        "y      -b    12.5",
+    ]
+    lines = plain(replace(MARKED, apart=True)).splitlines()
+    assert lines[2:6] == [
+        "run   AP        P@5",
+        "---  ---  --  -----",
+        "x    0.5  ab  -0.25",
+        "y      -   b   12.5",
+    ]
+
+
+def test_a_turned_table_keeps_its_marks() -> None:
+    turned = MARKED.transposed()
+    assert turned.header == ("measure", "x", "y")
+    assert turned.marks == {(0, 1): "ab", (0, 2): "b"}
+    assert turned.best == {(0, 1)}
+
+
+def test_html_raises_marks_and_escapes_them() -> None:
+    page = Text(html(replace(MARKED, marks={(0, 1): "<"})))
+    assert page.cells[3:6] == ["x", "0.5<", "-0.25"]
+    assert page.tags.count("sup") == 3  # room is kept in the head and the other row
+
+
+# -- results and comparisons -------------------------------------------------------------------
+
+X = (0.42, 0.10, 0.55, 0.31, 0.70, 0.25)
+Y = (0.40, 0.12, 0.45, 0.22, 0.61, 0.25)
+Z = tuple(v + 0.2 + t / 100 for t, v in enumerate(X))
+
+
+def scores(*names: str) -> Results:
+    rows = [
+        (run, topic, "AP", value)
+        for run, values in zip(names, (X, Y, Z), strict=True)
+        for topic, value in [*((str(t), v) for t, v in enumerate(values)), ("all", sum(values) / 6)]
+    ]
+    return Results.from_tidy(rows, {})
+
+
+@pytest.fixture
+def letters() -> Comparison:
+    return compare(scores("x", "y", "z"))
+
+
+@pytest.fixture
+def against() -> Comparison:
+    return compare(scores("x_1", "y", "z"), baseline="z", tests="randomisation", correction="bh")
+
+
+def test_means_with_letters(letters: Comparison) -> None:
+    text = comparisons.latex(letters)
+    assert r"x & 0.3883 & \textsuperscript{b} \\" in text
+    assert r"z & \textbf{0.6133} & \textsuperscript{a} \\" in text
+    assert (
+        r"\caption{Means over 6 topics, best in bold. Runs that share a letter do not differ "
+        "significantly: paired t-test, two-sided, Holm's correction over the pairs of a measure, "
+        "alpha 0.05.}"
+    ) in text
+    assert "| z | **0.6133**<sup>a</sup> |\n" in comparisons.markdown(letters)
+
+
+def test_only_significant_differences_from_a_baseline_are_marked(against: Comparison) -> None:
+    text = comparisons.markdown(against)
+    assert "| x\\_1 | 0.3883<sup>\N{MINUS SIGN}</sup> |\n" in text
+    assert "| z | **0.6133** |\n" in text
+    assert text.endswith(
+        "\nMarked + are runs significantly better than z, \N{MINUS SIGN} those significantly "
+        "worse: randomisation test, two-sided, Benjamini and Hochberg's correction over the pairs "
+        "of a measure, alpha 0.05.\n"
+    )
+    near = compare(scores("x", "y", "z").of_runs(["x", "y"]), baseline="y")
+    assert "<sup>" not in comparisons.markdown(near)
+
+
+def test_a_paper_has_the_means_unless_it_asks_for_more(letters: Comparison) -> None:
+    assert comparisons.latex(letters).count(r"\begin{table}") == 1
+    text = comparisons.latex(letters, ("pairs", "matrix", "summary"))
+    assert re.findall(r"\\label\{(.*)\}", text) == [
+        *("tab:pairs-AP", "tab:matrix-AP", "tab:pairs-that-differ")
+    ]
+    assert r"$-$0.2250 & $-$0.2383" in text
+    assert r"\textless{}0.0001 & \textsuperscript{*} \\" in text
+
+
+@pytest.mark.parametrize("baseline", [None, UGLY[3]])
+def test_names_of_any_letters_break_no_row(baseline: str | None) -> None:
+    found = compare(scores(*UGLY[2:]), baseline=baseline)
+    text = comparisons.latex(found)
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    names = [re.split(r"(?<!\\) & ", row)[0].removeprefix("{}") for row in rows]
+    assert names == ["run", *map(latex_text, UGLY[2:])]
+    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows[1:]] == [2, 2, 2]
+    assert "\t" not in text
+
+
+def test_the_title_counts_the_topics_of_means() -> None:
+    def title(*rows: tuple[str, str, str, float | None]) -> str:
+        return tables.titled(Results.from_tidy(rows, {}), per_topic=False).title
+
+    one, two = ("a", "1", "AP", 0.5), ("a", "2", "AP", 0.5)
+    assert title(one, two) == "Scores of one run, means over 2 topics"
+    assert title(one, two, ("b", "1", "AP", 0.1)) == (
+        "Scores of 2 runs, means over 1 to 2 topics, best in bold"
+    )
+    assert title(("a", "all", "AP", 0.5)) == "Scores of one run"
+
+
+def test_the_command_line_writes_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], letters: Comparison
+) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text(scores("x", "y", "z").to_json())
+    for form, write in (("latex", comparisons.latex), ("markdown", comparisons.markdown)):
+        assert call(capsys, "compare", str(saved), "-f", form).out == write(letters)
+        shown = call(capsys, "compare", str(saved), "-f", form, "--show", "pairs").out
+        assert shown == write(letters, ["pairs"])
+
+
+def test_correlations_raise_their_marks() -> None:
+    rows = [
+        (run, str(t), measure, value * factor)
+        for measure, order in (("AP", "xyz"), ("AiP", "xyz"), ("P@5", "zyx"))
+        for factor, run in enumerate(order, 1)
+        for t, value in enumerate(X)
+    ]
+    (table,) = correlation_grids(correlate(Results.from_tidy(rows, {})))
+    assert r"AiP & \textbf{1.000} & \textsuperscript{=} & & \\" in latex(table)
+    assert "| P@5 | \N{MINUS SIGN}1.000<sup>!</sup> | \N{MINUS SIGN}1.000<sup>!</sup> |\n" in (
+        markdown(table)
+    )
+    assert r"\label{tab:tau-b}" in latex(table)
+    (plain_table,) = correlation_grids(correlate(Results.from_tidy(rows, {})), width=100)
+    assert plain(plain_table).splitlines()[4:6] == ["AiP       1.000=", "P@5      -1.000!  -1.000!"]
