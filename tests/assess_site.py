@@ -1,4 +1,4 @@
-"""A small campaign that is really served, and clients who really ask, for the tests of the server."""
+"""A small campaign that is really served, and clients who really ask it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ ENCODED = encode_password(PASSWORD, cost=4)
 DOCUMENTS = {
     "ferries": "<article><title>Ferries</title><sec><p>A ferry crosses the river.</p>"
     "<p>The current moves it.</p></sec></article>",
-    "fords": "<article><title>Fords</title><p>One wades \U0001f600 through &lt;b&gt;water.</p></article>",
+    "fords": "<article><title>Fords</title>"
+    "<p>One wades \U0001f600 through &lt;b&gt;water.</p></article>",
     "bridges": "<article><title>Bridges</title><p>A bridge stands.</p></article>",
     "tunnels": "<article><title>Tunnels</title><p>Nobody pooled this ferry tunnel.</p></article>",
 }
@@ -166,4 +167,3 @@ def clients(url: str, *names: str) -> Iterator[list[Client]]:
     finally:
         for client in made:
             client.http.close()
-

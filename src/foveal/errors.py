@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["FovealError", "InputError", "Problem", "UsageError", "some"]
+__all__ = ["FovealError", "InputError", "Problem", "UsageError", "counted", "some"]
 
 
 class Problem(NamedTuple):
@@ -51,6 +51,15 @@ class InputError(FovealError):
 
     def __str__(self) -> str:
         return "\n".join(self.lines(limit=20))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "topic"), counted(3, "topic")
+    ('1 topic', '3 topics')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:

@@ -22,6 +22,7 @@ _COMMANDS = {
     "simulate": ("foveal.cli.simulate", "Write the simulated runs of the S-R space."),
     "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
+    "assess": ("foveal.cli.assess", "Have people assess documents in the browser."),
     "agree": ("foveal.cli.agree", "Tell how far assessors agree."),
     "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
     "report": ("foveal.cli.report", "Write a page about runs: scores, graphs, topics."),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from foveal.collection.building import add_item, named_inside, shared
-from foveal.collection.elements import DocumentError, Limits, Recorder
-from foveal.collection.sources import Item, Source, name_of, read_items
+from foveal.collection.elements import DocumentError, Limits, Recorder, text_digest
+from foveal.collection.sources import Item, Source, Task, name_of, read_items
 from foveal.errors import InputError, Problem
 
 __all__ = ["SourceTexts"]
@@ -65,8 +65,71 @@ class SourceTexts:
                 raise InputError(failures or [Problem(str(self.source), None, missing)])
             yield from ((doc, xpath, text) for xpath, text in found[called[0]])
 
+    def documents(
+        self, digests: Mapping[str, bytes], *, progress: Callable[[float], object] | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """Name and whole text of documents, in the order in which the source has them.
+
+        Parameters
+        ----------
+        digests : mapping of str to bytes
+            Names of the documents to the hashes of their texts, as `Collection.digests` has them.
+            A text of another hash is no longer what was indexed, and is not given out.
+        progress : callable, optional
+            Called with the share of the source that is behind.
+        """
+        source = Source(Path(self.source))
+        left, failures = dict(digests), list[Problem]()
+        try:
+            for task in self._tasks(source, digests):
+                for item in read_items(task):
+                    if not left:
+                        return
+                    try:
+                        yield from self._documents(item, left, archive=source.archive)
+                    except DocumentError as error:
+                        where, message = error.placed(item.place)
+                        failures.append(Problem(where, None, message))
+                if progress is not None:
+                    progress(task.done)
+        except OSError as error:
+            place, reason = error.filename or self.source, error.strerror or error
+            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+        if left:
+            missing = "holds no document {!r} with the text that was indexed"
+            problems = [Problem(str(self.source), None, missing.format(name)) for name in left]
+            raise InputError([*failures, *problems])
+
+    def _documents(
+        self, item: Item, left: dict[str, bytes], *, archive: bool
+    ) -> Iterator[tuple[str, str]]:
+        """The document under every name asked for that its text has; they are no longer left.
+
+        In an archive the index left out folders that hold everything. Its names need not be
+        worked out: a text of the right hash is the right text.
+        """
+        inside = named_inside(item, self.name_tag)
+        names = [] if inside else [n for n in _names(item.name, archive=archive) if n in left]
+        if not inside and not names:
+            return
+        texts: list[str] = []
+        recorder = Recorder(limits=self.limits, on_text=texts.append)
+        add_item(item, recorder, self.name_tag)
+        if inside:
+            names = [name for name in recorder.batch().documents if name in left]
+        digest = text_digest(texts[0])
+        for name in names:
+            if left[name] == digest:
+                del left[name]
+                yield name, texts[0]
+
     def _items(self, source: Source, asked: Collection[str]) -> Iterator[Item]:
         """The documents of the source; of a directory, only files that may hold one asked for."""
+        for task in self._tasks(source, asked):
+            yield from read_items(task)
+
+    def _tasks(self, source: Source, asked: Collection[str]) -> Iterator[Task]:
+        """The batches of the source; of a directory, without files that nobody asks for."""
         for task in source.tasks(self.limits.size):
             members = tuple(
                 member
@@ -75,7 +138,7 @@ class SourceTexts:
                 or name_of(member) in asked
                 or member.lower().endswith(_LINES)
             )
-            yield from read_items(replace(task, members=members))
+            yield replace(task, members=members)
 
     def _elements(
         self, item: Item, asked: Mapping[str, Wanted], *, archive: bool

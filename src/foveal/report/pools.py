@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from foveal.analysis.pool_statistics import PoolStatistics
-from foveal.errors import UsageError
+from foveal.errors import UsageError, counted
 from foveal.formats.results import separated
 from foveal.report.grids import Grid
 
@@ -27,14 +27,10 @@ def summary(statistics: PoolStatistics) -> str:
     judged = int(statistics.topics["judged"].sum())
     before = f"; {judged} judged before" if judged else ""
     return (
-        f"{_counted(size.sum(), statistics.unit)} of {_counted(len(statistics.names), 'run')} to "
-        f"assess for {_counted((size > 0).sum(), 'topic')} "
+        f"{counted(size.sum(), statistics.unit)} of {counted(len(statistics.names), 'run')} to "
+        f"assess for {counted((size > 0).sum(), 'topic')} "
         f"(min {size.min()}, mean {size.mean():.1f}, max {size.max()}){before}"
     )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def pool_grids(statistics: PoolStatistics, *, per_topic: bool = False) -> list[Grid]:

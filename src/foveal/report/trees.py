@@ -10,7 +10,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.campaign.recall_bases import SUMMED, RecallBase
-from foveal.errors import UsageError
+from foveal.errors import UsageError, counted
 from foveal.spans import Ints
 
 __all__ = ["BASE_FORMATS", "as_json", "text", "tsv"]
@@ -154,10 +154,6 @@ def _printable(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 Column = tuple[str, int, list[str]]
 """Header, width and cells."""
 
@@ -205,9 +201,9 @@ def _document(
     """The lines of one document."""
     noun = "element" if base.complete else "listed element"
     head = (
-        f": {counts['relevant']} of {_plural(counts['elements'], noun)} worth "
+        f": {counts['relevant']} of {counted(counts['elements'], noun)} worth "
         f"{counts['worth']:.4f}; {counts['ideal']} ideal worth {counts['gain']:.4f}; "
-        f"{_plural(counts['paths'], 'path')}"
+        f"{counted(counts['paths'], 'path')}"
     )
     yield style(_printable(counts["doc"]), _BOLD) + head
     titles = "".join(f"{_GAP}{name:>{wide}}" for name, wide, _ in columns)
@@ -249,7 +245,7 @@ def _tree(own: pl.DataFrame, hidden: Ints, branches: tuple[str, ...]) -> Iterato
     for i, level in enumerate([*depth, 1]):
         while len(path) >= level:
             if aside[path[-1]]:
-                said = f"... {_plural(aside[path[-1]], 'element')} without relevance"
+                said = f"... {counted(aside[path[-1]], 'element')} without relevance"
                 yield _Line(branch(path) + said, None)
             path.pop()
         if i < len(depth):

@@ -1,0 +1,131 @@
+"""Where assessors differ and where they agree: the way from several assessments to a final one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from foveal.assess.actions import Action, Spans, State
+from foveal.assess.store import FINAL, Campaign, ConflictError
+from foveal.spans import Coverage
+
+__all__ = ["Case", "adopt_agreed", "cases", "differences", "f1"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A document that at least one assessor has validated.
+
+    Parameters
+    ----------
+    topic, doc : str
+    states : mapping
+        Assessor to what they validated.
+    complete : bool
+        Whether everybody has validated it whom the topic is assigned to.
+    final : State or None
+        What was decided, so far.
+    """
+
+    topic: str
+    doc: str
+    states: Mapping[str, State]
+    complete: bool
+    final: State | None
+
+    @property
+    def differ(self) -> tuple[str, ...]:
+        """In what the assessors differ."""
+        return differences(list(self.states.values()))
+
+    @property
+    def f1(self) -> float:
+        """Of the two assessors who agree least on the text."""
+        pairs = combinations(self.states.values(), 2)
+        return min((f1(one.spans, other.spans) for one, other in pairs), default=1.0)
+
+
+def f1(one: Spans, other: Spans) -> float:
+    """The F1 of two sets of spans, in characters; 1 if both are empty.
+
+    >>> f1(((0, 40),), ((20, 50),))
+    0.5714285714285714
+    """
+    sizes = sum(end - start for start, end in (*one, *other))
+    if not sizes:
+        return 1.0
+    first, second = (np.array(spans, dtype=np.int64).reshape(-1, 2) for spans in (one, other))
+    both = int(Coverage(first[:, 0], first[:, 1]).within(second[:, 0], second[:, 1]).sum())
+    return 2 * both / sizes
+
+
+def differences(states: Sequence[State]) -> tuple[str, ...]:
+    """What is not the same in all of them; notes may differ.
+
+    >>> differences([State(spans=((0, 9),), bep=0), State(spans=((0, 9),), bep=5)])
+    ('entry point',)
+    >>> differences([State(spans=((0, 9),), bep=0), State()])
+    ('relevance',)
+    """
+    found = []
+    if len({bool(state.spans) for state in states}) > 1:
+        found.append("relevance")
+    else:
+        if len({state.spans for state in states}) > 1:
+            found.append("text")
+        if len({state.bep for state in states}) > 1:
+            found.append("entry point")
+    grades = [{path: dict(grade) for path, grade in state.grades.items()} for state in states]
+    if any(other != grades[0] for other in grades[1:]):
+        found.append("grades")
+    return tuple(found)
+
+
+def cases(campaign: Campaign) -> list[Case]:
+    """All documents that somebody has validated, in the order of topics and pools."""
+    validated: dict[tuple[str, str], dict[str, State]] = {}
+    final: dict[tuple[str, str], State] = {}
+    for assessor, topic, doc, _, state in campaign.assessments():
+        if assessor == FINAL:
+            final[topic, doc] = state
+        elif state.validated:
+            validated.setdefault((topic, doc), {})[assessor] = state
+    assigned = {topic.id: set(campaign.assessors(topic.id)) for topic in campaign.topics}
+    return [
+        Case(topic, doc, states, assigned[topic] <= states.keys(), final.get((topic, doc)))
+        for (topic, doc), states in validated.items()
+    ]
+
+
+def adopt_agreed(campaign: Campaign) -> int:
+    """Make final what all assessors of a topic have validated alike; how many that were.
+
+    A document on which a decision was begun is left alone.
+    """
+    count = 0
+    for case in cases(campaign):
+        if case.final is not None or not case.complete or case.differ:
+            continue
+        state = replace(next(iter(case.states.values())), note="")
+        document = campaign.document(case.doc)
+        name = "\0".join([FINAL, case.topic, case.doc, repr(state)])
+        uuid = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        try:
+            campaign.act(
+                FINAL,
+                case.topic,
+                case.doc,
+                uuid,
+                0,
+                Action("replace", state=state),
+                length=document.length,
+                digest=document.sha256,
+            )
+        except ConflictError:  # somebody has begun to decide it meanwhile
+            continue
+        count += 1
+    return count

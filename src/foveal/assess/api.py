@@ -1,0 +1,410 @@
+"""The server for programs: JSON in and out, every request checked against who may do it.
+
+In whose name something is done comes from the session, never from the request.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from foveal.assess.accounts import encode_password
+from foveal.assess.adjudication import adopt_agreed
+from foveal.assess.messages import EVENTS, action_message, fields, flag, name, text
+from foveal.assess.security import Refusal
+from foveal.assess.site import Access, Site, Visit, Work, answer, condition
+from foveal.assess.store import FINAL, ROLES, ConflictError, Found
+
+__all__ = ["COLOURS", "ENDPOINTS", "MOST_FOUND", "STYLES", "Endpoint"]
+
+COLOURS = ("blue", "orange", "green", "pink", "purple", "red")
+"""Of cue words."""
+STYLES = ("background", "underline", "text")
+"""How cue words are coloured."""
+MOST_FOUND = 20
+"""Documents in one answer to a search."""
+
+_MOST_BROWSED = 50
+_MOST_PAYLOAD = 20_000
+"""Characters of what a page reports or sets."""
+_MOST_CUES = 100
+_LONGEST_STAY = 3600.0
+"""Seconds that a page may report at once; it reports far more often."""
+
+
+class Endpoint(NamedTuple):
+    """A path of the API and what answers there."""
+
+    path: str
+    method: str
+    work: Work
+
+
+# -- documents ------------------------------------------------------------------------------------
+
+
+def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    """All that the article page shows."""
+    from foveal.assess.rendering import structure
+
+    access, doc = site.access(visit, request), request.path_params["doc"]
+    campaign = site.campaign
+    document = _known(site, doc)
+    history = campaign.history(access.assessor, access.topic, doc)
+    documents = site.documents(access)
+    names = list(documents)
+    place = names.index(doc) if doc in names else None
+    settings = campaign.settings(access.assessor, access.topic)
+    topic = campaign.topics[access.topic]
+    return answer(
+        {
+            "structure": structure(document, campaign.elements(doc)),
+            "state": history.state.to_json(),
+            "version": history.version,
+            "can_undo": history.can_undo,
+            "can_redo": history.can_redo,
+            "support": campaign.support(access.topic, doc)
+            if campaign.in_pool(access.topic, doc)
+            else [],
+            "in_pool": campaign.in_pool(access.topic, doc),
+            "may_act": access.may_act,
+            "procedure": campaign.procedure,
+            **_said(site, access, doc, history.state),
+            "cues": settings.pop("cues", []),
+            "settings": settings,
+            "previous": names[place - 1] if place else None,
+            "next": names[place + 1] if place is not None and place + 1 < len(names) else None,
+            "seconds": campaign.seconds(access.assessor, access.topic, doc),
+            "others": _others(site, access, doc),
+            "topic": {
+                field: getattr(topic, field)
+                for field in ("id", "title", "description", "narrative", "castitle", "keywords")
+            },
+            "assessor": access.assessor,
+            "csrf": visit.session.csrf,
+            "left": len(names) - sum(documents.values()),
+            "pooled": len(names),
+        }
+    )
+
+
+def _known(site: Site, doc: str) -> Any:
+    """A document of the collection, the only place where any is looked for."""
+    try:
+        return site.campaign.document(doc)
+    except KeyError:
+        raise Refusal(404, "document", "There is no such document.") from None
+
+
+def _said(site: Site, access: Access, doc: str, state: Any) -> dict[str, Any]:
+    """What follows from a state."""
+    if not site.campaign.in_pool(access.topic, doc):
+        return {"missing": [], "grades": {}}
+    lacking = site.campaign.missing(access.topic, doc, state)
+    return {
+        "missing": [one.reason for one in lacking],
+        "grades": site.campaign.grades(doc, state),
+    }
+
+
+def _others(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
+    """What others say of the document, for those who may see it."""
+    if site.campaign.blind and not access.adjudicates:
+        return []
+    rows = site.campaign.reading().execute(
+        "SELECT assessor, state FROM assessments WHERE topic = ? AND doc = ? "
+        "AND assessor NOT IN (?, ?) ORDER BY assessor",
+        (access.topic, doc, access.assessor, FINAL),
+    )
+    return [
+        {"assessor": row["assessor"], "state": json.loads(row["state"])} for row in rows.fetchall()
+    ]
+
+
+def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
+    """Save an action; what is answered is on the disk."""
+    access, doc = site.acting(visit, request), request.path_params["doc"]
+    message = action_message(body)
+    if not site.campaign.in_pool(access.topic, doc):
+        _known(site, doc)
+        raise Refusal(422, "pool", "This document is not among those to judge; add it first.")
+    if message.action.kind == "replace" and site.campaign.blind and not access.adjudicates:
+        raise Refusal(422, "role", "Only who adjudicates begins with another's assessment.")
+    try:
+        saved = site.campaign.act(
+            access.assessor,
+            access.topic,
+            doc,
+            message.uuid,
+            message.base,
+            message.action,
+            length=message.length,
+            digest=message.digest,
+            client_at=message.at,
+        )
+    except ConflictError as conflict:
+        content = {
+            "error": "conflict",
+            "reason": str(conflict),
+            "version": conflict.version,
+            "state": conflict.state.to_json(),
+            "can_undo": conflict.can_undo,
+            "can_redo": conflict.can_redo,
+            **_said(site, access, doc, conflict.state),
+        }
+        return answer(content, 409)
+    return answer(
+        {
+            "version": saved.version,
+            "state": saved.state.to_json(),
+            "can_undo": saved.can_undo,
+            "can_redo": saved.can_redo,
+            "repeated": saved.repeated,
+            **_said(site, access, doc, saved.state),
+            "left": site.left(access)[0],
+        }
+    )
+
+
+def _add(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
+    """Have a document judged that no run returned."""
+    access = site.acting(visit, request)
+    doc = name("doc", fields(body, needed={"doc"})["doc"])
+    _known(site, doc)
+    added = site.campaign.add_document(access.topic, doc, visit.user.name)
+    return answer({"doc": doc, "added": added, "left": site.left(access)[0]})
+
+
+# -- topics ---------------------------------------------------------------------------------------
+
+
+def _pool(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    access = site.access(visit, request)
+    states = site.campaign.states(access.assessor, access.topic)
+    viewed = {one.doc for one in site.campaign.viewed(access.assessor, access.topic)}
+    return answer(
+        {
+            "topic": access.topic,
+            "documents": [
+                {
+                    "doc": entry.doc,
+                    "title": entry.title,
+                    "length": entry.length,
+                    "priority": entry.priority,
+                    "added": entry.added_by is not None,
+                    "state": condition(states.get(entry.doc), viewed=entry.doc in viewed).kind,
+                }
+                for entry in site.campaign.pool(access.topic)
+            ],
+        }
+    )
+
+
+def _history(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    access = site.access(visit, request)
+    states = site.campaign.states(access.assessor, access.topic)
+    return answer(
+        {
+            "topic": access.topic,
+            "documents": [
+                {**one._asdict(), "state": condition(states.get(one.doc), viewed=True).kind}
+                for one in site.campaign.viewed(access.assessor, access.topic)
+            ],
+        }
+    )
+
+
+def _event(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
+    """Note what a page reports: that it was opened, time spent, settings."""
+    access = site.access(visit, request)
+    found = fields(body, needed={"kind"}, optional={"doc", "payload"})
+    kind, doc, payload = found["kind"], found.get("doc"), found.get("payload") or {}
+    if kind not in EVENTS:
+        raise Refusal(422, "message", f"There is no event {kind!r:.40}.")
+    if doc is not None and not site.campaign.in_pool(access.topic, name("doc", doc)):
+        _known(site, doc)
+    if not isinstance(payload, dict) or len(json.dumps(payload)) > _MOST_PAYLOAD:
+        raise Refusal(422, "message", "What an event tells is an object, and a small one.")
+    if kind == "time" and not _is_time(payload.get("seconds")):
+        raise Refusal(422, "message", f"Expected seconds from 0 to {_LONGEST_STAY:.0f}.")
+    if access.adjudicates:
+        payload = {**payload, "by": visit.user.name}
+    if access.may_act:  # what organisers only look at is nobody's work
+        site.campaign.log(access.assessor, access.topic, doc, kind, payload)
+    return answer({"noted": access.may_act})
+
+
+def _is_time(value: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and 0 <= value <= _LONGEST_STAY
+    )
+
+
+def _settings(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
+    access = site.acting(visit, request)
+    found = fields(body, needed={"key", "value"})
+    key, value = text("key", found["key"], 64), found["value"]
+    if len(json.dumps(value)) > _MOST_PAYLOAD:
+        raise Refusal(422, "message", f"A setting may have {_MOST_PAYLOAD} characters.")
+    if key == "cues":
+        value = _cues(value)
+    elif not key or (
+        key not in (known := site.campaign.settings(access.assessor, access.topic))
+        and len(known) >= 50
+    ):
+        raise Refusal(422, "message", "There are too many settings.")
+    site.campaign.set_setting(access.assessor, access.topic, key, value)
+    return answer({"key": key, "value": value})
+
+
+def _cues(value: Any) -> list[dict[str, Any]]:
+    """Cue words, each as the pages understand them."""
+    if not isinstance(value, list) or len(value) > _MOST_CUES:
+        raise Refusal(422, "message", f"Expected at most {_MOST_CUES} cue words.")
+    made = []
+    for one in value:
+        cue = fields(one, needed={"pattern"}, optional={"colour", "style", "on"})
+        colour, style = cue.get("colour", COLOURS[0]), cue.get("style", STYLES[1])
+        if colour not in COLOURS or style not in STYLES:
+            raise Refusal(
+                422,
+                "message",
+                f"A cue word is {', '.join(COLOURS[:-1])} or {COLOURS[-1]}, as {STYLES[0]}, "
+                f"{STYLES[1]} or {STYLES[2]}.",
+            )
+        made.append(
+            {
+                "pattern": text("pattern", cue["pattern"], 500),
+                "colour": colour,
+                "style": style,
+                "on": flag("on", cue.get("on", True)),
+            }
+        )
+    return made
+
+
+# -- the collection -------------------------------------------------------------------------------
+
+
+def _search(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    query = text("q", request.query_params.get("q", ""), 400)
+    found = site.campaign.search(query, MOST_FOUND, _offset(request))
+    return answer({"query": query, "documents": _listed(site, visit, request, found)})
+
+
+def _browse(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> Response:
+    prefix = text("prefix", request.query_params.get("prefix", ""), 400)
+    after = text("after", request.query_params.get("after", ""), 2000)
+    found = site.campaign.browse(prefix, after, _MOST_BROWSED)
+    return answer(
+        {
+            "documents": _listed(site, visit, request, found),
+            "after": found[-1].doc if len(found) == _MOST_BROWSED else None,
+        }
+    )
+
+
+def _offset(request: Request) -> int:
+    given = request.query_params.get("offset", "0")
+    if not (given.isascii() and given.isdigit() and len(given) < 7):
+        raise Refusal(422, "message", "The offset is no number.")
+    return int(given)
+
+
+def _listed(site: Site, visit: Visit, request: Request, found: list[Found]) -> list[dict[str, Any]]:
+    """Documents with whether they are to be judged for a topic, if one is given."""
+    topic = request.query_params.get("topic")
+    if topic is None:
+        return [one._asdict() for one in found]
+    request.path_params["topic"] = topic
+    access = site.access(visit, request)
+    return [
+        {**one._asdict(), "in_pool": site.campaign.in_pool(access.topic, one.doc)} for one in found
+    ]
+
+
+# -- organisers -----------------------------------------------------------------------------------
+
+
+def _assign(site: Site, visit: Visit, _: Request, body: dict[str, Any]) -> Response:
+    site.organiser(visit)
+    found = fields(body, needed={"topic", "assessor", "assigned"})
+    topic, assessor = name("topic", found["topic"]), name("assessor", found["assessor"])
+    assigned = flag("assigned", found["assigned"])
+    (site.campaign.assign if assigned else site.campaign.unassign)(topic, assessor)
+    note = {"assessor": assessor, "assigned": assigned}
+    site.campaign.log(visit.user.name, topic, None, "assignment", note)
+    return answer({"topic": topic, "assessor": assessor, "assigned": assigned})
+
+
+def _user(site: Site, visit: Visit, _: Request, body: dict[str, Any]) -> Response:
+    """Add an account, or change what is said of one; a new password ends its sessions."""
+    site.organiser(visit)
+    found = fields(body, needed={"name"}, optional={"role", "password"})
+    who, role = name("name", found["name"]), found.get("role")
+    if role is not None and role not in ROLES:
+        raise Refusal(422, "message", f"The role is {role!r:.40}; expected {' or '.join(ROLES)}.")
+    password = found.get("password")
+    encoded = encode_password(text("password", password, 1024)) if password else None
+    known = site.campaign.user(who)
+    if known is None:
+        site.campaign.add_user(who, role or ROLES[0], encoded)
+    else:
+        if role is not None and role != known.role:
+            if who == visit.user.name:
+                raise Refusal(422, "role", "Nobody changes their own role.")
+            site.campaign.set_role(who, role)
+        if encoded is not None:
+            site.campaign.set_password(who, encoded)
+    told = {"name": who, "added": known is None, "password": encoded is not None}
+    site.campaign.log(visit.user.name, None, None, "account", told)
+    return answer(
+        {**told, "signed_out": known is not None and who == visit.user.name and bool(encoded)}
+    )
+
+
+def _progress(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Response:
+    site.organiser(visit)
+    return answer({"progress": [row._asdict() for row in site.campaign.progress()]})
+
+
+def _agreement(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Response:
+    from foveal.analysis.agreement import agreement
+    from foveal.assess.exporting import judgements
+
+    site.organiser(visit)
+    return answer(agreement(judgements(site.campaign)).to_dict())
+
+
+def _adopt(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Response:
+    site.organiser(visit)
+    count = adopt_agreed(site.campaign)
+    site.campaign.log(visit.user.name, None, None, "adopt", {"documents": count})
+    return answer({"adopted": count})
+
+
+_TOPIC = "/api/topics/{topic}"
+ENDPOINTS = (
+    # What is done to a document stands before the document, whose name may hold slashes.
+    Endpoint(f"{_TOPIC}/documents/{{doc:path}}/actions", "POST", _act),
+    Endpoint(f"{_TOPIC}/documents/{{doc:path}}", "GET", _document),
+    Endpoint(f"{_TOPIC}/documents", "POST", _add),
+    Endpoint(f"{_TOPIC}/pool", "GET", _pool),
+    Endpoint(f"{_TOPIC}/history", "GET", _history),
+    Endpoint(f"{_TOPIC}/events", "POST", _event),
+    Endpoint(f"{_TOPIC}/settings", "PUT", _settings),
+    Endpoint("/api/search", "GET", _search),
+    Endpoint("/api/browse", "GET", _browse),
+    Endpoint("/api/assignments", "POST", _assign),
+    Endpoint("/api/users", "POST", _user),
+    Endpoint("/api/progress", "GET", _progress),
+    Endpoint("/api/agreement", "GET", _agreement),
+    Endpoint("/api/adjudication/agreed", "POST", _adopt),
+)

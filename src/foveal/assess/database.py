@@ -1,0 +1,214 @@
+"""The open file of a campaign: who may write, who reads, what it was made with.
+
+One connection writes, in turn; every thread has its own to read with. Commands beside a server that
+runs open the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+from weakref import WeakSet
+
+from foveal.assess.schema import check_file, connect, damage, upgrade
+from foveal.collection import Collection
+from foveal.errors import InputError, UsageError
+from foveal.model import Topic, Topics
+
+__all__ = ["Clock", "Database", "Recent", "dumps", "now", "one"]
+
+Clock = Callable[[], datetime]
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class Recent(Generic[_K, _V]):
+    """The values that were asked for last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[_K, _V] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: _K) -> _V | None:
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: _K, value: _V) -> None:
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+
+def now() -> datetime:
+    """The time of day, where nobody gives another clock."""
+    return datetime.now(UTC)
+
+
+def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.Row | None:
+    """The first row of an answer."""
+    row: sqlite3.Row | None = connection.execute(query, given).fetchone()
+    return row
+
+
+def dumps(data: Any) -> str:
+    """JSON as it is stored: any text, also half a surrogate pair, as ASCII."""
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+
+
+class _Reader:
+    """The connection of a thread, which is closed when the thread is no more."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class Database:
+    """The file, the index that it belongs to, and what the organiser decided.
+
+    Parameters
+    ----------
+    path : Path
+    collection : Collection, optional
+        The index; by default it is where it was, seen from the file.
+    clock : callable
+        Tells when things happen.
+    """
+
+    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._local = threading.local()
+        self._readers: WeakSet[_Reader] = WeakSet()
+        check_file(path)
+        with damage(path):
+            self._writer = connect(path)
+            try:
+                upgrade(path, self._writer)
+                self._writer.execute("PRAGMA journal_mode = WAL").fetchone()
+                self.meta: Mapping[str, str] = dict(
+                    self._writer.execute("SELECT key, value FROM meta").fetchall()
+                )
+                self.collection = self._same(collection)
+            except BaseException:
+                self._writer.close()
+                raise
+
+    def _same(self, collection: Collection | None) -> Collection:
+        """The index that the campaign was made with, and no other."""
+        if collection is None:
+            place = self.path.parent / self.meta["index"]
+            if not place.is_file():
+                raise InputError.at(
+                    str(self.path), None, f"its index is not at {place}; say where it is (-C)"
+                )
+            collection = Collection.open(place)
+        if collection.source.sha256 != self.meta["index_identity"]:
+            raise InputError.at(
+                collection.path, None, f"is not the index that the campaign {self.path} is of"
+            )
+        return collection
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            for reader in self._readers:
+                reader.connection.close()
+            self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def reading(self) -> sqlite3.Connection:
+        """The connection of the calling thread."""
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = _Reader(connect(self.path))
+            with self._lock:
+                self._readers.add(reader)
+        return reader.connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; when this is left without an error, it is on the disk."""
+        with self._lock:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def _time(self) -> str:
+        return self._clock().isoformat(timespec="milliseconds")
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign: that of its file."""
+        return self.path.stem
+
+    @property
+    def procedure(self) -> str:
+        """One of `foveal.assess.procedure.PROCEDURES`."""
+        return self.meta["procedure"]
+
+    @property
+    def blind(self) -> bool:
+        """Whether assessors do not see each other's assessments."""
+        return self.meta["blind"] == "1"
+
+    @cached_property
+    def topics(self) -> Topics:
+        """The topics that have a pool."""
+        rows = self.reading().execute("SELECT json FROM topics ORDER BY position").fetchall()
+        known = [field.name for field in fields(Topic)]
+        stored = [json.loads(row["json"]) for row in rows]
+        return Topics.of(Topic(**{name: one.get(name) for name in known}) for one in stored)
+
+    def _check_topic(self, topic: str) -> None:
+        if topic not in self.topics:
+            raise UsageError(f"no topic {topic!r} in the campaign")
+
+    def _note(
+        self,
+        connection: sqlite3.Connection,
+        assessor: str,
+        topic: str | None,
+        doc: str | None,
+        kind: str,
+        payload: Mapping[str, Any],
+    ) -> None:
+        connection.execute(
+            "INSERT INTO events (at, assessor, topic, doc, kind, payload) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (self._time(), assessor, topic, doc, kind, dumps(payload)),
+        )

@@ -1,0 +1,131 @@
+"""Documents as assessors get them: the text, and the elements on it in document order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from foveal.collection import Collection
+from foveal.spans import Ints
+
+__all__ = ["Document", "Elements", "elements_of", "page_digest"]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document.
+
+    Parameters
+    ----------
+    name, title, text : str
+    length : int
+        Characters (code points) of the text.
+    digest : str
+        The hash by which the index knows the text.
+    sha256 : str
+        The hash by which a page and the server see that they mean the same text.
+    """
+
+    name: str
+    title: str
+    text: str
+    length: int
+    digest: str
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The elements of one document, parents before their children, in the order of the text.
+
+    Parameters
+    ----------
+    path : tuple of str
+        XPaths with all ordinals.
+    parent : int64 array
+        Number of the parent, -1 of the root.
+    start, end : int64 arrays
+    tag : tuple of str
+    ordinal : int64 array
+    """
+
+    path: tuple[str, ...]
+    parent: Ints
+    start: Ints
+    end: Ints
+    tag: tuple[str, ...]
+    ordinal: Ints
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Path to the number of its element."""
+        return {path: i for i, path in enumerate(self.path)}
+
+    def around(self, start: int, end: int) -> int:
+        """The smallest element that holds a span, of equals the deepest."""
+        size = np.where((self.start <= start) & (self.end >= end), self.end - self.start, np.inf)
+        return len(size) - 1 - int(np.argmin(size[::-1]))
+
+
+def elements_of(collection: Collection, doc: str) -> Elements:
+    """The elements of a document; raises KeyError for a document that the collection lacks.
+
+    Empty elements of different tags at one place come in any order: the index keeps none.
+    """
+    trees = collection.trees(pl.Series([doc], dtype=pl.String))
+    if not len(trees.path):
+        raise KeyError(doc)
+    order = _document_order(trees.parent, trees.start, trees.end)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    parent = trees.parent[order]
+    path = tuple(collection.xpaths(trees.path[order]).to_list())
+    steps = [one[one.rindex("/") + 1 : -1].rpartition("[") for one in path]
+    return Elements(
+        path=path,
+        parent=np.where(parent < 0, -1, place[parent]),
+        start=trees.start[order],
+        end=trees.end[order],
+        tag=tuple(tag for tag, _, _ in steps),
+        ordinal=np.array([int(ordinal) for _, _, ordinal in steps], dtype=np.int64),
+    )
+
+
+def _document_order(parent: Ints, start: Ints, end: Ints) -> Ints:
+    """The elements of a tree in document order: siblings by their place in the text."""
+    children: list[list[int]] = [[] for _ in range(len(parent) + 1)]
+    # Those that come last are taken from the stack last.
+    by_place: Sequence[int] = np.lexsort((np.arange(len(parent)), end, start))[::-1].tolist()
+    above = parent.tolist()
+    for i in by_place:
+        children[above[i]].append(i)
+    order: list[int] = []
+    waiting = list(children[-1])
+    while waiting:
+        i = waiting.pop()
+        order.append(i)
+        waiting += children[i]
+    return np.array(order, dtype=np.int64)
+
+
+def page_digest(text: str) -> str:
+    """The sha256 of a text as a browser computes it.
+
+    Half a surrogate pair, which JSON can hold, is U+FFFD to a browser that writes UTF-8.
+
+    >>> page_digest("a") == hashlib.sha256(b"a").hexdigest()
+    True
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    return hashlib.sha256(data).hexdigest()

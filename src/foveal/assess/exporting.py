@@ -1,0 +1,347 @@
+"""Assessments as judgements to evaluate with, and judgements as assessments to go on from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import polars as pl
+
+from foveal.assess.actions import Action, RefusedError, State, add_span, check
+from foveal.assess.documents import Document, Elements
+from foveal.assess.procedure import GRADES, asked, inferred, missing, refuse, relevant
+from foveal.assess.store import FINAL, Campaign
+from foveal.campaign.conversion import derive_elements, name_passages
+from foveal.campaign.placing import place_judgements
+from foveal.collection import Collection
+from foveal.errors import InputError, Problem, UsageError
+from foveal.formats.assessed import ELEMENT_COLUMNS
+from foveal.formats.xpaths import canonical_paths
+from foveal.model import Judgements, Provenance
+from foveal.spans import Coverage, Ints
+
+__all__ = ["import_judgements", "judgements", "prepared"]
+
+_AROUND = 32
+"""Characters before and after a quotation by which it can be found in a changed text."""
+_WITH_PASSAGES = ("inex2005", "inex2006")
+_ROW = {
+    **dict.fromkeys(("topic", "doc", "assessor"), pl.String),
+    **dict.fromkeys(("length", "bep", "line"), pl.Int64),
+    "relevant": pl.Boolean,
+}
+_QUOTES = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
+_Assessment = tuple[str, str, str, State]
+
+
+def judgements(
+    campaign: Campaign,
+    *,
+    assessors: str | Iterable[str] | None = None,
+    validated_only: bool = True,
+    topics: Iterable[str] | None = None,
+) -> Judgements:
+    """The assessments of a campaign as judgements, assessors apart.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    assessors : str or iterable of str, optional
+        Whose; `FINAL` is the adjudicated set, and by default everybody else's is taken.
+    validated_only : bool
+        Leave out what nobody guarantees to be complete.
+    topics : iterable of str, optional
+        By default all.
+    """
+    if isinstance(assessors, str):
+        assessors = (assessors,)
+    whose = None if assessors is None else frozenset(assessors)
+    which = frozenset(campaign.topics.ids if topics is None else topics)
+    chosen = [
+        (assessor, topic, doc, state)
+        for assessor, topic, doc, _, state in campaign.assessments()
+        if (assessor != FINAL if whose is None else assessor in whose)
+        and topic in which
+        and (state.validated or not validated_only)
+    ]
+    return _judgements(campaign, chosen)
+
+
+def _judgements(campaign: Campaign, chosen: Sequence[_Assessment]) -> Judgements:
+    procedure = campaign.procedure
+    has_text = procedure != "2003"
+    rows, flat = [], list[tuple[int, int]]()
+    quotes: list[tuple[str, str, str]] = []
+    for number, (assessor, topic, doc, state) in enumerate(chosen, 1):
+        document = campaign.document(doc)
+        spans = state.spans if has_text else ()
+        flat += spans
+        quotes += (_quote(document.text, *span) for span in spans)
+        # An entry point into nothing is none.
+        bep = state.bep if spans else None
+        found = relevant(procedure, state)
+        rows.append((topic, doc, assessor, document.length, bep, number, found))
+    pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
+    counts = [len(state.spans) if has_text else 0 for *_, state in chosen]
+    return Judgements.from_rows(
+        pl.DataFrame(rows, schema=_ROW, orient="row"),
+        np.array(counts, dtype=np.int64),
+        pairs[:, 0].copy(),
+        pairs[:, 1].copy(),
+        source=Provenance(str(campaign.path)),
+        has_text=has_text,
+        quotes=pl.DataFrame(quotes, schema=_QUOTES, orient="row") if quotes else None,
+        elements=_elements(campaign, chosen),
+        header={"scale": procedure, "whitespace": campaign.collection.whitespace},
+    )
+
+
+def _quote(text: str, start: int, end: int) -> tuple[str, str, str]:
+    """A span's text, and what stands before and after it."""
+    return text[start:end], text[max(start - _AROUND, 0) : start], text[end : end + _AROUND]
+
+
+def _elements(campaign: Campaign, chosen: Sequence[_Assessment]) -> pl.DataFrame | None:
+    """The graded elements, those with inferred grades included; none in 2006."""
+    wanted = GRADES[campaign.procedure]
+    if not wanted:
+        return None
+    rows: list[dict[str, Any]] = []
+    for number, (_, topic, doc, state) in enumerate(chosen):
+        elements = campaign.elements(doc)
+        size, rsize = _sizes(state, elements)
+        pooled = frozenset(campaign.pooled(topic, doc) if campaign.procedure == "2003" else ())
+        for path, grade in inferred(campaign.procedure, state, elements).items():
+            if set(grade) != set(wanted):
+                continue  # an element of which only a part is known
+            one: dict[str, Any] = {"row": number, "xpath": path, **grade}
+            if campaign.procedure == "2003":
+                one["inpool"] = "yes" if path in pooled else "no"
+            else:
+                at = elements.number[path]
+                one |= {"size": int(size[at]), "rsize": int(rsize[at])}
+            one["inferred"] = "no" if path in state.grades else "yes"
+            rows.append(one)
+    schema: dict[str, type[pl.DataType]] = {"row": pl.Int64, **ELEMENT_COLUMNS}
+    if not rows:
+        return None
+    frame = pl.DataFrame(rows, schema=schema)
+    return frame.select(name for name in schema if frame[name].null_count() < len(frame))
+
+
+def _sizes(state: State, elements: Elements) -> tuple[Ints, Ints]:
+    """Characters of each element, and how many of them are highlighted."""
+    pairs = np.array(state.spans, dtype=np.int64).reshape(-1, 2)
+    text = Coverage(pairs[:, 0], pairs[:, 1])
+    return elements.end - elements.start, text.within(elements.start, elements.end)
+
+
+def prepared(found: Judgements, collection: Collection, form: str) -> Judgements:
+    """With what a format of INEX needs besides: sizes of elements, XPaths of passages."""
+    if found.elements is None and found.has_text and form.startswith("inex"):
+        found = derive_elements(found, collection)
+    return name_passages(found, collection) if form in _WITH_PASSAGES else found
+
+
+# -- the way back ---------------------------------------------------------------------------------
+
+
+def import_judgements(
+    campaign: Campaign,
+    judged: Judgements,
+    assessor: str,
+    *,
+    replace: bool = False,
+    progress: Callable[[], None] | None = None,
+) -> dict[str, int]:
+    """Take judgements over as the assessments of somebody, to go on from.
+
+    What cannot be taken over is found before anything is; a second import of the same judgements
+    changes nothing.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    judged : Judgements
+        One row for each topic and document.
+    assessor : str
+        Whose assessments they become.
+    replace : bool
+        Also of documents that were assessed already; their history stays.
+    progress : callable, optional
+        Called after each document.
+
+    Returns
+    -------
+    dict
+        How many documents were ``imported``, were as they are already (``unchanged``), were left as
+        somebody assessed them (``kept``); how many of the imported are not complete by the rules of
+        the campaign and so not ``validated``, and how many were ``added`` to a pool.
+    """
+    if assessor != FINAL and campaign.user(assessor) is None:
+        raise UsageError(f"no user {assessor!r} in the campaign")
+    if judged.several_assessors:
+        raise UsageError(
+            f"several assessors judged the same documents ({', '.join(judged.assessors)}); "
+            "choose one of them"
+        )
+    _check_rows(campaign, judged)
+    placed = place_judgements(judged, campaign.collection)
+    _check_kind(campaign, placed)
+    states = list(_states(campaign, placed))
+    counts = Counter(dict.fromkeys(("imported", "unchanged", "kept", "validated", "added"), 0))
+    for topic, doc, state in states:
+        counts += _take(campaign, assessor, topic, doc, state, replace=replace)
+        if progress is not None:
+            progress()
+    names = ("imported", "unchanged", "kept", "validated", "added")
+    return {name: counts[name] for name in names}
+
+
+def _take(
+    campaign: Campaign, assessor: str, topic: str, doc: str, state: State, *, replace: bool
+) -> Counter[str]:
+    """One document; what happened, as counts."""
+    version, present = campaign.state(assessor, topic, doc)
+    if present == state and version:
+        return Counter(unchanged=1)
+    if version and not replace:
+        return Counter(kept=1)
+    added = campaign.add_document(topic, doc, assessor)
+    document = campaign.document(doc)
+    action = Action("replace", state=state)
+    saved = campaign.act(
+        assessor,
+        topic,
+        doc,
+        _uuid(assessor, topic, doc, version, state),
+        version,
+        action,
+        length=document.length,
+        digest=document.sha256,
+    )
+    if saved.repeated:
+        return Counter(unchanged=1)
+    return Counter(imported=1, validated=int(state.validated), added=int(added))
+
+
+def _uuid(assessor: str, topic: str, doc: str, version: int, state: State) -> str:
+    """The name of an import, which the same content has again."""
+    content = repr((assessor, topic, doc, version, sorted(state.to_json().items())))
+    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).digest()
+    return str(UUID(bytes=digest[:16]))
+
+
+def _check_rows(campaign: Campaign, judged: Judgements) -> None:
+    """Refuse topics and documents that the campaign does not know."""
+    lengths = campaign.collection.lengths(judged.doc)
+    problems: list[Problem] = []
+    for row in range(len(judged)):
+        topic = judged.topics[judged.topic[row]]
+        if topic not in campaign.topics:
+            problems.append(judged.problem(row, f"topic {topic!r} is not in the campaign"))
+        if lengths[row] < 0:
+            message = f"document {judged.doc[row]!r} is not in the collection"
+            problems.append(judged.problem(row, message))
+    if problems:
+        raise InputError(problems)
+
+
+def _check_kind(campaign: Campaign, judged: Judgements) -> None:
+    """Refuse judgements of another kind than the campaign makes."""
+    source, procedure = judged.sources[0].path, campaign.procedure
+    scale = (judged.header or {}).get("scale")
+    if procedure == "2003":
+        if scale != "2003" and bool(judged.relevant.any()):
+            raise InputError.at(
+                source, None, "has no grades of 2003; the campaign grades elements (2003)"
+            )
+    elif not judged.has_text and bool(judged.relevant.any()):
+        raise InputError.at(
+            source, None, f"has no highlighted text; the campaign ({procedure}) needs it"
+        )
+
+
+def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, State]]:
+    """Topic, document and state of each row; raises for all that are wrong, before the first."""
+    grades = _grades(campaign, judged)
+    found: list[tuple[str, str, State]] = []
+    problems: list[Problem] = []
+    for row in range(len(judged)):
+        topic, doc = judged.topics[judged.topic[row]], str(judged.doc[row])
+        document = campaign.document(doc)
+        problems += (judged.problem(row, said) for said in _misquoted(judged, row, document))
+        state = _state(campaign, judged, row, grades.get(row, {}))
+        try:
+            action = Action("replace", state=state)
+            check(action, document.length)
+            refuse(campaign.procedure, State(), action, campaign.elements(doc))
+        except RefusedError as error:
+            problems.append(judged.problem(row, f"document {doc!r}: {error}"))
+            continue
+        found.append((topic, doc, _validated(campaign, topic, doc, state)))
+    if problems:
+        raise InputError(problems)
+    yield from found
+
+
+def _state(
+    campaign: Campaign, judged: Judgements, row: int, grades: Mapping[str, Mapping[str, str]]
+) -> State:
+    spans: tuple[tuple[int, int], ...] = ()
+    for k in range(int(judged.bounds[row]), int(judged.bounds[row + 1])):
+        if judged.end[k] > judged.start[k] and (judged.grade is None or judged.grade[k] > 0):
+            spans = add_span(spans, int(judged.start[k]), int(judged.end[k]))
+    bep = int(judged.bep[row])
+    state = State(spans, bep if spans and bep >= 0 else None)
+    if not grades:
+        return state
+    if campaign.procedure == "2005":
+        # Only what holds highlighted text is graded; what does not is 0 in any case.
+        elements = campaign.elements(str(judged.doc[row]))
+        live = asked("2005", state, elements)
+        number = elements.number
+        grades = {p: g for p, g in grades.items() if p not in number or live[number[p]]}
+    return State(spans, state.bep, MappingProxyType({p: dict(g) for p, g in grades.items()}))
+
+
+def _grades(campaign: Campaign, judged: Judgements) -> dict[int, dict[str, dict[str, str]]]:
+    """Row to its graded elements; those whose grade was inferred will be inferred again."""
+    wanted = GRADES[campaign.procedure]
+    elements = judged.elements
+    if not wanted or elements is None or not set(wanted) <= set(elements.columns):
+        return {}
+    rows: dict[int, dict[str, dict[str, str]]] = {}
+    given = elements.with_columns(path=canonical_paths(elements["xpath"]))
+    for one in given.iter_rows(named=True):
+        grade = {name: one[name] for name in wanted}
+        if None not in grade.values() and one.get("inferred") != "yes":
+            rows.setdefault(one["row"], {})[one["path"]] = grade
+    return rows
+
+
+def _validated(campaign: Campaign, topic: str, doc: str, state: State) -> State:
+    """Validated, if it is complete by the rules of the campaign."""
+    pooled: Sequence[str] = ()
+    if campaign.procedure == "2003" and campaign.in_pool(topic, doc):
+        pooled = campaign.pooled(topic, doc)
+    lacking = missing(campaign.procedure, state, campaign.elements(doc), pooled)
+    return State(state.spans, state.bep, state.grades, state.note, validated=not lacking)
+
+
+def _misquoted(judged: Judgements, row: int, document: Document) -> Iterator[str]:
+    """Spans whose quotation is not the text at their place."""
+    if judged.quotes is None:
+        return
+    for k in range(int(judged.bounds[row]), int(judged.bounds[row + 1])):
+        quote, start, end = judged.quotes["quote"][k], int(judged.start[k]), int(judged.end[k])
+        if quote is not None and document.text[start:end] != quote:
+            yield (
+                f"{quote!r:.60} is quoted from {start} to {end} of document {document.name!r}, "
+                f"where it says {document.text[start:end]!r:.60}"
+            )

@@ -1,0 +1,227 @@
+"""What there is to read: the pools, the documents and their elements, search and browsing."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foveal.assess.database import Clock, Database, Recent, one
+from foveal.assess.documents import Document, Elements, elements_of, page_digest
+from foveal.assess.vocabularies import title_of
+from foveal.collection import Collection, SourceTexts
+
+__all__ = ["Found", "Holdings", "PoolEntry", "insert_document"]
+
+_DOCUMENTS, _ELEMENTS = 16, 64
+"""How many are kept at hand."""
+_SNIPPET = 80
+"""Characters shown on either side of a word that was searched for."""
+_WORD = re.compile(r"\w+")
+
+
+class PoolEntry(NamedTuple):
+    """A document to assess."""
+
+    doc: str
+    title: str
+    length: int
+    priority: int
+    added_by: str | None
+    """Who added it; None if runs returned it."""
+    support: list[dict[str, Any]]
+    """What runs returned of it: ``start``, ``end``, ``path`` (or None) and ``runs``."""
+
+
+class Found(NamedTuple):
+    """A document of the collection that was looked for."""
+
+    doc: str
+    title: str
+    snippet: str
+
+
+class Holdings(Database):
+    """Pools and documents."""
+
+    def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
+        super().__init__(path, collection, clock)
+        self._documents: Recent[str, Document] = Recent(_DOCUMENTS)
+        self._elements: Recent[str, Elements] = Recent(_ELEMENTS)
+
+    def pool(self, topic: str) -> list[PoolEntry]:
+        """The documents of a topic, in the order of assessing; added ones come last."""
+        rows = self.reading().execute(
+            "SELECT doc, title, length, priority, added_by, support FROM pool "
+            "JOIN documents USING (doc) WHERE topic = ? ORDER BY priority",
+            (topic,),
+        )
+        return [
+            PoolEntry(doc, title, length, priority, added_by, json.loads(support))
+            for doc, title, length, priority, added_by, support in rows.fetchall()
+        ]
+
+    def support(self, topic: str, doc: str) -> list[dict[str, Any]]:
+        """What runs returned of a pooled document; raises KeyError for any other."""
+        row = one(
+            self.reading(), "SELECT support FROM pool WHERE topic = ? AND doc = ?", topic, doc
+        )
+        if row is None:
+            raise KeyError(doc)
+        support: list[dict[str, Any]] = json.loads(row["support"])
+        return support
+
+    def in_pool(self, topic: str, doc: str) -> bool:
+        """Whether a document is to be assessed for a topic."""
+        query = "SELECT 1 FROM pool WHERE topic = ? AND doc = ?"
+        return one(self.reading(), query, topic, doc) is not None
+
+    def add_document(self, topic: str, doc: str, by: str) -> bool:
+        """Have a document assessed that no run returned; False if it is in the pool already."""
+        self._check_topic(topic)
+        self.document(doc)
+        with self.writing() as connection:
+            added = connection.execute(
+                "INSERT OR IGNORE INTO pool SELECT ?, ?, 1 + coalesce(max(priority), 0), ?, '[]' "
+                "FROM pool WHERE topic = ?",
+                (topic, doc, by, topic),
+            ).rowcount
+            if added:
+                self._note(connection, by, topic, doc, "add", {})
+        return bool(added)
+
+    def document(self, doc: str) -> Document:
+        """A document; raises KeyError if the collection has none of that name.
+
+        One that is not in the file yet is read from where the index was made from, and stored.
+        """
+        found = self._documents.get(doc)
+        if found is None:
+            found = self._stored(doc) or self._fetched(doc)
+            self._documents.put(doc, found)
+        return found
+
+    def _stored(self, doc: str) -> Document | None:
+        row = one(
+            self.reading(),
+            "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?",
+            doc,
+        )
+        if row is None:
+            return None
+        text = zlib.decompress(row["text"]).decode("utf-8", "surrogatepass")
+        return Document(doc, row["title"], text, row["length"], row["digest"], row["sha256"])
+
+    def _fetched(self, doc: str) -> Document:
+        digest = self._digests[doc]
+        texts = SourceTexts(self.source, self.meta.get("name_tag"))
+        ((_, text),) = texts.documents({doc: digest})
+        elements = self.elements(doc)
+        with self.writing() as connection:
+            if not one(connection, "SELECT 1 FROM documents WHERE doc = ?", doc):
+                insert_document(connection, doc, title_of(elements, text, doc), text, digest)
+        stored = self._stored(doc)
+        assert stored is not None
+        return stored
+
+    @property
+    def source(self) -> Path:
+        """Where the documents of the collection are, as the index was made from them."""
+        return self.path.parent / self.meta["source"]
+
+    @cached_property
+    def _digests(self) -> dict[str, bytes]:
+        return self.collection.digests()
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """All documents of the collection by name."""
+        return sorted(self.collection)
+
+    def elements(self, doc: str) -> Elements:
+        """The elements of a document in document order; raises KeyError as `document` does."""
+        found = self._elements.get(doc)
+        if found is None:
+            found = elements_of(self.collection, doc)
+            self._elements.put(doc, found)
+        return found
+
+    def pooled(self, topic: str, doc: str) -> tuple[str, ...]:
+        """The elements that runs returned of a document; of a passage, the one around it."""
+        elements = self.elements(doc)
+        paths = {
+            one["path"]
+            if one["path"] in elements.number
+            else elements.path[elements.around(one["start"], one["end"])]
+            for one in self.support(topic, doc)
+        }
+        return tuple(path for path in elements.path if path in paths)
+
+    def browse(self, prefix: str = "", after: str = "", limit: int = 50) -> list[Found]:
+        """Documents of the collection by name, from some name on."""
+        names = self._names
+        first = bisect_right(names, after) if after else 0
+        first = max(first, bisect_left(names, prefix))
+        chosen = [name for name in names[first : first + limit] if name.startswith(prefix)]
+        titles = self._titles(chosen)
+        return [Found(name, titles.get(name, name), "") for name in chosen]
+
+    def _titles(self, docs: Sequence[str]) -> dict[str, str]:
+        """The titles of documents that are stored."""
+        marks = ", ".join("?" * len(docs))
+        query = f"SELECT doc, title FROM documents WHERE doc IN ({marks})"  # noqa: S608 - marks only
+        return dict(self.reading().execute(query, docs).fetchall())
+
+    def search(self, query: str, limit: int = 20, offset: int = 0) -> list[Found]:
+        """Stored documents that hold all the words of a query, the best first.
+
+        Words are never read as a query language; the last may be the beginning of one.
+        """
+        words = [word for word in _WORD.findall(query) if any(map(str.isalnum, word))]
+        if not words:
+            return []
+        match = " ".join(f'"{word}"' for word in words) + "*"
+        rows = self.reading().execute(
+            "SELECT doc, title, text FROM (SELECT rowid AS number, rank FROM words "
+            "WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?) "
+            "JOIN documents USING (number) ORDER BY rank, number",
+            (match, limit, offset),
+        )
+        pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+        return [Found(row["doc"], row["title"], _snippet(row["text"], pattern)) for row in rows]
+
+
+def insert_document(
+    connection: sqlite3.Connection, doc: str, title: str, text: str, digest: bytes
+) -> None:
+    """Store a document and its words."""
+    number = connection.execute(
+        "INSERT INTO documents (doc, title, length, digest, sha256, text) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (doc, title, len(text), digest.hex(), page_digest(text), _compressed(text)),
+    ).lastrowid
+    body = text.encode("utf-8", "replace").decode()
+    connection.execute(
+        "INSERT INTO words (rowid, doc, title, body) VALUES (?, ?, ?, ?)",
+        (number, doc, title, body),
+    )
+
+
+def _compressed(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+
+
+def _snippet(stored: bytes, pattern: re.Pattern[str]) -> str:
+    """The text around the first of the words, or the beginning."""
+    text = zlib.decompress(stored).decode("utf-8", "replace")
+    found = pattern.search(text)
+    at, end = found.span() if found else (0, 0)
+    first, last = max(at - _SNIPPET, 0), end + _SNIPPET
+    cut = " ".join(text[first:last].split())
+    return f"{'…' if first else ''}{cut}{'…' if last < len(text) else ''}"

@@ -1,0 +1,169 @@
+"""The file of a campaign: its tables, how connections are opened, and how old files are brought up.
+
+It is one SQLite database. What assessors do goes into two tables that only grow, `actions` and
+`events`; triggers see to that. Everything else is either given by the organiser or can be worked
+out again from them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from foveal.errors import InputError
+
+__all__ = [
+    "APPLICATION",
+    "MIGRATIONS",
+    "VERSION",
+    "check_file",
+    "connect",
+    "damage",
+    "no_campaign",
+    "prepare",
+    "upgrade",
+]
+
+APPLICATION = 0x464F5641
+"""``FOVA`` in ASCII, by which the file is known to be a campaign."""
+VERSION = 1
+"""Of the tables."""
+MIGRATIONS: dict[int, str] = {}
+"""Version of the tables to the statements that lead to the next one."""
+
+_MAGIC = b"SQLite format 3\0"
+_PATIENCE = 10.0
+"""Seconds to wait for another writer, such as a command beside the server."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE topics (
+    topic TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, json TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+    length INTEGER NOT NULL, digest TEXT NOT NULL, sha256 TEXT NOT NULL, text BLOB NOT NULL
+);
+CREATE VIRTUAL TABLE words USING fts5 (
+    doc, title, body, content='', tokenize='unicode61 remove_diacritics 2'
+);
+CREATE TABLE pool (
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL REFERENCES documents (doc),
+    priority INTEGER NOT NULL, added_by TEXT, support TEXT NOT NULL,
+    PRIMARY KEY (topic, doc), UNIQUE (topic, priority)
+) WITHOUT ROWID;
+CREATE TABLE users (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL CHECK (role IN ('assessor', 'organiser')),
+    password TEXT, created TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE assignments (
+    topic TEXT NOT NULL REFERENCES topics, assessor TEXT NOT NULL REFERENCES users (name),
+    PRIMARY KEY (topic, assessor)
+) WITHOUT ROWID;
+CREATE TABLE actions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, assessor TEXT NOT NULL,
+    topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, version INTEGER NOT NULL,
+    kind TEXT NOT NULL, payload TEXT NOT NULL, at TEXT NOT NULL, client_at TEXT,
+    UNIQUE (assessor, topic, doc, version)
+);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, assessor TEXT NOT NULL, topic TEXT,
+    doc TEXT, kind TEXT NOT NULL, payload TEXT NOT NULL
+);
+CREATE INDEX events_of ON events (assessor, topic, kind);
+CREATE TABLE assessments (
+    assessor TEXT NOT NULL, topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL,
+    version INTEGER NOT NULL, state TEXT NOT NULL, spans INTEGER NOT NULL,
+    relevant INTEGER NOT NULL, validated INTEGER NOT NULL,
+    PRIMARY KEY (assessor, topic, doc)
+) WITHOUT ROWID;
+CREATE TABLE settings (
+    assessor TEXT NOT NULL, topic TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (assessor, topic, key)
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    token_hash TEXT PRIMARY KEY, user TEXT NOT NULL, csrf TEXT NOT NULL, created REAL NOT NULL,
+    seen REAL NOT NULL, expires REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+_ONLY_GROW = """
+CREATE TRIGGER {table}_stay BEFORE UPDATE ON {table}
+BEGIN SELECT RAISE(ABORT, '{table} are never changed'); END;
+CREATE TRIGGER {table}_last BEFORE DELETE ON {table}
+BEGIN SELECT RAISE(ABORT, '{table} are never deleted'); END;
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that waits for others, and whose commits are on the disk when they return."""
+    connection = sqlite3.connect(
+        path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new campaign."""
+    script = _TABLES + "".join(_ONLY_GROW.format(table=name) for name in ("actions", "events"))
+    connection.executescript(script)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+@contextmanager
+def damage(path: Path) -> Iterator[None]:
+    """What SQLite finds wrong with a file, said of it."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise InputError.at(str(path), None, f"cannot be used as a campaign: {error}") from None
+
+
+def upgrade(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what is no campaign or one of the future; bring an old one to this version."""
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+        raise no_campaign(path)
+    found = _version(connection)
+    if found > VERSION:
+        raise InputError.at(
+            str(path),
+            None,
+            f"is a campaign of version {found}, expected {VERSION} or older; a newer Foveal can "
+            "open it",
+        )
+    while found < VERSION:
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{MIGRATIONS[found]}\nPRAGMA user_version = {found + 1};\nCOMMIT;"
+        )
+        found = _version(connection)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check_file(path: Path) -> None:
+    """Refuse what cannot be a campaign by its first bytes, before SQLite touches it."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_MAGIC))
+    except IsADirectoryError:
+        raise InputError.at(str(path), None, "is a directory; expected a campaign") from None
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
+        raise InputError.at(str(path), None, f"cannot be read: {reason}") from None
+    if head != _MAGIC:
+        raise no_campaign(path)
+
+
+def no_campaign(path: Path) -> InputError:
+    """That a file is something else."""
+    return InputError.at(
+        str(path), None, "is no campaign; expected a file that 'foveal assess init' made"
+    )

@@ -1,0 +1,354 @@
+"""The server of a campaign: routes, sign-in, and what happens when something goes wrong.
+
+Everything that touches the database runs in a thread of its own; the event loop only passes
+messages. Nothing outside the collection is ever served: documents are found by name in its index,
+never by a path, and files only come from the package's own directory of static ones.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import socket
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from hmac import compare_digest
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from foveal.assess.accounts import LocalAccess, Sessions, check_password
+from foveal.assess.api import ENDPOINTS, Endpoint
+from foveal.assess.pages import PAGES
+from foveal.assess.security import Guard, Refusal, check_token, read_form, read_json
+from foveal.assess.site import COOKIE, STATIC, Site, Visit
+from foveal.assess.store import Campaign
+from foveal.errors import FovealError, InputError
+
+__all__ = ["COOKIE", "LOOPBACK", "create_app", "listen", "serve", "web_server"]
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Hosts that only this machine reaches."""
+
+_LOG = logging.getLogger("foveal.assess")
+_ENTRY = "foveal_login"
+"""The cookie of somebody at the door, which the form has to match."""
+_TITLES = {
+    400: "That cannot be understood",
+    403: "That is not open to you",
+    404: "There is nothing here",
+    405: "That is not possible here",
+    422: "That cannot be done",
+    503: "That is not possible at the moment",
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def create_app(
+    campaign: Campaign,
+    *,
+    local: LocalAccess | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+    https: bool = False,
+    cookie: str = COOKIE,
+    now: Callable[[], float] = time.time,
+) -> Starlette:
+    """The application that serves a campaign.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    local : LocalAccess, optional
+        The one-time link with which one person signs in on this machine.
+    hosts : sequence of str
+        The names by which browsers reach the server; others are refused.
+    https : bool
+        Whether browsers reach it by HTTPS (through a proxy): cookies are then for HTTPS only.
+    cookie : str
+        The name of the session's cookie.
+    now : callable
+        The clock of the sessions.
+    """
+    site = Site(campaign, Sessions(campaign.path, now), local, https=https, cookie=cookie)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        site.close()
+
+    async def refused(request: Request, error: Exception) -> Response:
+        return await site.run(_refused, site, request, error)
+
+    app = Starlette(
+        routes=[
+            *(Route(e.path, _endpoint(site, e), methods=[e.method]) for e in ENDPOINTS),
+            Route("/login", _login_page(site), methods=["GET"]),
+            Route("/login", _login(site), methods=["POST"]),
+            Route("/logout", _logout(site), methods=["POST"]),
+            Route("/start", _start(site), methods=["GET"]),
+            Route("/healthz", _healthy, methods=["GET"]),
+            *(Route(path, _page(site, work), methods=["GET"]) for path, work in PAGES.items()),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[Middleware(Guard, hosts=hosts, https=https)],
+        exception_handlers={
+            Refusal: refused,
+            HTTPException: refused,
+            FovealError: refused,
+            sqlite3.Error: refused,
+        },
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.site = site
+    return app
+
+
+async def _healthy(_: Request) -> Response:
+    return PlainTextResponse("ok")
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+def _refused(site: Site, request: Request, error: Exception) -> Response:
+    """An answer that says no more than it must."""
+    refusal = _refusal(error)
+    path = request.scope["path"]
+    if path.startswith("/api/"):
+        return refusal.json()
+    if refusal.status == 401:
+        return RedirectResponse("/login", 303)
+    try:
+        visit = site.visit(request)
+    except sqlite3.Error:
+        visit = None
+    title = _TITLES.get(refusal.status, "That did not work")
+    page = site.render(
+        "problem.html", visit, status=refusal.status, title=title, reason=refusal.reason
+    )
+    page.headers.update(refusal.headers)
+    return page
+
+
+def _refusal(error: Exception) -> Refusal:
+    """What to say of an error; nothing of files and statements."""
+    match error:
+        case Refusal():
+            return error
+        case HTTPException(status_code=404):
+            return Refusal(404, "address", "There is no such page.")
+        case HTTPException():
+            return Refusal(
+                error.status_code, "method", "Not in this way.", dict(error.headers or {})
+            )
+        case InputError():
+            _LOG.error("the collection cannot be read: %s", error)
+            return Refusal(503, "collection", "The document cannot be read from the collection.")
+        case FovealError():
+            return Refusal(422, "refused", _sentence(str(error)))
+        case _:
+            _LOG.error("the campaign cannot be used: %s", error)
+            return Refusal(503, "busy", "The campaign cannot be used at the moment; try again.")
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:] + ("" if reason.endswith(".") else ".")
+
+
+# -- requests of those who have signed in ---------------------------------------------------------
+
+
+def _endpoint(site: Site, endpoint: Endpoint) -> Handler:
+    async def handle(request: Request) -> Response:
+        visit = await site.run(site.needed, request)
+        body: dict[str, Any] = {}
+        if endpoint.method != "GET":
+            check_token(request.headers.get("x-csrf-token"), visit.session.csrf)
+            body = await read_json(request)
+        return await site.run(endpoint.work, site, visit, request, body)
+
+    return handle
+
+
+def _page(site: Site, work: Callable[[Site, Visit, Request], Response]) -> Handler:
+    def make(request: Request) -> Response:
+        return work(site, site.needed(request), request)
+
+    async def handle(request: Request) -> Response:
+        return await site.run(make, request)
+
+    return handle
+
+
+# -- the door -------------------------------------------------------------------------------------
+
+
+def _login_form(
+    site: Site, request: Request, problem: str = "", name: str = "", status: int = 200
+) -> Response:
+    # The same for all tabs of a browser: a second form does not spoil the first.
+    token = request.cookies.get(_ENTRY, "")
+    if not re.fullmatch(r"[\w-]{32}", token, re.ASCII):
+        token = secrets.token_urlsafe(24)
+    page = site.render(
+        "login.html",
+        None,
+        status=status,
+        csrf=token,
+        problem=problem,
+        name=name,
+        local=site.local is not None,
+        passwords=site.local is None
+        or any(user.password is not None for user in site.campaign.users()),
+    )
+    site.set_cookie(page, _ENTRY, token)
+    return page
+
+
+def _login_page(site: Site) -> Handler:
+    def make(request: Request) -> Response:
+        if site.visit(request) is not None:
+            return RedirectResponse("/", 303)
+        return _login_form(site, request)
+
+    async def handle(request: Request) -> Response:
+        return await site.run(make, request)
+
+    return handle
+
+
+def _login(site: Site) -> Handler:
+    async def handle(request: Request) -> Response:
+        fields = await read_form(request)
+        return await site.run_at_door(_signed_in, site, request, fields)
+
+    return handle
+
+
+def _signed_in(site: Site, request: Request, fields: dict[str, str]) -> Response:
+    """A session for who knows the password; who does not learns nothing, and waits."""
+    known, given = request.cookies.get(_ENTRY, ""), fields.get("csrf", "")
+    if not known or not compare_digest(known.encode(), given.encode()):
+        return _login_form(site, request, "The form was too old. Please try again.", status=403)
+    name, password = fields.get("name", ""), fields.get("password", "")
+    address = request.client.host if request.client else ""
+    wait = max(site.addresses.wait(address), site.names.wait(name))
+    if wait:
+        _LOG.warning("too many tries to sign in from %s", address)
+        minutes = -(-wait // 60)
+        problem = f"Too many tries. Please wait {minutes} minute{'s' * (minutes > 1)}."
+        page = _login_form(site, request, problem, status=429)
+        page.headers["Retry-After"] = str(wait)
+        return page
+    user = site.campaign.user(name)
+    if not check_password(password, None if user is None else user.password) or user is None:
+        return _login_form(site, request, "Name or password is wrong.", name[:200], status=401)
+    site.names.forgive(name)
+    site.addresses.forgive(address)
+    response = RedirectResponse("/", 303)
+    site.sign_in(request, response, user.name, "password")
+    response.delete_cookie(_ENTRY)
+    return response
+
+
+def _start(site: Site) -> Handler:
+    """The one-time link of a local server."""
+
+    def make(request: Request) -> Response:
+        local = site.local
+        if local is None:
+            raise Refusal(404, "address", "There is no such page.")
+        if request.method == "HEAD":  # somebody looks where the link leads
+            return Response()
+        if local.redeem(request.query_params.get("token", "")):
+            response = RedirectResponse("/", 303)
+            site.sign_in(request, response, local.user, "link")
+            return response
+        if site.visit(request) is not None:  # the same link again, in the same browser
+            return RedirectResponse("/", 303)
+        return _login_form(
+            site, request, "This link has been used, or is of another server.", status=403
+        )
+
+    async def handle(request: Request) -> Response:
+        return await site.run(make, request)
+
+    return handle
+
+
+def _logout(site: Site) -> Handler:
+    def end(request: Request, fields: dict[str, str]) -> Response:
+        visit = site.visit(request)
+        response = RedirectResponse("/login", 303)
+        if visit is not None:
+            given = request.headers.get("x-csrf-token") or fields.get("csrf")
+            check_token(given, visit.session.csrf)
+            site.sessions.end(visit.token)
+            site.campaign.log(visit.user.name, None, None, "logout", {})
+        response.delete_cookie(site.cookie)
+        return response
+
+    async def handle(request: Request) -> Response:
+        fields: dict[str, str] = {}
+        if request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            fields = await read_form(request)
+        return await site.run(end, request, fields)
+
+    return handle
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that waits for browsers; raises OSError where it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Of TCP by name: only then does asyncio send small answers at once, not 40 ms later.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)  # who comes before the server runs waits, and is not turned away
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def web_server(app: Starlette, *, behind_proxy: bool = False) -> uvicorn.Server:
+    """A server of HTTP for the application, yet to be run.
+
+    Addresses of browsers are taken from a proxy's headers only if the server is said to be
+    behind one on this machine: anybody could send such headers.
+    """
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,  # addresses may hold a one-time token
+        server_header=False,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else "",
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(app: Starlette, listening: socket.socket, *, behind_proxy: bool = False) -> None:
+    """Serve until stopped; requests that are under way are finished first."""
+    web_server(app, behind_proxy=behind_proxy).run(sockets=[listening])

@@ -1,0 +1,37 @@
+// Requests to the server; every one that changes something carries the token of the session.
+
+const LONGEST = 20_000; // milliseconds after which a request counts as lost
+
+export class Api {
+  constructor(token) { this.token = token; }
+
+  /** Status and content; only a network that fails raises. */
+  async call(method, url, body = undefined, { keepalive = false } = {}) {
+    const headers = { Accept: "application/json" };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    if (method !== "GET" && this.token) headers["X-CSRF-Token"] = this.token;
+    const stop = new AbortController(), clock = setTimeout(() => stop.abort(), LONGEST);
+    try {
+      const answer = await fetch(url, {
+        method, headers, keepalive, signal: stop.signal, credentials: "same-origin",
+        redirect: "error", cache: "no-store",
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+      let content = {};
+      try { content = await answer.json(); } catch (error) {
+        if (answer.ok) throw error; // cut off on its way: ask again
+      }
+      return { status: answer.status, content };
+    } finally { clearTimeout(clock); }
+  }
+
+  get(url) { return this.call("GET", url); }
+  post(url, body, options) { return this.call("POST", url, body, options); }
+  put(url, body) { return this.call("PUT", url, body); }
+}
+
+/** Random, and unlike crypto.randomUUID also where a page comes by plain http. */
+export function uuid() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,70 @@
+// Actions that the server has not acknowledged: one key each in the browser's storage.
+
+const PREFIX = "foveal.queue.";
+let last = 0;
+
+/** A number that is larger than all before it, also those of earlier visits. */
+function order() {
+  last = Math.max(last + 1, Date.now() * 1000);
+  return last;
+}
+
+/** All actions of an assessor on all documents, in the order in which they were made. */
+export class Queue {
+  constructor(assessor, storage) {
+    this.prefix = `${PREFIX}${encodeURIComponent(assessor)}.`;
+    this.storage = storage;
+    this.memory = new Map(); // what the storage has no room for
+  }
+
+  /** Whether everything survives the closing of the page. */
+  get safe() { return this.memory.size === 0; }
+
+  add(entry) {
+    entry.key = `${this.prefix}${String(order()).padStart(18, "0")}.${entry.uuid}`;
+    this.update(entry);
+  }
+
+  update(entry) {
+    try {
+      this.storage.setItem(entry.key, JSON.stringify(entry));
+      this.memory.delete(entry.key);
+    } catch { this.memory.set(entry.key, entry); }
+  }
+
+  remove(entry) {
+    this.memory.delete(entry.key);
+    try { this.storage.removeItem(entry.key); } catch { /* then it was never stored */ }
+  }
+
+  has(entry) {
+    return this.memory.has(entry.key) || this.storage.getItem(entry.key) !== null;
+  }
+
+  entries() {
+    const found = [...this.memory.values()];
+    for (let i = 0; i < this.storage.length; i++) {
+      const key = this.storage.key(i);
+      if (!key.startsWith(this.prefix)) continue;
+      try { found.push(JSON.parse(this.storage.getItem(key))); } catch { /* not one of ours */ }
+    }
+    return found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+}
+
+/** Actions without those that were undone among themselves: what can be applied elsewhere. */
+export function settled(actions) {
+  const done = [], undone = [];
+  for (const action of actions) {
+    if (action.kind === "undo") {
+      const at = done.findLastIndex(other => other.kind !== "note");
+      if (at >= 0) undone.push(...done.splice(at, 1));
+    } else if (action.kind === "redo") {
+      if (undone.length) done.push(undone.pop());
+    } else {
+      if (action.kind !== "note") undone.length = 0;
+      done.push(action);
+    }
+  }
+  return done;
+}

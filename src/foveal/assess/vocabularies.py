@@ -1,0 +1,319 @@
+"""What elements look like: a role for every tag of the vocabularies we know, a rule for all others.
+
+A role is a word out of `ROLES` that a style sheet knows. It is decided here, from names of tags and
+where they stand, and nothing else of a document's mark-up reaches a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.assess.documents import Elements
+from foveal.spans import Ints
+
+__all__ = ["ROLES", "VOCABULARIES", "Vocabulary", "roles_of", "title_of", "vocabulary_of"]
+
+ROLES = (
+    "block",
+    "paragraph",
+    "title",
+    "heading",
+    "list",
+    "item",
+    "table",
+    "row-group",
+    "row",
+    "cell",
+    "header-cell",
+    "figure",
+    "caption",
+    "quote",
+    "note",
+    "reference",
+    "plain",
+    "inline",
+    "emph",
+    "strong",
+    "link",
+    "sub",
+    "sup",
+    "small",
+    "code",
+    "math",
+    "hidden-meta",
+)
+"""What a style sheet must know; ``plain`` is text whose line breaks are its only structure, and
+``hidden-meta`` is about the document rather than of it: shown small, or on request."""
+
+_INLINE = ("inline", "emph", "strong", "link", "sub", "sup", "small", "code", "math")
+"""Roles of elements that stand in a line: what is in them stands there too."""
+_BLANKS = np.array([9, 10, 13, 32], dtype=np.uint32)
+_MOST_TITLE = 200
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How the elements of a kind of documents look.
+
+    Parameters
+    ----------
+    roles : mapping
+        Tag to role; ``parent/tag`` goes before ``tag``. Tags are without their prefix.
+    titles : tuple of str
+        Ends of paths, without ordinals, of the element that holds a document's title: the first
+        that a document has.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    titles: tuple[str, ...] = ()
+
+
+def _tags(**roles: str) -> dict[str, str]:
+    """Tag to role, from role to tags."""
+    return {tag: role.replace("_", "-") for role, tags in roles.items() for tag in tags.split()}
+
+
+_JATS = Vocabulary(
+    _tags(
+        block="article front body back sec abstract trans-abstract app app-group ack floats-group "
+        "boxed-text table-wrap table-wrap-foot sub-article response glossary article-meta "
+        "title-group fn-group def-list statement disp-formula-group supplementary-material "
+        "fig-group table-wrap-group notes bio ref-list verse-group sig-block front-stub",
+        paragraph="p aff subtitle alt-title license-p def-item speech verse-line attrib corresp "
+        "contrib-group kwd-group disp-formula sig",
+        note="fn",
+        reference="ref",
+        small="sc",
+        title="title-group/article-title",
+        heading="title",
+        list="list",
+        item="list-item",
+        table="table",
+        row_group="thead tbody tfoot",
+        row="tr",
+        cell="td",
+        header_cell="th",
+        figure="fig",
+        caption="caption",
+        quote="disp-quote",
+        code="code preformat monospace",
+        emph="italic underline term",
+        strong="bold label caption/title",
+        link="xref ext-link uri email",
+        sub="sub",
+        sup="sup",
+        math="math inline-formula tex-math",
+        inline="ref/label fn/label list-item/label styled-content named-content kwd name surname "
+        "given-names string-name institution caption/p def-item/term def abbrev mixed-citation "
+        "element-citation citation nlm-citation person-group article-title source year volume "
+        "issue fpage lpage pub-id collab etal addr-line country contrib",
+        hidden_meta="journal-meta article-id article-categories pub-date history permissions "
+        "custom-meta-group counts funding-group self-uri related-article object-id author-notes "
+        "rdf article-meta/volume article-meta/issue article-meta/fpage article-meta/lpage "
+        "article-meta/elocation-id processing-meta degrees role",
+    ),
+    ("title-group/article-title", "article-title"),
+)
+_TEI = Vocabulary(
+    _tags(
+        block="TEI TEI.2 teiCorpus text front body back group div div1 div2 div3 div4 div5 div6 "
+        "div7 lg sp castList titlePage floatingText argument opener closer docTitle listBibl",
+        paragraph="p ab l byline dateline salute signed trailer speaker stage epigraph docImprint "
+        "castItem",
+        note="note",
+        reference="listBibl/bibl biblStruct biblFull",
+        title="docTitle/titlePart",
+        heading="head",
+        list="list",
+        item="list/item",
+        table="table",
+        row="row",
+        cell="cell",
+        figure="figure",
+        caption="figure/head figDesc",
+        quote="quote q cit",
+        code="code eg egXML",
+        emph="hi emph title term foreign mentioned",
+        strong="list/label",
+        link="ref ptr",
+        math="formula",
+        inline="q/q p/q p/quote p/note persName placeName orgName name date num rs abbr expan "
+        "orig reg sic corr add del seg w c pc s bibl",
+        hidden_meta="teiHeader fw",
+    ),
+    ("titleStmt/title", "docTitle/titlePart", "docTitle", "head"),
+)
+_WIKIPEDIA = Vocabulary(
+    _tags(
+        block="article header bdy body sec section ss1 ss2 ss3 ss4 ss5 ss template gallery reflist",
+        paragraph="p indent indentation1 indentation2 indentation3 definitionitem",
+        title="header/title article/name",
+        heading="st section/title h1 h2 h3 h4 h5 h6 title",
+        list="list normallist numberlist definitionlist",
+        item="entry item",
+        table="table",
+        row="row tr",
+        cell="col cell td",
+        header_cell="th row/header",
+        reference="reflist/entry",
+        small="small",
+        figure="image figure",
+        caption="caption",
+        quote="blockquote",
+        code="pre code tt",
+        emph="it emph2 em i",
+        strong="b emph3 emph4 strong",
+        link="link weblink collectionlink unknownlink outsidelink wikipedialink languagelink",
+        sub="sub",
+        sup="sup ref",
+        math="math",
+        inline="u br cite big",
+        hidden_meta="header/id revision categories conversionwarning languagelinks article/id",
+    ),
+    ("header/title", "article/name", "title"),
+)
+_IEEE = Vocabulary(
+    _tags(
+        block="article fm bdy bm sec ss1 ss2 ss3 vt app dialog proof tig au bib bibl",
+        paragraph="p p1 p2 p3 ip1 ip2 ip3 ip4 ip5 ilrj aff kwd abs pdt",
+        title="tig/atl",
+        heading="st h h1 h1a h2 h2a h3 h4 apt",
+        list="l1 l2 l3 l4 l5 l6 l7 l8 l9 la lb lc ld le list numeric-list bullet-list",
+        item="li item",
+        reference="bb",
+        table="tbl",
+        row_group="tgroup thead tbody",
+        row="row",
+        cell="entry",
+        figure="fig",
+        caption="fgc",
+        quote="bq",
+        code="code tt ariel",
+        emph="it scp u",
+        strong="b large",
+        link="ref url",
+        sub="sub",
+        sup="super",
+        math="math en tmath",
+        inline="bb/au bb/atl bb/ti bb/pdt fnm snm rm no ss fn ftn",
+        hidden_meta="fno doi hdr hdr1 hdr2 crt obi cci ccn issn volno issno",
+    ),
+    ("tig/atl", "fm/atl", "atl"),
+)
+_GENERIC = Vocabulary(
+    _tags(
+        paragraph="p para",
+        title="article/title document/title doc/title book/title",
+        heading="h1 h2 h3 h4 h5 h6 head heading title",
+        list="ul ol list",
+        item="li item",
+        table="table",
+        row="tr row",
+        cell="td cell",
+        header_cell="th",
+        figure="figure fig",
+        caption="caption figcaption",
+        quote="blockquote quote",
+        emph="i em it italic emph emphasis",
+        strong="b strong bold",
+        link="a link xref",
+        sub="sub",
+        sup="sup",
+        code="code pre tt",
+        inline="span",
+    ),
+    ("title", "head", "h1"),
+)
+
+VOCABULARIES: Mapping[str, Vocabulary] = {
+    "jats": _JATS,
+    "tei": _TEI,
+    "inex-wikipedia": _WIKIPEDIA,
+    "ieee": _IEEE,
+    "generic": _GENERIC,
+}
+"""Name of a vocabulary to how its elements look."""
+
+_MARKS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("ieee", frozenset({"fno", "fm"})),
+    ("inex-wikipedia", frozenset({"header", "bdy"})),
+    ("inex-wikipedia", frozenset({"name", "conversionwarning"})),
+    ("jats", frozenset({"front"})),
+    ("jats", frozenset({"front-stub"})),
+)
+"""Children of an <article> that tell its vocabulary, all of each set."""
+
+
+def vocabulary_of(elements: Elements) -> str:
+    """The vocabulary of a document, told from its root and what is right below it."""
+    root = _local(elements.tag[0])
+    if root in ("TEI", "TEI.2", "teiCorpus"):
+        return "tei"
+    if root == "article":
+        below = {_local(elements.tag[i]) for i in np.flatnonzero(elements.parent == 0).tolist()}
+        # The collection of 2009 wraps articles in what they are about.
+        every = below if len(below) > 1 else {_local(tag) for tag in elements.tag}
+        for name, marks in _MARKS:
+            if marks <= every:
+                return name
+    return "generic"
+
+
+def roles_of(elements: Elements, text: str, vocabulary: str) -> list[str]:
+    """The role of every element.
+
+    An element of a tag that is not known stands in the line if the element around it does or has
+    text of its own; else it is a block.
+    """
+    if len(elements) == 1 and elements.tag[0] == "text":
+        return ["plain"]
+    known = VOCABULARIES[vocabulary].roles
+    own = _has_text(elements, text).tolist()
+    tags = [_local(tag) for tag in elements.tag]
+    roles: list[str] = []
+    for i, above in enumerate(elements.parent.tolist()):
+        if above < 0:
+            roles.append(known.get(tags[i], "block"))
+            continue
+        role = known.get(f"{tags[above]}/{tags[i]}") or known.get(tags[i])
+        if role is None:
+            in_line = own[above] or roles[above] in (*_INLINE, "hidden-meta")
+            role = "inline" if in_line else "block"
+        roles.append(role)
+    return roles
+
+
+def _local(tag: str) -> str:
+    """A tag without its prefix."""
+    return tag.rpartition(":")[2]
+
+
+def _has_text(elements: Elements, text: str) -> npt.NDArray[np.bool_]:
+    """Which elements have text of their own, besides white space."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    before = np.concatenate([[0], np.cumsum(~np.isin(points, _BLANKS))])
+    inside: Ints = before[elements.end] - before[elements.start]
+    below = elements.parent >= 0
+    of_children = np.bincount(elements.parent[below], inside[below], len(elements))
+    has: npt.NDArray[np.bool_] = inside > of_children
+    return has
+
+
+def title_of(elements: Elements, text: str, doc: str) -> str:
+    """The title of a document in one line; its name where it has none."""
+    for ending in VOCABULARIES[vocabulary_of(elements)].titles:
+        above, _, last = ending.rpartition("/")
+        for i, tag in enumerate(elements.tag):
+            if _local(tag) != last:
+                continue
+            parent = int(elements.parent[i])
+            if above and (parent < 0 or _local(elements.tag[parent]) != above):
+                continue
+            found = " ".join(text[int(elements.start[i]) : int(elements.end[i])].split())
+            if found:
+                return found if len(found) <= _MOST_TITLE else f"{found[:_MOST_TITLE]}…"
+    return doc

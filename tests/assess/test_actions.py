@@ -1,0 +1,223 @@
+"""What actions lead to, against a model that has one flag for every character."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.assess.actions import (
+    KINDS,
+    Action,
+    History,
+    RefusedError,
+    State,
+    add_span,
+    after,
+    check,
+    remove_span,
+)
+
+LENGTH = 24
+
+
+@st.composite
+def actions(draw: st.DrawFn) -> Action:
+    kind = draw(st.sampled_from(KINDS))
+    if kind in ("highlight", "unhighlight"):
+        start = draw(st.integers(0, LENGTH - 1))
+        return Action(kind, start, draw(st.integers(start + 1, LENGTH)))
+    if kind == "bep":
+        return Action(kind, draw(st.none() | st.integers(0, LENGTH - 1)))
+    if kind == "grade":
+        grade = draw(st.sampled_from([{}, {"exhaustivity": "1"}, {"exhaustivity": "2"}]))
+        return Action(kind, path=draw(st.sampled_from(["/a[1]", "/a[1]/b[1]"])), grade=grade)
+    if kind == "note":
+        return Action(kind, text=draw(st.text(max_size=3)))
+    if kind == "replace":
+        return Action(kind, state=State(((2, 5), (9, 12)), 3, validated=draw(st.booleans())))
+    return Action(kind)
+
+
+class Characters:
+    """The same as `History`, with a list of flags instead of spans."""
+
+    def __init__(self) -> None:
+        self.past = [([False] * LENGTH, None, {}, False)]
+        self.undone = []
+        self.note = ""
+
+    def add(self, action: Action) -> None:  # noqa: C901 - one case after the other
+        before = self.past[-1]
+        flags, bep, grades, validated = list(before[0]), before[1], dict(before[2]), before[3]
+        if action.kind == "undo":
+            self.undone.append(self.past.pop())
+            return
+        if action.kind == "redo":
+            self.past.append(self.undone.pop())
+            return
+        if action.kind == "note":
+            self.note = action.text
+            return
+        if action.kind in ("highlight", "unhighlight"):
+            flags[action.start : action.end] = [action.kind == "highlight"] * (
+                action.end - action.start
+            )
+        elif action.kind == "bep":
+            bep = action.start
+        elif action.kind == "grade":
+            grades.pop(action.path, None)
+            if action.grade:
+                grades[action.path] = dict(action.grade)
+        elif action.kind == "replace":
+            flags = [any(s <= i < e for s, e in action.state.spans) for i in range(LENGTH)]
+            bep, grades, validated = action.state.bep, {}, action.state.validated
+            self.note = action.state.note
+        if action.kind in ("validate", "invalidate"):
+            validated = action.kind == "validate"
+        elif action.kind != "replace" and (flags, bep, grades) != before[:3]:
+            validated = False
+        self.undone.clear()
+        self.past.append((flags, bep, grades, validated))
+
+
+def flags_of(state: State) -> list[bool]:
+    return [any(start <= i < end for start, end in state.spans) for i in range(LENGTH)]
+
+
+@given(st.lists(actions(), max_size=30))
+@settings(max_examples=60)
+def test_history_is_the_model_with_a_flag_for_each_character(log: list[Action]) -> None:
+    history, model = History(), Characters()
+    done = []
+    for action in log:
+        if (action.kind == "undo" and not history.can_undo) or (
+            action.kind == "redo" and not history.can_redo
+        ):
+            with pytest.raises(RefusedError):
+                history.add(action)
+            continue
+        history.add(action)
+        model.add(action)
+        done.append(action)
+        state = history.state
+        assert (flags_of(state), state.bep, state.grades, state.validated) == model.past[-1]
+        assert state.note == model.note
+        assert all(s < e for s, e in state.spans)
+        assert all(one[1] < other[0] for one, other in pairwise(state.spans))
+        assert (history.can_undo, history.can_redo) == (len(model.past) > 1, bool(model.undone))
+    assert history.version == len(done)
+    # A log that was written and read again leads to the same.
+    again = History(Action.from_json(action.to_json()) for action in done)
+    assert (again.state, again.version, again.can_redo) == (
+        history.state,
+        history.version,
+        history.can_redo,
+    )
+
+
+@given(st.lists(actions(), max_size=10), actions(), actions())
+@settings(max_examples=30)
+def test_a_copy_goes_its_own_way(log: list[Action], one: Action, other: Action) -> None:
+    history = History(action for action in log if action.kind not in ("undo", "redo"))
+    before, copy = (history.state, history.can_undo, history.can_redo), history.copy()
+    for action in (one, other):
+        if action.kind not in ("undo", "redo"):
+            copy.add(action)
+    assert (history.state, history.can_undo, history.can_redo) == before
+
+
+@given(st.lists(actions(), max_size=12))
+@settings(max_examples=30)
+def test_undoing_all_and_redoing_all_leads_back(log: list[Action]) -> None:
+    history = History(a for a in log if a.kind not in ("undo", "redo", "replace"))
+    end, steps = history.state, 0
+    while history.can_undo:
+        history.add(Action("undo"))
+        steps += 1
+    assert history.state == State(note=end.note)
+    for _ in range(steps):
+        history.add(Action("redo"))
+    assert history.state == end
+    assert not history.can_redo
+
+
+def test_touching_highlights_become_one_and_parting_them_makes_two() -> None:
+    assert add_span(((0, 4),), 4, 8) == ((0, 8),)
+    assert add_span(((0, 3), (5, 8)), 3, 5) == ((0, 8),)
+    assert remove_span(((0, 8),), 3, 5) == ((0, 3), (5, 8))
+    assert remove_span(((0, 8),), 0, 8) == ()
+    assert remove_span(((0, 8),), 8, 9) == ((0, 8),)
+
+
+def test_any_change_takes_the_guarantee_back_and_a_note_does_not() -> None:
+    state = State(((0, 4),), 0, validated=True)
+    assert not after(state, Action("highlight", 6, 8)).validated
+    assert not after(state, Action("bep")).validated
+    assert after(state, Action("note", text="why")).validated
+    assert after(state, Action("highlight", 0, 4)).validated  # it changes nothing
+
+
+def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
+    history = History([Action("highlight", 0, 2), Action("note", text="odd"), Action("undo")])
+    assert history.state == State(note="odd")
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (Action("paint"), "no action 'paint'"),
+        (Action("highlight", 5, 5), "cannot highlight 5 to 5"),
+        (Action("highlight", -1, 5), "cannot highlight -1 to 5"),
+        (Action("highlight", 5), "cannot highlight 5 to None"),
+        (Action("unhighlight", 5, LENGTH + 1), "in a text of 24 characters"),
+        (Action("bep", LENGTH), "no entry point at 24"),
+        (Action("note", text="x" * 20_001), "may have 20000 characters"),
+        (Action("grade", grade={"exhaustivity": "1"}), "needs the path"),
+        (Action("replace"), "needs the new state"),
+        (Action("replace", state=State(((3, 5), (5, 8)))), "apart from"),
+        (Action("replace", state=State(((7, 9), (1, 2)))), "apart from"),
+        (Action("replace", state=State(((7, LENGTH + 1),))), "no span of a text"),
+        (Action("replace", state=State(bep=-1)), "no entry point at -1"),
+        (Action("replace", state=State(note="x" * 20_001)), "may have 20000 characters"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(action: Action, said: str) -> None:
+    with pytest.raises(RefusedError, match=said):
+        check(action, LENGTH)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        [],
+        "highlight",
+        {},
+        {"kind": 3},
+        {"kind": "highlight", "start": "3"},
+        {"kind": "highlight", "start": True, "end": 2},
+        {"kind": "highlight", "start": 1.0, "end": 2},
+        {"kind": "grade", "path": ["/a"]},
+        {"kind": "grade", "path": "/a", "grade": "2"},
+        {"kind": "grade", "path": "/a", "grade": {"exhaustivity": 2}},
+        {"kind": "replace", "state": []},
+        {"kind": "replace", "state": {}},
+        {"kind": "replace", "state": State().to_json() | {"spans": [[1, 2, 3]]}},
+        {"kind": "replace", "state": State().to_json() | {"spans": [[1, True]]}},
+        {"kind": "replace", "state": State().to_json() | {"spans": 5}},
+        {"kind": "replace", "state": State().to_json() | {"validated": 1}},
+        {"kind": "replace", "state": State().to_json() | {"grades": {"/a": 1}}},
+    ],
+)
+def test_what_is_no_action_is_refused(data: object) -> None:
+    with pytest.raises(RefusedError):
+        Action.from_json(data)
+
+
+def test_an_action_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Action("validate").kind = "undo"

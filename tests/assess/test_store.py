@@ -1,0 +1,696 @@
+"""A campaign's file: nothing is lost, nothing is saved twice, nothing foreign is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assess.campaigns import (
+    ANN,
+    BOB,
+    DOCUMENTS,
+    PLAIN,
+    POOL,
+    TOPICS,
+    act,
+    index_of,
+    make,
+    pool_of,
+    pool_text,
+    write_documents,
+)
+from foveal.assess import schema
+from foveal.assess.actions import Action, History, RefusedError, State
+from foveal.assess.documents import page_digest
+from foveal.assess.store import FINAL, Campaign, ConflictError
+from foveal.collection import BuildOptions, Collection, build_index
+from foveal.errors import InputError, UsageError
+from foveal.model import Topics
+from inputs import refusal
+
+
+@pytest.fixture
+def campaign(tmp_path: Path):
+    with make(tmp_path) as made:
+        yield made
+
+
+# -- making one -----------------------------------------------------------------------------------
+
+
+def test_a_campaign_holds_what_it_was_made_of(campaign: Campaign) -> None:
+    assert campaign.topics.ids == ("1", "2")
+    assert campaign.topics["1"] == TOPICS[0]
+    assert (campaign.procedure, campaign.blind) == ("2006", True)
+    assert [user.name for user in campaign.users()] == [ANN, BOB]
+    assert campaign.assigned(ANN) == ("1", "2")
+    assert [(e.doc, e.title, e.added_by) for e in campaign.pool("1")] == [
+        ("music", "Music & sea \U0001f30a", None),
+        ("sea", "The sea", None),
+        ("deep/script", "deep/script", None),
+    ]
+
+
+def test_support_is_on_the_text_with_all_who_returned_it(campaign: Campaign) -> None:
+    music, sea, script = campaign.pool("1")
+    path = "/article[1]/body[1]/sec[1]/p[2]"
+    element = campaign.collection.element("music", path)
+    assert {(s["start"], s["end"], s["path"]) for s in music.support} == {
+        (element.start, element.end, path),
+        (5, 20, None),
+    }
+    assert sea.support == [
+        {"start": 0, "end": sea.length, "path": "/doc[1]", "runs": [{"run": "a", "rank": 3}]}
+    ]
+    assert script.support == []
+
+
+@pytest.mark.parametrize("unit", ["element", "span"])
+def test_pools_of_elements_and_spans_become_documents_with_support(
+    tmp_path: Path, unit: str
+) -> None:
+    places = {
+        "element": [{"xpath": "/doc/p[2]"}, {"xpath": "/doc[1]/p[1]"}],
+        "span": [{"start": 5, "end": 9}, {"start": 0, "end": 7}],
+    }[unit]
+    rows = [
+        {"topic": "2", "doc": "sea", "priority": i, "runs": [("a", i), ("b", 3)], **place}
+        for i, place in enumerate(places, 1)
+    ]
+    with make(tmp_path, pool=pool_of(rows, pooled=unit)) as campaign:
+        assert campaign.topics.ids == ("2",)  # the other has no pool
+        (entry,) = campaign.pool("2")
+        assert len(entry.support) == 2
+        assert entry.support[0]["runs"] == [{"run": "a", "rank": 2}, {"run": "b", "rank": 3}]
+        paths = [one["path"] for one in entry.support]
+        assert paths == (["/doc[1]/p[1]", "/doc[1]/p[2]"] if unit == "element" else [None, None])
+
+
+def test_all_that_does_not_fit_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    wrong = (
+        {**POOL[0], "topic": "9"},
+        {**POOL[0], "support": [("a", 1, None, None, "/article/nowhere")]},
+        {**POOL[1], "doc": "lost"},
+        {**POOL[3], "support": [("a", 1, 0, 9_999, None)]},
+    )
+    (tmp_path / "pool.jsonl").write_text(pool_text(wrong))
+    index = index_of(tmp_path)
+    with pytest.raises(InputError) as refused:
+        make(
+            tmp_path,
+            collection=index,
+            pool=pool_of(wrong),
+            pool_path=str(tmp_path / "pool.jsonl"),
+        )
+    sea = index.element("sea", "/doc").end
+    said = [str(problem).removeprefix(f"{tmp_path}/") for problem in refused.value.problems]
+    assert sorted(said) == [
+        "pool.jsonl:2: topic '9' is not among the topics",
+        "pool.jsonl:3: document 'music' has no element '/article/nowhere'",
+        "pool.jsonl:4: document 'lost' is not in the collection",
+        f"pool.jsonl:5: a result ends at 9999, past the end of document 'sea' of {sea} characters",
+    ]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["documents", "index.fvx", "pool.jsonl"]
+
+
+def test_an_index_that_does_not_count_white_space_as_seen_is_refused(tmp_path: Path) -> None:
+    index = index_of(tmp_path, options=BuildOptions(whitespace="merge"))
+    assert "--whitespace keep" in refusal(lambda: make(tmp_path, collection=index))
+
+
+def test_documents_that_have_changed_since_are_refused_and_nothing_is_left(tmp_path: Path) -> None:
+    index = index_of(tmp_path)
+    (tmp_path / "documents" / "sea.xml").write_text("<doc><p>The lake.</p></doc>")
+    said = refusal(lambda: make(tmp_path, collection=index))
+    assert "holds no document 'sea' with the text that was indexed" in said
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["documents", "index.fvx"]
+
+
+def test_nothing_is_written_over(campaign: Campaign, tmp_path: Path) -> None:
+    assert "is there already" in refusal(lambda: make(tmp_path, collection=campaign.collection))
+    campaign.backup(tmp_path / "copy")
+    assert "is there already" in refusal(lambda: campaign.backup(tmp_path / "copy"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"procedure": "1999"}, "procedure '1999' is not known"),
+        ({"store": "some"}, "cannot store 'some'"),
+        ({"assessors": ("final",)}, "'final' is kept for"),
+        ({"assessors": (" ann",)}, "is no name"),
+        ({"assessors": ("",)}, "is no name"),
+        ({"assessors": ("a\nb",)}, "is no name"),
+    ],
+)
+def test_wrong_use_is_refused(tmp_path: Path, wrong: dict, said: str) -> None:
+    assert said in refusal(lambda: make(tmp_path, **wrong), error=UsageError)
+
+
+def test_names_in_archives_are_those_of_the_index(tmp_path: Path) -> None:
+    folder = write_documents(tmp_path)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for file in sorted(folder.rglob("*.*")):
+            archive.write(file, f"top/{file.relative_to(folder)}")
+    build_index(tmp_path / "all.zip", tmp_path / "zip.fvx")
+    index = Collection.open(tmp_path / "zip.fvx")
+    with make(tmp_path, collection=index, source=tmp_path / "all.zip", store="pooled") as campaign:
+        assert campaign.document("notes").text == PLAIN
+        assert campaign.document("deep/script").text.endswith("plain sea")
+
+
+def test_names_from_within(tmp_path: Path) -> None:
+    folder = write_documents(tmp_path, {"x.xml": "<d><id> sea </id><p>text</p></d>"})
+    build_index(folder, tmp_path / "i.fvx", BuildOptions(name_tag="id"))
+    index = Collection.open(tmp_path / "i.fvx")
+    with make(tmp_path, collection=index, pool=pool_of(POOL[3:]), name_tag="id") as campaign:
+        assert campaign.document("sea").text == " sea text"
+
+
+# -- documents ------------------------------------------------------------------------------------
+
+
+def test_texts_are_those_of_the_index_whether_stored_or_read(tmp_path: Path) -> None:
+    with make(tmp_path, store="pooled") as campaign:
+        digests = campaign.collection.digests()
+        for name in campaign.collection:
+            document = campaign.document(name)
+            assert document.length == len(document.text)
+            assert document.digest == digests[name].hex()
+            assert document.sha256 == page_digest(document.text)
+            for path, start, end in campaign.collection.all_elements(name):
+                elements = campaign.elements(name)
+                at = elements.number[path]
+                assert (elements.start[at], elements.end[at]) == (start, end)
+        with pytest.raises(KeyError):
+            campaign.document("../../etc/passwd")
+        with pytest.raises(KeyError):
+            campaign.elements("nothing")
+
+
+def test_a_document_that_was_read_once_stays(tmp_path: Path) -> None:
+    with make(tmp_path, store="pooled") as campaign:
+        assert campaign.document("notes").text == PLAIN
+    (tmp_path / "documents" / "notes.txt").unlink()
+    with Campaign.open(tmp_path / "a.campaign") as campaign:
+        assert campaign.document("notes").text == PLAIN
+        assert "holds no document 'empty'" in refusal(lambda: _without_source(campaign))
+
+
+def _without_source(campaign: Campaign) -> None:
+    (campaign.source / "empty.xml").unlink()
+    campaign.document("empty")
+
+
+def test_half_a_surrogate_pair_is_kept_and_hashed_as_a_browser_does(tmp_path: Path) -> None:
+    (tmp_path / "documents").mkdir()
+    line = json.dumps({"doc": "sea", "text": "half \ud83d of a pair"})
+    (tmp_path / "documents" / "d.jsonl").write_text(line)
+    build_index(tmp_path / "documents", tmp_path / "i.fvx")
+    index = Collection.open(tmp_path / "i.fvx")
+    with make(tmp_path, collection=index, pool=pool_of(POOL[3:])) as campaign:
+        document = campaign.document("sea")
+        assert document.text == "half \ud83d of a pair"
+        assert document.sha256 == page_digest("half \ufffd of a pair")
+        assert [found.doc for found in campaign.search("pair")] == ["sea"]
+
+
+def test_documents_can_be_added_to_a_pool_once(campaign: Campaign) -> None:
+    assert campaign.add_document("2", "music", ANN)
+    assert not campaign.add_document("2", "music", BOB)
+    assert [(e.doc, e.priority, e.added_by) for e in campaign.pool("2")] == [
+        ("sea", 1, None),
+        ("music", 2, ANN),
+    ]
+    with pytest.raises(KeyError):
+        campaign.add_document("2", "nothing", ANN)
+    assert "no topic '3'" in refusal(campaign.add_document, "3", "sea", ANN, error=UsageError)
+
+
+def test_search_finds_words_and_names_and_no_query_is_an_error(campaign: Campaign) -> None:
+    assert {found.doc for found in campaign.search("sea")} == {"music", "sea", "deep/script"}
+    assert [found.doc for found in campaign.search("wide very")] == ["sea"]
+    assert [found.doc for found in campaign.search("astr")] == ["notes"]  # as it is typed
+    assert [found.doc for found in campaign.search("deep")] == ["deep/script"]
+    assert "very wide" in campaign.search("wide")[0].snippet
+    assert len(campaign.search("sea", limit=1)) == 1
+    assert campaign.search("sea", limit=5, offset=3) == []
+
+
+@given(st.text(max_size=20) | st.sampled_from(['"', "a AND", "NEAR(", "* ^ -", "x:y", "\0", "_"]))
+@settings(max_examples=60)
+def test_no_query_breaks_the_search(searched: Campaign, query: str) -> None:
+    for found in searched.search(query):
+        assert found.doc in searched.collection.documents["doc"]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory):
+    with make(tmp_path_factory.mktemp("searched")) as made:
+        yield made
+
+
+def test_browsing_goes_through_the_collection_by_name(campaign: Campaign) -> None:
+    names = [found.doc for found in campaign.browse()]
+    assert names == sorted(campaign.collection)
+    assert [found.doc for found in campaign.browse(limit=2)] == names[:2]
+    assert [found.doc for found in campaign.browse(after=names[1], limit=2)] == names[2:4]
+    assert [found.doc for found in campaign.browse(prefix="deep/")] == ["deep/script"]
+    assert campaign.browse(prefix="zzz") == []
+
+
+# -- actions --------------------------------------------------------------------------------------
+
+
+def test_an_action_is_there_after_the_file_is_opened_again(campaign: Campaign) -> None:
+    saved = act(campaign, Action("highlight", 3, 9))
+    assert (saved.version, saved.state.spans, saved.can_undo) == (1, ((3, 9),), True)
+    with Campaign.open(campaign.path) as other:
+        assert other.state(ANN, "1", "music") == (1, saved.state)
+        assert other.history(ANN, "1", "music").can_undo
+    assert campaign.state(BOB, "1", "music") == (0, State())
+
+
+def test_the_same_action_again_is_saved_once_and_answered_alike(campaign: Campaign) -> None:
+    first = act(campaign, Action("highlight", 3, 9), uuid="x")
+    act(campaign, Action("highlight", 20, 30))
+    for base in (0, 1, 2, 77):
+        again = act(campaign, Action("highlight", 3, 9), uuid="x", base=base)
+        assert again == first._replace(repeated=True)
+    assert campaign.state(ANN, "1", "music")[0] == 2
+
+
+def test_one_name_for_two_actions_is_refused(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9), uuid="x")
+    for other in ({"doc": "sea"}, {"assessor": BOB}, {}):
+        action = Action("highlight", 3, 9) if other else Action("highlight", 3, 10)
+        with pytest.raises(RefusedError, match="already names another action"):
+            act(campaign, action, uuid="x", **other)
+
+
+def test_an_action_on_an_old_version_is_a_conflict_that_tells_the_last(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9))
+    with pytest.raises(ConflictError) as conflict:
+        act(campaign, Action("bep", 3), base=0)
+    assert (conflict.value.version, conflict.value.state.spans) == (1, ((3, 9),))
+    assert (conflict.value.can_undo, conflict.value.can_redo) == (True, False)
+    assert campaign.state(ANN, "1", "music")[0] == 1
+
+
+def test_an_action_on_another_text_is_refused(campaign: Campaign) -> None:
+    document = campaign.document("music")
+    for length, digest in (
+        (document.length + 1, document.sha256),
+        (document.length, document.digest),
+        (document.length, page_digest("other")),
+    ):
+        with pytest.raises(RefusedError, match="nothing was saved"):
+            campaign.act(ANN, "1", "music", "x", 0, Action("bep", 1), length=length, digest=digest)
+    assert campaign.actions(ANN, "1", "music") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"assessor": "eve"}, "no assessor 'eve'"),
+        ({"topic": "9"}, "not in the pool of topic '9'"),
+        ({"topic": "2"}, "'music' is not in the pool of topic '2'"),
+        ({"uuid": "a\nb"}, "cannot name an action"),
+        ({"uuid": "x" * 101}, "cannot name an action"),
+    ],
+)
+def test_actions_by_nobody_and_on_nothing_are_refused(
+    campaign: Campaign, given: dict, said: str
+) -> None:
+    with pytest.raises(RefusedError, match=said):
+        act(campaign, Action("bep", 1), **given)
+
+
+def test_the_clock_of_a_page_is_noted_and_must_be_one(campaign: Campaign) -> None:
+    document = campaign.document("sea")
+    sent = {"length": document.length, "digest": document.sha256}
+    with pytest.raises(RefusedError, match="is no time"):
+        campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="\ud800", **sent)
+    campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="2026-01-01T00:00Z", **sent)
+    (row,) = campaign.reading().execute("SELECT at, client_at FROM actions").fetchall()
+    assert row["client_at"] == "2026-01-01T00:00Z"
+    assert row["at"].endswith("+00:00")
+
+
+def test_what_is_not_complete_is_not_validated(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9))
+    with pytest.raises(RefusedError, match=r"cannot be validated: .* no best entry point"):
+        act(campaign, Action("validate"))
+    with pytest.raises(RefusedError, match="no best entry point"):
+        act(campaign, Action("replace", state=State(((1, 2),), validated=True)))
+    act(campaign, Action("bep", 4))
+    assert act(campaign, Action("validate")).state.validated
+    assert campaign.states(ANN, "1") == {"music": (3, True, True, 1)}
+    assert not act(campaign, Action("unhighlight", 3, 5)).state.validated
+    assert act(campaign, Action("undo")).state.validated
+    assert act(campaign, Action("validate"), doc="sea").state.validated  # nothing relevant
+
+
+def test_grades_are_looked_at_with_the_elements_of_the_document(tmp_path: Path) -> None:
+    with make(tmp_path, procedure="2005") as campaign:
+        act(campaign, Action("highlight", 8, 30), doc="sea")
+        act(campaign, Action("bep", 8), doc="sea")
+        with pytest.raises(RefusedError, match=r"has no grade of exhaustivity \(and 3 more\)"):
+            act(campaign, Action("validate"), doc="sea")
+        for path, value in (("/doc[1]/p[1]/i[1]", "?"), ("/doc[1]/p[1]", "2")):
+            grade = {"exhaustivity": value}
+            act(campaign, Action("grade", path=path, grade=grade), doc="sea")
+        with pytest.raises(RefusedError, match="at least as exhaustive"):
+            act(
+                campaign,
+                Action("grade", path="/doc[1]", grade={"exhaustivity": "1"}),
+                doc="sea",
+            )
+        (lacking,) = campaign.missing("1", "sea", campaign.state(ANN, "1", "sea")[1])
+        assert lacking.path == "/doc[1]/p[2]"
+
+
+def test_2003_asks_for_what_runs_returned(tmp_path: Path) -> None:
+    with make(tmp_path, procedure="2003") as campaign:
+        path = "/article[1]/body[1]/sec[1]/p[2]"
+        around = campaign.collection.smallest_around("music", 5, 20).xpath
+        assert set(campaign.pooled("1", "music")) == {path, around}
+        assert campaign.pooled("1", "sea") == ("/doc[1]",)
+        none = {"exhaustivity": "0", "specificity": "0"}
+        act(campaign, Action("grade", path="/doc[1]", grade=none), doc="sea")
+        act(campaign, Action("validate"), doc="sea")
+        assert campaign.states(ANN, "1")["sea"] == (2, False, True, 0)
+
+
+def test_many_threads_that_send_everything_twice_save_it_once(campaign: Campaign) -> None:
+    """Each thread adds its own characters, tries again at conflicts, and repeats itself."""
+    document = campaign.document("music")
+    threads, each = 8, 6
+
+    def work(number: int) -> int:
+        conflicts = 0
+        for i in range(each):
+            start = 2 * (number * each + i)
+            for attempt in range(2):  # the second time as if the answer had been lost
+                while True:
+                    base = campaign.state(ANN, "1", "music")[0]
+                    try:
+                        saved = campaign.act(
+                            ANN,
+                            "1",
+                            "music",
+                            f"{number}-{i}",
+                            base,
+                            Action("highlight", start, start + 1),
+                            length=document.length,
+                            digest=document.sha256,
+                        )
+                    except ConflictError:
+                        conflicts += 1
+                        continue
+                    assert saved.repeated == bool(attempt)
+                    assert (start, start + 1) in saved.state.spans
+                    break
+        return conflicts
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    version, state = campaign.state(ANN, "1", "music")
+    assert version == threads * each == len(campaign.actions(ANN, "1", "music"))
+    assert state.spans == tuple((2 * i, 2 * i + 1) for i in range(threads * each))
+
+
+def test_two_processes_on_one_file_see_each_other(campaign: Campaign) -> None:
+    """As the server and a command beside it: each has its own connections and caches."""
+    with Campaign.open(campaign.path) as other:
+        for i in range(6):
+            who = (campaign, other)[i % 2]
+            act(who, Action("highlight", 3 * i, 3 * i + 1))
+        assert campaign.state(ANN, "1", "music") == other.state(ANN, "1", "music")
+        assert campaign.history(ANN, "1", "music").version == 6
+        undone = act(campaign, Action("undo"))
+        assert len(undone.state.spans) == 5
+        with pytest.raises(ConflictError):
+            act(other, Action("redo"), base=6)
+
+
+def test_a_commit_that_fails_leaves_nothing(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    with closing(sqlite3.connect(campaign.path)) as other, other:
+        other.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON assessments BEGIN SELECT RAISE(ABORT, 'x'); END"
+        )
+    with pytest.raises(sqlite3.IntegrityError):
+        act(campaign, Action("highlight", 8, 9))
+    with closing(sqlite3.connect(campaign.path)) as other, other:
+        other.execute("DROP TRIGGER full")
+    assert campaign.history(ANN, "1", "music").version == 1
+    assert act(campaign, Action("highlight", 8, 9)).state.spans == ((1, 4), (8, 9))
+
+
+_WORKER = """
+import sys
+from assess.campaigns import act
+from foveal.assess.actions import Action
+from foveal.assess.store import Campaign
+
+campaign = Campaign.open(sys.argv[1])
+for number in range(int(sys.argv[2]), 100_000):
+    act(campaign, Action("highlight", number % 60, number % 60 + 2), uuid=f"n{number}")
+    print(f"n{number}", flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill_and_is_there_once(campaign: Campaign) -> None:
+    campaign.close()
+    acknowledged: list[str] = []
+    folders = os.pathsep.join(path for path in sys.path if path)
+    for turn in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(campaign.path), str(1000 * turn)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": folders},
+        ) as worker:
+            for _, line in zip(range(15), worker.stdout, strict=False):
+                acknowledged.append(line.strip())
+            worker.kill()
+            # What was on its way out when it was killed was acknowledged, too.
+            acknowledged += worker.stdout.read().split()
+        with Campaign.open(campaign.path) as again:
+            rows = again.reading().execute("SELECT uuid FROM actions ORDER BY version").fetchall()
+            saved = [row["uuid"] for row in rows]
+            assert len(set(saved)) == len(saved) == again.state(ANN, "1", "music")[0]
+            assert set(acknowledged) <= set(saved)
+            before = list(again.assessments())
+            again.rebuild()
+            assert list(again.assessments()) == before
+    assert len(acknowledged) >= 45
+
+
+def test_the_log_only_grows(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    campaign.log(ANN, "1", "music", "view", {})
+    for table in ("actions", "events"):
+        for statement in (f"UPDATE {table} SET assessor = 'eve'", f"DELETE FROM {table}"):
+            with (
+                closing(sqlite3.connect(campaign.path)) as other,
+                pytest.raises(sqlite3.IntegrityError, match="never"),
+            ):
+                other.execute(statement)
+
+
+def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Action("bep", 1))
+    act(campaign, Action("validate"), assessor=BOB, doc="sea")
+    before = list(campaign.assessments())
+    with campaign.writing() as connection:
+        connection.execute("UPDATE assessments SET state = '{}', version = 9")
+    campaign.rebuild()
+    assert list(campaign.assessments()) == before
+    assert len(before) == 2
+
+
+def test_the_log_is_the_history(campaign: Campaign) -> None:
+    done = [Action("highlight", 1, 4), Action("bep", 2), Action("undo"), Action("note", text="😀")]
+    for action in done:
+        act(campaign, action)
+    logged = [action for action, _ in campaign.actions(ANN, "1", "music")]
+    assert logged == done
+    assert History(logged).state == campaign.state(ANN, "1", "music")[1]
+
+
+def test_the_adjudicated_set_needs_no_account(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4), assessor=FINAL)
+    assert campaign.state(FINAL, "1", "music")[0] == 1
+    assert campaign.user(FINAL) is None
+    assert "is kept for" in refusal(campaign.add_user, FINAL, error=UsageError)
+
+
+# -- people, events, settings ---------------------------------------------------------------------
+
+
+def test_accounts_and_assignments(campaign: Campaign) -> None:
+    campaign.add_user("cy", "organiser", "encoded")
+    assert campaign.user("cy")[:3] == ("cy", "organiser", "encoded")
+    assert "already a user" in refusal(campaign.add_user, "cy", error=UsageError)
+    assert "role 'boss'" in refusal(campaign.add_user, "dee", "boss", error=UsageError)
+    campaign.set_password("cy", "other")
+    campaign.set_role("cy", "assessor")
+    assert campaign.user("cy")[1:3] == ("assessor", "other")
+    assert "no user 'eve'" in refusal(campaign.set_password, "eve", "x", error=UsageError)
+    campaign.assign("2", "cy")
+    campaign.assign("2", "cy")
+    assert campaign.assessors("2") == (ANN, BOB, "cy")
+    campaign.unassign("2", ANN)
+    assert campaign.assigned(ANN) == ("1",)
+    assert "no topic '9'" in refusal(campaign.assign, "9", ANN, error=UsageError)
+    assert "no user 'eve'" in refusal(campaign.assign, "1", "eve", error=UsageError)
+
+
+def test_progress_counts_what_was_seen_validated_and_found(campaign: Campaign) -> None:
+    campaign.log(ANN, "1", "sea", "view", {})
+    campaign.log(ANN, "1", "sea", "view", {})
+    campaign.log(ANN, "1", "sea", "time", {"seconds": 12.5})
+    campaign.log(ANN, "1", "music", "view", {})
+    campaign.log(ANN, "1", "sea", "time", {"seconds": 2})
+    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Action("validate"), doc="deep/script")
+    campaign.unassign("2", BOB)
+    assert campaign.progress() == [
+        ("1", ANN, 3, 3, 1, 1, 14.5),
+        ("1", BOB, 3, 0, 0, 0, 0.0),
+        ("2", ANN, 1, 0, 0, 0, 0.0),
+    ]
+    viewed = campaign.viewed(ANN, "1")
+    assert [(v.doc, v.title, v.views, v.seconds) for v in viewed] == [
+        ("music", "Music & sea \U0001f30a", 1, 0.0),
+        ("sea", "The sea", 2, 14.5),
+    ]
+    assert campaign.seconds(ANN, "1", "sea") == 14.5
+    assert campaign.seconds(BOB, "1", "sea") == 0.0
+
+
+def test_settings_are_kept_for_each_topic_and_changes_are_noted(campaign: Campaign) -> None:
+    cues = [{"pattern": "sea", "colour": 1}]
+    campaign.set_setting(ANN, "1", "cues", cues)
+    campaign.set_setting(ANN, "1", "cues", cues * 2)
+    campaign.set_setting(ANN, "", "size", 3)
+    assert campaign.settings(ANN, "1") == {"cues": cues * 2}
+    assert campaign.setting(ANN, "", "size") == 3
+    assert campaign.setting(BOB, "1", "cues", "none") == "none"
+    assert Counter(event["kind"] for event in campaign.events()) == {"cues": 2, "setting": 1}
+
+
+# -- the file -------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_a_campaign_that_finds_its_index(campaign: Campaign, tmp_path: Path) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    (tmp_path / "away" / "far").mkdir(parents=True)
+    campaign.backup(tmp_path / "away" / "far" / "copy")
+    act(campaign, Action("highlight", 8, 9))
+    with Campaign.open(tmp_path / "away" / "far" / "copy") as copy:
+        assert copy.state(ANN, "1", "music")[1].spans == ((1, 4),)
+        assert copy.document("music") == campaign.document("music")
+        assert copy.source.resolve() == campaign.source.resolve()
+    assert [p.name for p in (tmp_path / "away" / "far").iterdir()] == ["copy"]
+
+
+def test_commits_wait_for_the_disk_and_for_each_other(campaign: Campaign) -> None:
+    for connection in (campaign.reading(), campaign._writer):
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2  # FULL
+        assert connection.execute("PRAGMA busy_timeout").fetchone()[0] >= 5000
+        assert connection.execute("PRAGMA foreign_keys").fetchone()[0] == 1
+
+
+def test_files_that_are_no_campaign_are_refused(tmp_path: Path) -> None:
+    assert "no such file" in refusal(Campaign.open, tmp_path / "nothing")
+    assert "is a directory" in refusal(Campaign.open, tmp_path)
+    for content in (b"", b"not a database", b"SQLite format 3\0" + b"x" * 4000):
+        (tmp_path / "x").write_bytes(content)
+        assert "campaign" in refusal(Campaign.open, tmp_path / "x")
+    with closing(sqlite3.connect(tmp_path / "other")) as other, other:
+        other.execute("CREATE TABLE meta (key, value)")
+    assert "is no campaign" in refusal(Campaign.open, tmp_path / "other")
+    assert not list(tmp_path.glob("*-wal"))
+
+
+def test_a_damaged_campaign_is_refused(campaign: Campaign) -> None:
+    campaign.close()
+    data = bytearray(campaign.path.read_bytes())
+    data[1024:] = b"\xff" * (len(data) - 1024)
+    campaign.path.write_bytes(data)
+    assert "cannot be used as a campaign" in refusal(Campaign.open, campaign.path)
+
+
+def test_a_campaign_of_the_future_is_refused_and_stays_as_it_is(campaign: Campaign) -> None:
+    campaign.close()
+    with closing(sqlite3.connect(campaign.path)) as other, other:
+        other.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    said = refusal(Campaign.open, campaign.path)
+    assert f"of version {schema.VERSION + 1}, expected {schema.VERSION} or older" in said
+
+
+def test_an_old_campaign_is_brought_up_step_by_step(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign.close()
+    now = schema.VERSION
+    monkeypatch.setattr(schema, "VERSION", now + 2)
+    monkeypatch.setitem(schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT;")
+    monkeypatch.setitem(schema.MIGRATIONS, now + 1, "ALTER TABLE pool ADD COLUMN two TEXT;")
+    with Campaign.open(campaign.path) as opened:
+        (row,) = opened.reading().execute("SELECT one, two FROM pool LIMIT 1").fetchall()
+        assert tuple(row) == (None, None)
+        assert opened.reading().execute("PRAGMA user_version").fetchone()[0] == now + 2
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign.close()
+    now = schema.VERSION
+    monkeypatch.setattr(schema, "VERSION", now + 1)
+    monkeypatch.setitem(
+        schema.MIGRATIONS, now, "ALTER TABLE pool ADD COLUMN one TEXT; DROP TABLE nothing;"
+    )
+    assert "cannot be used as a campaign" in refusal(Campaign.open, campaign.path)
+    monkeypatch.undo()
+    with Campaign.open(campaign.path) as opened:
+        columns = opened.reading().execute("PRAGMA table_info(pool)").fetchall()
+        assert "one" not in [column["name"] for column in columns]
+
+
+def test_another_index_is_refused(campaign: Campaign, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    other = index_of(tmp_path / "b", {**DOCUMENTS, "sea.xml": "<doc><p>lake</p></doc>"})
+    said = refusal(lambda: Campaign.open(campaign.path, collection=other))
+    assert "is not the index that the campaign" in said
+    campaign.close()
+    (tmp_path / "index.fvx").rename(tmp_path / "moved.fvx")
+    assert "say where it is (-C)" in refusal(Campaign.open, campaign.path)
+    moved = Collection.open(tmp_path / "moved.fvx")
+    with Campaign.open(campaign.path, collection=moved) as opened:
+        assert opened.document("sea").title == "The sea"
+
+
+def test_topics_keep_all_their_fields(tmp_path: Path) -> None:
+    full = replace(TOPICS[0], castitle="//p[about(., sea)]", keywords="a\U0001f600", ct_no="7")
+    with make(tmp_path, topics=Topics.of([full]), pool=pool_of(POOL[:3])) as campaign:
+        assert campaign.topics["1"] == full

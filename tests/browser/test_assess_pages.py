@@ -1,0 +1,462 @@
+"""Home, pool, collection and organiser's pages in a browser: by mouse and keys, light and dark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assess_site import PASSWORD, make_campaign, served
+from foveal.assess.accounts import LocalAccess
+from foveal.assess.actions import Action
+from foveal.assess.store import Campaign
+
+CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+MISSING = [
+    *(["playwright"] if importlib.util.find_spec("playwright") is None else []),
+    *([] if CHROMIUM.exists() else [f"{CHROMIUM} (or another, named by CHROMIUM)"]),
+]
+CI = os.environ.get("CI") == "true"
+pytestmark = pytest.mark.skipif(
+    bool(MISSING) and not CI, reason=f"no browser to test with: {', '.join(MISSING)} missing"
+)
+ROOT = Path(__file__).resolve().parents[2]
+AXE = Path(os.environ.get("AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
+
+PAGES = {
+    "ann": ("/", "/topics/1", "/topics/1/collection", "/topics/1/collection?q=ferry", "/nothing"),
+    "olga": (
+        "/", "/topics/1", "/organise", "/organise/agreement", "/organise/adjudicate",
+        "/organise/log",
+    ),
+}  # fmt: skip
+
+
+def test_there_is_a_browser() -> None:
+    assert not MISSING, f"the pages cannot be tested: {', '.join(MISSING)} missing"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def judged(path: Path) -> Path:
+    """Ann and bob differ on one document and agree on another."""
+    with Campaign.open(path) as campaign:
+        for name, end in (("ann", 33), ("bob", 20)):
+            for doc, start, stop in (("ferries", 7, end), ("bridges", 7, 23)):
+                document = campaign.document(doc)
+                steps = (
+                    Action("highlight", start, stop), Action("bep", start), Action("validate"),
+                )  # fmt: skip
+                for i, step in enumerate(steps):
+                    campaign.act(
+                        name, "1", doc, f"{name}-{doc}-{i}", i, step,
+                        length=document.length, digest=document.sha256,
+                    )  # fmt: skip
+                campaign.log(name, "1", doc, "view", {})
+                campaign.log(name, "1", doc, "time", {"seconds": 90})
+        cues = [{"pattern": "ferry", "colour": "blue", "style": "underline", "on": True}]
+        campaign.set_setting("ann", "1", "cues", cues)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A campaign in which something was done; only looked at."""
+    with served(judged(make_campaign(tmp_path_factory.mktemp("judged")))) as address:
+        yield address
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_campaign(tmp_path)
+
+
+@pytest.fixture
+def url(path: Path) -> Iterator[str]:
+    with served(path) as address:
+        yield address
+
+
+class Complaints(list[str]):
+    """What a page complained about on its console, or in the air."""
+
+
+def arrived(browser: Any, url: str, name: str, **options: Any) -> Any:
+    """A page of somebody who has signed in; complaints are in ``page.said``."""
+    given = {"viewport": {"width": 1280, "height": 800}} | options
+    page = browser.new_context(**given).new_page()
+    page.said = Complaints()
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.goto(f"{url}/login")
+    page.fill("#name", name)
+    page.fill("#password", PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{url}/")
+    return page
+
+
+@pytest.fixture
+def ann(browser: Any, url: str) -> Iterator[Any]:
+    page = arrived(browser, url, "ann")
+    yield page
+    assert page.said == []
+    page.context.close()
+
+
+@pytest.fixture
+def olga(browser: Any, url: str) -> Iterator[Any]:
+    page = arrived(browser, url, "olga")
+    yield page
+    assert page.said == []
+    page.context.close()
+
+
+def at(page: Any, path: str) -> None:
+    """Wait until the page is there, and its scripts have run."""
+    page.wait_for_url(re.compile(re.escape(path) + "$"))
+    page.wait_for_load_state("load")
+
+
+# -- signing in -----------------------------------------------------------------------------------
+
+
+def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
+    page = browser.new_context().new_page()
+    page.goto(f"{url}/topics/1")
+    at(page, "/login")
+    assert page.locator("#name:focus").count() == 1
+    page.keyboard.type("ann")
+    page.keyboard.press("Tab")
+    page.keyboard.type("wrong word")
+    page.keyboard.press("Enter")
+    page.locator("[role=alert]").wait_for()
+    assert page.locator("[role=alert]").inner_text() == "Name or password is wrong."
+    assert page.locator("#name").input_value() == "ann"
+    page.keyboard.type(PASSWORD)  # the password has the focus now
+    page.keyboard.press("Enter")
+    at(page, "/")
+    page.get_by_role("button", name="Sign out").click()
+    at(page, "/login")
+    page.goto(f"{url}/topics/1")
+    at(page, "/login")
+    page.context.close()
+
+
+def test_the_link_of_a_local_server_opens_home(browser: Any, path: Path) -> None:
+    access = LocalAccess("ann")
+    with served(path, local=access) as address:
+        page = browser.new_context().new_page()
+        page.goto(f"{address}/start?token={access.token}")
+        assert page.url == f"{address}/"
+        assert page.locator("h1").inner_text() == "Your topics"
+        stranger = browser.new_context().new_page()
+        stranger.goto(f"{address}/start?token={access.token}")
+        assert "has been used" in stranger.locator("[role=alert]").inner_text()
+        page.context.close()
+        stranger.context.close()
+
+
+# -- home and pool --------------------------------------------------------------------------------
+
+
+def test_from_home_to_the_next_document_by_one_key_each(ann: Any) -> None:
+    ann.keyboard.press("Enter")
+    at(ann, "/topics/1")
+    ann.keyboard.press("Enter")
+    at(ann, "/topics/1/documents/ferries")
+
+
+def test_arrows_walk_through_topics(ann: Any) -> None:
+    ann.keyboard.press("ArrowDown")
+    ann.keyboard.press("ArrowDown")
+    assert ann.locator("tr:focus th").inner_text() == "2"
+    ann.keyboard.press("Enter")
+    at(ann, "/topics/2")
+    ann.keyboard.press("2")
+    at(ann, "/")
+
+
+def test_a_row_opens_by_mouse_anywhere(ann: Any) -> None:
+    ann.locator("#topics tbody tr").nth(1).locator("td").first.click()
+    at(ann, "/topics/2")
+
+
+def test_keys_of_the_pool(ann: Any, url: str) -> None:
+    ann.goto(f"{url}/topics/1")
+    statement = ann.locator(".statement dl")
+    assert statement.is_visible()
+    ann.keyboard.press("t")
+    assert not statement.is_visible()
+    ann.keyboard.press("ArrowDown")
+    ann.keyboard.press("ArrowDown")
+    assert "Bridges" in ann.locator("tr:focus th").inner_text()
+    ann.keyboard.press("s")
+    at(ann, "/topics/1/collection")
+    ann.keyboard.press("2")
+    at(ann, "/topics/1")
+    ann.keyboard.press("3")
+    at(ann, "/topics/1/documents/ferries")
+
+
+def test_one_goes_back_to_what_was_viewed_last(browser: Any, finished: str) -> None:
+    page = arrived(browser, finished, "ann")
+    page.goto(f"{finished}/topics/1")
+    assert page.locator(".viewed li").count() == 2
+    page.keyboard.press("1")
+    at(page, "/topics/1/documents/bridges")
+    page.context.close()
+
+
+def test_the_filter_leaves_documents_by_name_and_state(browser: Any, finished: str) -> None:
+    page = arrived(browser, finished, "ann")
+    page.goto(f"{finished}/topics/1")
+    shown = page.locator("#documents tbody tr:visible")
+    page.keyboard.press("/")
+    page.keyboard.type("BRI?")
+    assert shown.count() == 0
+    page.keyboard.press("Backspace")
+    assert shown.count() == 1
+    assert page.locator("#filtered").inner_text() == "1 of 2 documents"
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    assert "Bridges" in page.locator("tr:focus th").inner_text()
+    page.locator("#filter").fill("")
+    page.locator("#state").select_option("relevant")
+    assert shown.count() == 2
+    assert page.locator("#help").is_hidden()
+    page.context.close()
+
+
+def test_cue_words_are_saved_as_they_are_typed(ann: Any, url: str, path: Path) -> None:
+    ann.goto(f"{url}/topics/1")
+    ann.keyboard.press("c")
+    ann.keyboard.type("ferr(y|ies)")
+    ann.get_by_label("Colour", exact=True).select_option("green")
+    ann.get_by_label("Style").select_option("background")
+    ann.locator("#said", has_text="✓ Saved").wait_for()
+    ann.reload()
+    assert ann.locator(".cues input[type=text]").input_value() == "ferr(y|ies)"
+    with Campaign.open(path) as campaign:
+        assert campaign.setting("ann", "1", "cues") == [
+            {"pattern": "ferr(y|ies)", "colour": "green", "style": "background", "on": True}
+        ]
+    ann.get_by_role("button", name="Remove ferr(y|ies)").click()
+    ann.locator("#said", has_text="✓ Saved").wait_for()
+    ann.reload()
+    assert ann.locator(".cues li").count() == 0
+
+
+def test_a_cue_word_is_kept_by_who_leaves_at_once(ann: Any, url: str) -> None:
+    ann.goto(f"{url}/topics/1")
+    ann.keyboard.press("c")
+    ann.keyboard.type("river")
+    ann.goto(f"{url}/")
+    ann.goto(f"{url}/topics/1")
+    assert ann.locator(".cues input[type=text]").input_value() == "river"
+
+
+def test_a_broken_expression_is_told(ann: Any, url: str) -> None:
+    ann.goto(f"{url}/topics/1")
+    ann.keyboard.press("c")
+    ann.keyboard.type("ferr(")
+    assert ann.locator(".cues input[type=text]").get_attribute("aria-invalid") == "true"
+    ann.keyboard.type("y)")
+    assert ann.locator(".cues input[type=text]").get_attribute("aria-invalid") == "false"
+    ann.locator("#said", has_text="✓ Saved").wait_for()
+
+
+def test_a_document_is_found_and_added(ann: Any, url: str, path: Path) -> None:
+    ann.goto(f"{url}/topics/1/collection")
+    ann.keyboard.press("/")
+    ann.keyboard.type("tunnel")
+    ann.keyboard.press("Enter")
+    ann.wait_for_url("**/collection?q=tunnel")
+    assert ann.locator("#documents mark").first.inner_text().lower() == "tunnel"
+    ann.keyboard.press("ArrowDown")
+    ann.keyboard.press("a")
+    ann.locator("#said", has_text="✓ Added; 3 documents left").wait_for()
+    ann.keyboard.press("2")
+    at(ann, "/topics/1")
+    assert "added by you" in ann.locator("#documents tbody tr").last.inner_text()
+
+
+def test_a_server_that_is_gone_is_said(browser: Any, path: Path) -> None:
+    with served(path) as address:
+        page = arrived(browser, address, "ann")
+        page.goto(f"{address}/topics/1")
+    page.keyboard.press("c")
+    page.keyboard.type("ferry")
+    page.locator("#said.bad").wait_for()
+    assert page.locator("#said").inner_text() == "The server does not answer."
+    page.context.close()
+
+
+# -- organisers -----------------------------------------------------------------------------------
+
+
+def test_an_organiser_assigns_by_tick(olga: Any, url: str, path: Path) -> None:
+    olga.keyboard.press("o")
+    at(olga, "/organise")
+    box = olga.get_by_label("bob judges topic 2")
+    assert box.is_checked()
+    olga.keyboard.press("a")  # ann, topic 1
+    olga.keyboard.press("ArrowRight")
+    olga.keyboard.press("ArrowDown")
+    olga.keyboard.press("Space")
+    olga.locator("#said", has_text="✓ Topic 2 is taken from bob").wait_for()
+    with Campaign.open(path) as campaign:
+        assert campaign.assigned("bob") == ("1",)
+    box.click()
+    olga.locator("#said", has_text="✓ Topic 2 is assigned to bob").wait_for()
+    olga.reload()
+    assert olga.get_by_label("bob judges topic 2").is_checked()
+
+
+def test_an_organiser_adds_an_account(olga: Any, browser: Any, url: str) -> None:
+    olga.goto(f"{url}/organise")
+    olga.keyboard.press("u")
+    olga.keyboard.type("cyd")
+    olga.keyboard.press("Tab")
+    olga.keyboard.press("Tab")
+    olga.keyboard.type(PASSWORD)
+    olga.keyboard.press("Enter")
+    olga.locator("#users th", has_text="cyd").wait_for()
+    page = arrived(browser, url, "cyd")
+    assert "No topic is assigned to you yet" in page.locator("main").inner_text()
+    page.context.close()
+
+
+def test_what_is_refused_is_said_and_taken_back(olga: Any, url: str, path: Path) -> None:
+    olga.goto(f"{url}/organise")
+    olga.locator("#user-name").fill("final")
+    olga.locator("#user button").click()
+    olga.locator("#said.bad").wait_for()
+    assert "kept for what is adjudicated" in olga.locator("#said").inner_text()
+    assert "422" in olga.said.pop()  # the browser's own word
+
+
+def test_agreement_and_adjudication(browser: Any, tmp_path: Path) -> None:
+    with served(judged(make_campaign(tmp_path))) as address:
+        page = arrived(browser, address, "olga")
+        page.get_by_role("link", name="Agreement").click()
+        at(page, "/organise/agreement")
+        first = page.locator("table").first.locator("tbody tr")
+        assert first.locator("th").inner_text() == "ann and bob"
+        page.keyboard.press("2")
+        at(page, "/organise")
+        page.get_by_role("link", name="Adjudicate").click()
+        at(page, "/organise/adjudicate")
+        assert page.locator("#documents tbody tr").first.inner_text().startswith("1\tFerries")
+        with page.expect_navigation():
+            page.get_by_role("button", name="Take over 1 on which all agree").click()
+        assert page.locator("#adopt").count() == 0
+        page.keyboard.press("3")
+        at(page, "/topics/1/documents/ferries?as=final")
+        assert page.said == []
+        page.context.close()
+
+
+# -- every page -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_help_opens_and_closes_everywhere(browser: Any, finished: str, name: str) -> None:
+    page = arrived(browser, finished, name)
+    for path in PAGES[name]:
+        page.goto(finished + path)
+        page.keyboard.press("?")
+        assert page.locator("#help").is_visible(), path
+        page.keyboard.press("Enter")  # closes it, and opens nothing behind it
+        assert page.locator("#help").is_hidden()
+        assert page.url == finished + path
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_nothing_sticks_out(browser: Any, finished: str, name: str) -> None:
+    page = arrived(browser, finished, name)
+    for path in PAGES[name]:
+        page.goto(finished + path)
+        for width in (1280, 800, 400):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+    page.context.close()
+
+
+@pytest.mark.skipif(not AXE.exists() and not CI, reason="axe-core is missing (npm install)")
+@pytest.mark.parametrize("name", list(PAGES))
+def test_axe_finds_no_barrier(browser: Any, finished: str, name: str) -> None:
+    source = AXE.read_text(encoding="utf-8")
+    page = arrived(browser, finished, name, bypass_csp=True)
+    for path in (*PAGES[name], "/login"):
+        if path == "/login":
+            page.context.clear_cookies()
+        page.goto(finished + path)
+        page.evaluate(source)
+        for scheme, background in (("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 23, 26)")):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
+            found = page.evaluate("axe.run(document)")["violations"]
+            assert [(path, v["id"], v["nodes"][0]["html"]) for v in found] == []
+        if path != "/login":  # where a field has the focus
+            page.keyboard.press("?")
+            assert page.locator("#help").is_visible()
+            found = page.evaluate("axe.run(document)")["violations"]
+            assert [(path, v["id"], v["nodes"][0]["html"]) for v in found] == []
+    page.context.close()
+
+
+def test_print_leaves_out_what_only_a_screen_needs(browser: Any, finished: str) -> None:
+    page = arrived(browser, finished, "olga")
+    page.goto(f"{finished}/organise")
+    page.emulate_media(media="print")
+    assert not page.locator(".top").is_visible()
+    assert not page.get_by_role("button").first.is_visible()
+    assert page.locator("#progress").is_visible()
+    page.context.close()
+
+
+def test_pages_can_be_read_without_scripts(browser: Any, finished: str) -> None:
+    page = arrived(browser, finished, "ann", java_script_enabled=False)
+    page.get_by_role("link", name="1", exact=True).click()
+    assert page.locator("#documents tbody tr").count() == 2
+    page.get_by_role("link", name="Search the collection").click()
+    page.fill("#q", "bridge")
+    page.get_by_role("button", name="Search").click()
+    assert page.locator("#documents tbody tr").count() == 1
+    page.context.close()
+
+
+def test_no_page_asks_elsewhere_or_runs_what_is_not_ours(browser: Any, finished: str) -> None:
+    page = arrived(browser, finished, "olga")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in PAGES["olga"]:
+        page.goto(finished + path)
+    assert asked
+    assert [one for one in asked if not one.startswith(finished + "/")] == []
+    page.evaluate(
+        """() => {
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        document.head.append(script);
+        document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = true'>");
+        }"""
+    )
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.ran") is None
+    page.context.close()
