@@ -72,12 +72,12 @@ def test_only_what_all_have_validated_alike_becomes_final(campaign: Campaign) ->
         assert found["1", "ferries"].differ == ("relevance",)
         assert found["1", "ferries"].f1 == 0.0
         assert not found["2", "fords"].complete
-        assert adopt_agreed(campaign) == 1
+        assert adopt_agreed(campaign, "olga") == 1
         assert campaign.state(FINAL, "1", "bridges")[1].spans == ((7, 12),)
         assert campaign.state(FINAL, "1", "bridges")[1].validated
         campaign.unassign("2", "bob")  # then ann's word is all there is
-        assert adopt_agreed(campaign) == 1
-        assert adopt_agreed(campaign) == 0
+        assert adopt_agreed(campaign, "olga") == 1
+        assert adopt_agreed(campaign, "olga") == 0
 
 
 def test_a_decision_that_was_begun_is_left_alone(campaign: Campaign) -> None:
@@ -85,7 +85,7 @@ def test_a_decision_that_was_begun_is_left_alone(campaign: Campaign) -> None:
         for name in ("ann", "bob"):
             judge(campaign, name, "1", "bridges", *MARKED)
         judge(campaign, FINAL, "1", "bridges", Action("note", text="to think about"))
-        assert adopt_agreed(campaign) == 0
+        assert adopt_agreed(campaign, "olga") == 0
         assert campaign.state(FINAL, "1", "bridges")[1].spans == ()
 
 

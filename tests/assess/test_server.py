@@ -231,6 +231,11 @@ def test_times_that_cannot_be_are_not_noted(ann: Client, seconds: object) -> Non
     assert ann.send("/api/topics/1/events", body).status_code == 422
 
 
+def test_a_page_that_has_the_text_can_ask_for_the_state_alone(ann: Client) -> None:
+    whole, brief = ann.document("1", "ferries"), ann.document("1", "ferries", "?text=0")
+    assert brief == whole | {"structure": None}
+
+
 def test_cue_words_are_kept_for_each_topic_and_logged(ann: Client, path: Path) -> None:
     cues = [{"pattern": "ferr(y|ies)", "colour": "green", "style": "underline", "on": True}]
     answer = ann.send("/api/topics/1/settings", {"key": "cues", "value": cues}, "PUT")
@@ -431,6 +436,8 @@ def test_agreement_and_adjudication_lead_to_a_final_set(url: str, olga: Client, 
     done = olga.act("1", "ferries", "uuid-f002", 1, "?as=final", kind="validate").json()
     assert (done["state"]["validated"], done["left"]) == (True, 0)
     assert "Nothing is open" in olga.get("/organise/adjudicate").text
+    log = text_of(olga.get("/organise/log?assessor=final").text)
+    assert re.search(r"final by olga 1 ferries validate", log)
     with Campaign.open(path) as campaign:
         final = judgements(campaign, assessors=FINAL)
         assert sorted(final.doc) == ["bridges", "ferries"]

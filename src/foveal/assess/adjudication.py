@@ -101,8 +101,8 @@ def cases(campaign: Campaign) -> list[Case]:
     ]
 
 
-def adopt_agreed(campaign: Campaign) -> int:
-    """Make final what all assessors of a topic have validated alike; how many that were.
+def adopt_agreed(campaign: Campaign, actor: str) -> int:
+    """Make final, by an organiser, what all assessors of a topic have validated alike; how many.
 
     A document on which a decision was begun is left alone.
     """
@@ -124,6 +124,7 @@ def adopt_agreed(campaign: Campaign) -> int:
                 Action("replace", state=state),
                 length=document.length,
                 digest=document.sha256,
+                actor=actor,
             )
         except ConflictError:  # somebody has begun to decide it meanwhile
             continue

@@ -54,6 +54,8 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
     access, doc = site.access(visit, request), request.path_params["doc"]
     campaign = site.campaign
     document = _known(site, doc)
+    # A page that has the text asks only whether anything has changed.
+    text = request.query_params.get("text") != "0"
     history = campaign.history(access.assessor, access.topic, doc)
     documents = site.documents(access)
     names = list(documents)
@@ -62,7 +64,7 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
     topic = campaign.topics[access.topic]
     return answer(
         {
-            "structure": structure(document, campaign.elements(doc)),
+            "structure": structure(document, campaign.elements(doc)) if text else None,
             "state": history.state.to_json(),
             "version": history.version,
             "can_undo": history.can_undo,
@@ -145,6 +147,7 @@ def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Re
             length=message.length,
             digest=message.digest,
             client_at=message.at,
+            actor=None if visit.user.name == access.assessor else visit.user.name,
         )
     except ConflictError as conflict:
         content = {
@@ -385,7 +388,7 @@ def _agreement(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Resp
 
 def _adopt(site: Site, visit: Visit, _: Request, __: dict[str, Any]) -> Response:
     site.organiser(visit)
-    count = adopt_agreed(site.campaign)
+    count = adopt_agreed(site.campaign, visit.user.name)
     site.campaign.log(visit.user.name, None, None, "adopt", {"documents": count})
     return answer({"adopted": count})
 

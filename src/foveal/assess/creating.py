@@ -333,9 +333,21 @@ def placed(path: Path) -> Iterator[Path]:
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
         _move(temporary, path)
+        _sync(path.parent)
     finally:
         for leftover in (temporary, *(Path(f"{name}-{end}") for end in ("wal", "shm", "journal"))):
             leftover.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """See to it that the names in a folder are on the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _move(temporary: Path, path: Path) -> None:

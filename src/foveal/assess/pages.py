@@ -353,7 +353,9 @@ def _table(
 def _figure(name: str, value: float | None) -> str:
     if value is None or value != value:  # noqa: PLR0124 - nan
         return ""
-    return f"{value:.0f}" if name in ("documents", "bep_median") else f"{value:.3f}"
+    if name == "bep_median":
+        return f"{value:g}"  # of an even number of documents it may end in a half
+    return f"{value:.0f}" if name == "documents" else f"{value:.3f}"
 
 
 def _adjudicate(site: Site, visit: Visit, _: Request) -> Response:
@@ -415,12 +417,14 @@ def _log(site: Site, visit: Visit, request: Request) -> Response:
     assessor, topic = given.get("assessor") or None, given.get("topic") or None
     before = int(given["before"]) if re.fullmatch("[0-9]{1,15}", given.get("before", "")) else None
     rows = campaign.reading().execute(
-        f"SELECT id, at, assessor, topic, doc, kind, payload FROM {of} "  # noqa: S608 - one of two
+        f"SELECT * FROM {of} "  # noqa: S608 - one of two
         "WHERE (:assessor IS NULL OR assessor = :assessor) AND (:topic IS NULL OR topic = :topic) "
         "AND (:before IS NULL OR id < :before) ORDER BY id DESC LIMIT :most",
         {"assessor": assessor, "topic": topic, "before": before, "most": _LOGGED},
     )
-    found = [{**dict(row), "details": _details(row["payload"])} for row in rows.fetchall()]
+    found = [
+        {"actor": None, **dict(row), "details": _details(row["payload"])} for row in rows.fetchall()
+    ]
     more = None
     if len(found) == _LOGGED:
         query = {"assessor": assessor or "", "topic": topic or "", "of": of}

@@ -65,7 +65,7 @@ CREATE TABLE assignments (
 CREATE TABLE actions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uuid TEXT NOT NULL UNIQUE, assessor TEXT NOT NULL,
     topic TEXT NOT NULL REFERENCES topics, doc TEXT NOT NULL, version INTEGER NOT NULL,
-    kind TEXT NOT NULL, payload TEXT NOT NULL, at TEXT NOT NULL, client_at TEXT,
+    kind TEXT NOT NULL, payload TEXT NOT NULL, at TEXT NOT NULL, client_at TEXT, actor TEXT,
     UNIQUE (assessor, topic, doc, version)
 );
 CREATE TABLE events (

@@ -197,6 +197,7 @@ class Campaign(People, Holdings, Events):
         length: int,
         digest: str,
         client_at: str | None = None,
+        actor: str | None = None,
     ) -> Saved:
         """Save an action; when this returns, it is on the disk.
 
@@ -213,6 +214,8 @@ class Campaign(People, Holdings, Events):
             on any other text is refused.
         client_at : str, optional
             When it was done, by the assessor's clock.
+        actor : str, optional
+            Who did it in the assessor's name, such as the organiser who adjudicates.
         """
         _check_written(uuid, client_at)
         key = (assessor, topic, doc)
@@ -231,8 +234,8 @@ class Campaign(People, Holdings, Events):
                 state, version = history.next(action), history.version + 1
                 connection.execute(
                     "INSERT INTO actions (uuid, assessor, topic, doc, version, kind, payload, at, "
-                    "client_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (uuid, *key, version, action.kind, payload, self._time(), client_at),
+                    "client_at, actor) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (uuid, *key, version, action.kind, payload, self._time(), client_at, actor),
                 )
                 self._keep(connection, key, version, state)
             history.add(action)  # only now: a commit may fail
