@@ -88,8 +88,12 @@ is the same as `foveal`.
 """
 
 
+COPYING = "[data-md-copying] .gp, [data-md-copying] .go { display: none; }\n"
+"""What a button copies of a session are its commands: prompts and output cannot be pasted."""
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages to the site."""
+    """Add the generated pages to the site, and the one rule of style."""
     from mkdocs.structure.files import File
 
     pages = {
@@ -99,6 +103,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
+    files.append(File.generated(config, "copying.css", content=COPYING))
+    config.extra_css.append("copying.css")
     return files
 
 

@@ -256,6 +256,36 @@ def test_a_document_shows_its_relevant_text_and_what_runs_returned(page: Any) ->
     assert words in ("relevant, returned by 0 runs", "relevant, returned by 1 runs")
 
 
+def test_many_runs_of_long_names_are_told_apart(browser: Any, tmp_path: Path) -> None:
+    names = [
+        f"a-laboratory-somewhere-2009-focused-run-{i:02}-bm25-k1-1.2-b-0.75" for i in range(30)
+    ]
+    # The first run given and the 29th are the best, and would share a colour and a dash by number.
+    runs = [
+        Run.from_results({"1": [("D", 0, 100 + 10 * (i % 28))], "2": [("D", 0, 100)]}, name=name)
+        for i, name in enumerate(names)
+    ]
+    truth = Judgements.from_highlights(
+        {topic: {"D": {"spans": [(0, 100)], "length": 1000}} for topic in "12"}
+    )
+    path = tmp_path / "report.html"
+    path.write_text(report_page(runs, truth, ["AiP"]).html, encoding="utf-8")
+    page = opened(browser, path, viewport={"width": 800, "height": 800})
+    head = page.locator("#scores thead th").last.bounding_box()
+    assert head["x"] + head["width"] <= 800  # scores are in sight beside the names
+    drawn = page.eval_on_selector_all(
+        "#panel polyline", "all => all.map(l => getComputedStyle(l).stroke)"
+    )
+    assert len(drawn) == len(set(drawn)) == 7
+    page.get_by_role("tab", name="Topics of each run").click()
+    labels = page.eval_on_selector_all(
+        "#panel svg text[text-anchor=end]", "all => all.map(t => t.firstChild.data)"
+    )
+    assert sorted(labels) == [f"…{i:02}-bm25-k1-1.2-b-0.75" for i in range(30)]
+    assert cells(page, "#topic-list", 3) == ["2 runs", "30 runs"]
+    assert page.said == []
+
+
 def test_offsets_count_characters_not_units_of_a_string(browser: Any, tmp_path: Path) -> None:
     text = "\U0001f600\U0001f600 smile, <b>and</b> \U0001f601 again"
     (tmp_path / "D.txt").write_text(text, encoding="utf-8")

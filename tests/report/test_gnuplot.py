@@ -41,7 +41,7 @@ STEPS = Graph(
 BARS = Graph(
     "differences",
     'it\'s "quoted" `echo` @a %s \\n',
-    Axis("topic", names=("t'1", 't"2', "<&>")),
+    Axis("topic", names=("t'1", 't"2', "<&> 50%: %s")),
     Axis("difference"),
     (
         Line("a - b", np.arange(3.0), np.array([0.5, np.nan, -0.25]), "bars", series=0),

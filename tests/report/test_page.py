@@ -156,11 +156,37 @@ def test_letters_intervals_and_p_values_are_those_of_compare(
     assert data["p"][k] == [scaled(row["p_corrected"]) for row in expected["pairs"]]
 
 
+def test_runs_of_different_topics_are_compared_on_those_they_share() -> None:
+    """A mean stands beside its own interval; the sentence has the means that were tested."""
+    ends = {
+        "early": {t: 100 if t < 6 else 980 + t for t in range(1, 11)},
+        "late": {t: 900 - 10 * t for t in range(6, 11)},
+        "even": {t: 700 if t < 6 else 300 for t in range(1, 11)},
+    }
+    runs = [
+        Run.from_results({str(t): [("D", 0, end)] for t, end in of.items()}, name=name)
+        for name, of in ends.items()
+    ]
+    truth = Judgements.from_highlights(
+        {str(t): {"D": {"spans": [(0, 100)], "length": 1000}} for t in range(1, 11)}
+    )
+    data = report_page(runs, truth, ["charP"], topics="run").data
+    assert data["averaged"] == [[10], [5], [10]]
+    for (cell,), (low, high) in zip(data["cells"], data["limits"][0], strict=True):
+        assert low <= 10_000 * float(cell) <= high
+    shared = foveal.evaluate(runs, truth, ["charP"], topics="both")
+    assert data["answers"][0]["text"] == (
+        f"By charP, on the 5 topics that all runs share, even ({shared['even', 'charP']:.4f}) is "
+        f"best, and significantly better than the next, late ({shared['late', 'charP']:.4f}; "
+        "p < 0.0001)."
+    )
+
+
 def test_profiles_are_those_of_the_runs_as_they_are(page: Any, index: str) -> None:
     names = page.data["overlap"]
     scores = foveal.evaluate(RUNS, JUDGED, [*names, "ret_size"], collection=index, overlap="allow")
     for run, profile in zip(scores.runs, page.data["profiles"], strict=True):
-        assert profile["overlap"] == pytest.approx([scores[run, name] for name in names])
+        assert profile["overlap"] == [scaled(scores[run, name]) for name in names]
         assert sum(profile["histogram"]) == profile["results"]
         mean = scores[run, "ret_size"] / profile["results"]
         assert profile["length"][0] == pytest.approx(mean, abs=0.06)
@@ -234,7 +260,7 @@ def test_one_topic_cannot_be_tested() -> None:
     said = told({"a": [0.2], "b": [0.3]})
     assert said["sure"] == "unknown"
     assert said["text"] == (
-        "By AP, over 1 topics, b (0.3000) is best, before a (0.2000); the difference could not be "
+        "By AP, over 1 topic, b (0.3000) is best, before a (0.2000); the difference could not be "
         "tested."
     )
 

@@ -235,7 +235,7 @@ def figure(found: Comparison) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError(
-            "pictures of comparisons need matplotlib; install it with pip install 'foveal[plot]'"
+            "pictures of comparisons need matplotlib; install it with pip install matplotlib"
         ) from None
     panels = len(found.measures)
     drawn = Figure(

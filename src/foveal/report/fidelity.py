@@ -189,7 +189,7 @@ def figure(trial: Fidelity, measure: str = "igP", ranking: str = "R") -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError(
-            "figures need matplotlib; install it with pip install 'foveal[plot]'"
+            "figures need matplotlib; install it with pip install matplotlib"
         ) from None
     drawn = Figure(figsize=(6, 4.5), dpi=150, layout="constrained")
     axis = drawn.subplots()

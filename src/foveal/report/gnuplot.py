@@ -147,7 +147,9 @@ def _axis(side: str, axis: Axis, values: Sequence[Floats]) -> list[str]:
     ]
     if not axis.names:
         return [*found, f"set {side}tics autofreq norotate"]
-    places = ", ".join(f"{_quoted(name)} {i}" for i, name in enumerate(axis.names))
+    # Labels of tics are formats, unlike all other texts.
+    names = [_quoted(name.replace("%", "%%")) for name in axis.names]
+    places = ", ".join(f"{name} {i}" for i, name in enumerate(names))
     turned = "rotate" if side == "x" else "norotate"
     return [*found, f"set {side}tics {turned} ({places}) noenhanced"]
 

@@ -229,7 +229,7 @@ def figure(found: Correlations) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError(
-            "pictures other than .svg need matplotlib; install it with pip install 'foveal[plot]'"
+            "pictures other than .svg need matplotlib; install it with pip install matplotlib"
         ) from None
     low, n = _lowest(found), len(found.labels)
     blues = LinearSegmentedColormap.from_list(

@@ -168,7 +168,7 @@ def growth_figure(statistics: PoolStatistics) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError(
-            "figures need matplotlib; install it with pip install 'foveal[plot]'"
+            "figures need matplotlib; install it with pip install matplotlib"
         ) from None
     growth = statistics.growth
     drawn = Figure(figsize=(6, 4), dpi=150, layout="constrained")

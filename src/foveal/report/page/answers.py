@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.analysis.aligned import Aligned, align, rounded
+from foveal.analysis.aligned import rounded
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.pairs import Pairs, Settings
 from foveal.errors import UsageError
@@ -17,7 +17,6 @@ from foveal.report.grids import Grid
 
 __all__ = ["answer", "direction", "intervals", "rule"]
 
-Floats = npt.NDArray[np.float64]
 _TEST = "paired t-test, two-sided, Holm's correction over all pairs, alpha 0.05"
 
 
@@ -44,12 +43,14 @@ def answer(results: Results, table: Grid, found: Comparison | None, label: str) 
         return {"measure": label, "sure": "unknown", "text": f"{label} does not rank runs."}
     order = np.argsort(np.where(np.isnan(values), np.inf, -sign * values), kind="stable").tolist()
 
-    def shown(i: int, more: str = "") -> str:
-        return f"{results.runs[i]} ({table.rows[i][place + 1]}{more})"
+    def shown(i: int, more: str = "", cells: Sequence[str] | None = None) -> str:
+        return (
+            f"{results.runs[i]} ({table.rows[i][place + 1] if cells is None else cells[i]}{more})"
+        )
 
     first = shown(order[0])
     topics = int(results.averaged[order[0], place])
-    start = f"By {label}, over {topics} topics, "
+    start = f"By {label}, over {topics} topic{'' if topics == 1 else 's'}, "
     if len(order) == 1:
         return {
             "measure": label,
@@ -64,15 +65,18 @@ def answer(results: Results, table: Grid, found: Comparison | None, label: str) 
             "text": f"{start}{first} is best, before {shown(order[1])}; the difference could not "
             "be tested.",
         }
-    # Means on shared topics may order runs differently; the sentence is about what was tested.
     ranked = pairs.order.tolist()
     adjusted = pairs.square(pairs.adjusted["t"], np.nan)[ranked[0]]
     alike = [i for i in ranked[1:] if not adjusted[i] < Settings().alpha]
-    if ranked[0] != order[0]:
-        start = f"By {label}, on the {len(pairs.aligned.topics)} topics that all runs share, "
+    shared, cells = len(pairs.aligned.topics), None
+    if (results.averaged[:, place] != shared).any():
+        # Each run's mean is of topics of its own there, and may order runs differently; the
+        # sentence is about what was tested, and its numbers are those that were.
+        start = f"By {label}, on the {shared} topics that all runs share, "
+        cells = [f"{mean:.4f}" for mean in pairs.aligned.means.tolist()]
     p = adjusted[ranked[1]]
     said = "; p < 0.0001" if p < 0.00005 else f"; p = {p:.4f}"
-    best, second = shown(ranked[0]), shown(ranked[1], said)
+    best, second = shown(ranked[0], cells=cells), shown(ranked[1], said, cells)
     if ranked[1] not in alike:
         text = f"{start}{best} is best, and significantly better than the next, {second}."
         return {"measure": label, "sure": "yes", "text": text}
@@ -100,27 +104,35 @@ def intervals(
     if found is None or pairs is None:
         return [""] * n, _alone(results, label), None
     letters = found.letters(label)
-    low, high = (ends.tolist() for ends in _limits(pairs.aligned))
     square = pairs.square(pairs.adjusted["t"], np.nan).tolist()
     return (
         [letters[run] for run in results.runs],
-        [[a, b] for a, b in zip(low, high, strict=True)],
+        _limits(results, label),
         [[None if np.isnan(p) else p for p in row] for row in square],
     )
 
 
-def _limits(aligned: Aligned) -> tuple[Floats, Floats]:
-    """Intervals of means by resampling topics, the same as `compare` gives."""
-    values = aligned.values
-    return Settings().limits(rounded(values, np.abs(values).max(axis=1, keepdims=True)))
+def _limits(results: Results, label: str) -> list[list[float] | None]:
+    """Intervals of means by resampling topics, those that the mean of each run is of.
+
+    Where all runs share their topics, these are the intervals of `compare`.
+    """
+    values = results.values[:, :, results.measures.index(label)]
+    own = results.counted & ~np.isnan(values)
+    found: list[list[float] | None] = [None] * len(values)
+    for topics in np.unique(own, axis=0):
+        if np.count_nonzero(topics) < 2:
+            continue
+        rows = np.flatnonzero((own == topics).all(axis=1))
+        part = np.ascontiguousarray(values[np.ix_(rows, topics)])
+        low, high = Settings().limits(rounded(part, np.abs(part).max(axis=1, keepdims=True)))
+        for i, a, b in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[i] = [a, b]
+    return found
 
 
 def _alone(results: Results, label: str) -> list[list[float] | None]:
     """Intervals of runs that nothing was compared with."""
-    found: list[list[float] | None] = [None] * len(results.runs)
     if len(results.runs) == 1 and not np.isinf(results.values).any():
-        aligned = align(results, label)
-        if len(aligned.topics) > 1:
-            low, high = _limits(aligned)
-            found[0] = [float(low[0]), float(high[0])]
-    return found
+        return _limits(results, label)
+    return [None] * len(results.runs)

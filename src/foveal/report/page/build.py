@@ -17,6 +17,8 @@ LARGEST = 2_000_000
 """Bytes that a page should not exceed."""
 _CELL = 110
 """Bytes of a cell of the summary, about."""
+_LONG = 40
+"""Signs from which the name of a run goes on in a next line, so that scores stay in sight."""
 
 
 _SCRIPTS = (
@@ -113,7 +115,9 @@ def _summary(data: Mapping[str, Any]) -> str:
             if limits:
                 shown += f"<small>{_four(limits[0])}&ndash;{_four(limits[1])}</small>"
             cells.append(f'<td class="n">{shown}</td>')
-        rows.append(f'<tr data-run="{i}"><th scope="row">{escape(run)}</th>{"".join(cells)}</tr>')
+        kind = ' class="long"' if len(run) > _LONG else ""
+        name = f'<th scope="row"{kind}>{escape(run)}</th>'
+        rows.append(f'<tr data-run="{i}">{name}{"".join(cells)}</tr>')
     return (
         '<thead><tr><th scope="col" data-column="-1"><button type="button">run</button></th>'
         f"{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>"

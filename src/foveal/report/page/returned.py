@@ -24,6 +24,7 @@ from foveal.formats import read_run
 from foveal.measures import parse_measure
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Results, Run
+from foveal.report.page.scores import scaled
 
 __all__ = ["OVERLAP", "Returned", "returned", "rows_of"]
 
@@ -118,7 +119,7 @@ def _overlap(
     except InputError:  # results that nothing places, or none for a judged topic
         return {"overlap": None}
     values = scores.values[counted]
-    return {"overlap": values.mean(axis=0).tolist() if len(values) else None}
+    return {"overlap": list(map(scaled, values.mean(axis=0).tolist())) if len(values) else None}
 
 
 def _worth_a_look(

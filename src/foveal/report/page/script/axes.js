@@ -1,6 +1,10 @@
 // What graphs share: colours, axes, the legend.
 
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"];
+// The runs drawn at first are the best by the first answer: these differ in colour, and no two of
+// the best 28 look the same, whatever order they were given in.
+const styles = [];
+ranked(D.by).forEach((i, at) => { styles[i] = at; });
 const colour = i => `var(--c${i % 7})`;
 const dash = i => DASHES[i % 4] || null;
 const room = () => Math.max(300, $("panel").clientWidth);
@@ -15,6 +19,8 @@ function ticks(low, high, most = 6) {
   }
   return found;
 }
+// Long numbers would be cut at the end of an axis.
+const tick = v => v >= 1e6 ? `${v / 1e6}M` : v >= 1e4 ? `${v / 1e3}k` : String(v);
 // A frame with axes; x and y turn values into places.
 function frame(width, height, xs, ys, names, log = false, left = 56) {
   const top = 22, right = 16, bottom = 44, tx = log ? Math.log10 : v => v;
@@ -25,11 +31,11 @@ function frame(width, height, xs, ys, names, log = false, left = 56) {
   const across = names.points || ticks(xs[0], xs[1], Math.max(3, Math.floor(width / 90)));
   for (const v of across) {
     root.append(s("line", { class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom }),
-      s("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, String(v)));
+      s("text", { x: x(v), y: height - bottom + 16, "text-anchor": "middle" }, tick(v)));
   }
   for (const v of names.y === null ? [] : ticks(ys[0], ys[1])) {
     root.append(s("line", { class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v) }),
-      s("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, String(v)));
+      s("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, tick(v)));
   }
   root.append(
     s("path", { class: "axis", d: `M${left},${top}V${height - bottom}H${width - right}` }),
@@ -52,7 +58,7 @@ function legend(draw) {
       onfocusin: () => emphasise(root(), i), onfocusout: () => emphasise(root(), null),
     }, h("label", {}, box,
       s("svg", { width: 34, height: 12, "aria-hidden": "true" }, s("line", { x1: 1, x2: 33, y1: 6,
-        y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i) })),
+        y2: 6, stroke: colour(styles[i]), "stroke-width": 3, "stroke-dasharray": dash(styles[i]) })),
       h("span", {}, D.runs[i])));
   }));
 }

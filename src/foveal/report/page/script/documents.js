@@ -50,8 +50,9 @@ function stripOf(view, length, runs) {
   const root = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `Where ${view.doc} is relevant and what ${runs.length} runs returned of it; the ` +
       "numbers are in the table below" });
+  const short = shortener(D.runs, Math.floor(left / 7.4));
   const name = (text, at) => root.append(s("text", { x: left - 8, y: row * at + 13,
-    "text-anchor": "end" }, text.length > left / 7.4 ? text.slice(0, left / 7.4 - 1) + "…" : text));
+    "text-anchor": "end" }, text, s("title", {}, at < 2 ? text : D.runs[runs[at - 2]])));
   name("relevant", 0);
   name("coverage", 1);
   view.spans.forEach(([a, b]) => root.append(s("rect", { x: x(a), y: 3, fill: "var(--mark)",
@@ -68,7 +69,7 @@ function stripOf(view, length, runs) {
     root.append(cell);
   }
   runs.forEach((run, at) => {
-    name(D.runs[run], at + 2);
+    name(short(D.runs[run]), at + 2);
     view.results.filter(r => r[0] === run && r[2] >= 0).forEach(([, rank, a, b]) => {
       const from = x(a), wide = Math.max(2, x(b) - from);
       root.append(s("rect", { x: from, y: row * (at + 2) + 3, width: wide, height: 12,

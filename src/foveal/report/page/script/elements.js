@@ -51,4 +51,22 @@ function pOf(k, i, j) {
   const [a, b] = i < j ? [i, j] : [j, i], n = D.runs.length;
   return D.p[k][a * n - a * (a + 1) / 2 + b - a - 1];
 }
+// Shortens names of a list to so many signs: what all share goes first, as it tells none apart.
+function shortener(names, most) {
+  const same = list => {
+    let n = 0;
+    while (list.length > 1 && list.every(t => n < t.length && t[n] === list[0][n])) n += 1;
+    return n;
+  };
+  const backwards = t => [...t].reverse().join("");
+  const start = same(names), end = same(names.map(t => backwards(t.slice(start))));
+  return name => {
+    if (name.length <= most) return name;
+    const mark = start > 1 ? "…" : "", rest = start > 1 ? name.slice(start) : name;
+    const own = end > 1 ? rest.slice(0, rest.length - end) + "…" : rest;
+    const shown = [mark + rest, mark + own].find(t => t.length <= most);
+    const half = Math.floor(most / 2);
+    return shown || (mark + own).slice(0, half) + "…" + own.slice(1 + half - most);
+  };
+}
 const saidP = p => p === null ? "not tested" : p < 1 ? "< 0.0001" : four(p);

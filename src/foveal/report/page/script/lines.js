@@ -23,7 +23,7 @@ function curves(panel) {
       const own = line.series === null, run = line.series;
       const points = across(line).map((x, k) => [x, line.y[k]]).filter(p => p[1] !== null)
         .map(([x, y]) => [f.x(x).toFixed(1), f.y(y / 1e4).toFixed(1)]);
-      const style = { "data-series": own ? null : run, stroke: own ? "var(--ink)" : colour(run) };
+      const style = { "data-series": own ? null : run, stroke: own ? "var(--ink)" : colour(styles[run]) };
       const title = s("title", {}, line.name || D.runs[run]);
       if (line.mark === "points") {
         points.forEach(([x, y]) => f.root.append(s("circle", { ...style, cx: x, cy: y, r: 4,
@@ -32,7 +32,7 @@ function curves(panel) {
       }
       f.root.append(s("polyline", { ...style, points: points.join(" "),
         class: line.mark === "aid" ? "series aid" : "series",
-        "stroke-dasharray": line.mark === "aid" ? "3 3" : own ? null : dash(run) }, title));
+        "stroke-dasharray": line.mark === "aid" ? "3 3" : own ? null : dash(styles[run]) }, title));
       if (own && points.length && line.mark !== "aid") {
         const [x, y] = points[points.length - 1], end = Number(x) > width * .6;
         f.root.append(s("text", { x: Number(x) + (end ? -4 : 10), y: Number(y) - 8,
@@ -68,14 +68,14 @@ function span(k) {
 function strips(panel) {
   const k = state.measure, order = ranked(k), row = 24, width = room();
   const left = Math.min(180, 20 + 7.2 * Math.max(...D.runs.map(r => r.length)));
-  const cut = Math.floor((left - 16) / 7.2);
+  const short = shortener(D.runs, Math.floor((left - 16) / 7.2));
   const f = frame(width, 66 + row * order.length, span(k), [0, order.length],
     { x: `${labels[k]} on each topic`, y: null, label: `Scores of every topic by ${labels[k]}, a ` +
       "row for each run, with the mean and its confidence interval" }, false, left);
   order.forEach((i, at) => {
     const y = 22 + row * (at + .5), name = D.runs[i];
     f.root.append(s("text", { x: left - 8, y: y + 4, "text-anchor": "end" },
-      name.length > cut ? name.slice(0, cut - 1) + "…" : name, s("title", {}, name)));
+      short(name), s("title", {}, name)));
     const limits = D.limits[k][i], mean = D.overall[i][k];
     if (limits) f.root.append(s("line", { x1: f.x(limits[0] / 1e4), x2: f.x(limits[1] / 1e4),
       y1: y, y2: y, stroke: colour(1), "stroke-width": 3, "stroke-opacity": .7 }));
@@ -124,7 +124,8 @@ function differences(panel) {
     h("div", { class: "controls" }, measureChoice(), select("Run", D.runs, a, pick(0)),
       select("minus", D.runs, b, pick(1))),
     h("p", {}, `${D.runs[a]} ${D.cells[a][k]}, ${D.runs[b]} ${D.cells[b][k]}. ` +
-      `Better on ${wins} topics, equal on ${ties}, worse on ${rows.length - wins - ties}; ` +
+      `Better on ${wins} topics, equal to four decimals on ${ties}, worse on ` +
+      `${rows.length - wins - ties}; ` +
       `corrected p: ${saidP(pOf(k, a, b))}.`),
     h("figure", {}, h("figcaption", {}, `${labels[k]}: ${D.runs[a]} minus ${D.runs[b]}`), f.root),
     behind(["topic", D.runs[a], D.runs[b], "difference"], () => rows.map(r => [D.topics[r.t].id,

@@ -7,16 +7,16 @@ function heat(names, look, label) {
   const left = 12 + longest * 7.5;
   const side = Math.max(11, Math.min(56, (room() - left - longest * 3) / n));
   const head = 14 + longest * 6.4, width = left + side * n + longest * 3.8 + 8;
-  const height = head + side * n + 6, half = most / 2;
-  // What tells measures apart is at both ends of their names.
-  const short = t => t.length > most ? t.slice(0, half) + "…" + t.slice(1 - half) : t;
+  const height = head + side * n + 6, short = shortener(names, most);
   const root = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": label });
   const font = side < 14 ? "9px" : null;
   names.forEach((name, i) => {
     const at = side * (i + .5), x = left + at + 4, y = head - 6;
-    const row = s("text", { x: left - 6, y: head + at + 4, "text-anchor": "end" }, short(name));
-    const column = s("text", { x, y, transform: `rotate(-60 ${x} ${y})` }, short(name));
+    const row = s("text", { x: left - 6, y: head + at + 4, "text-anchor": "end" }, short(name),
+      s("title", {}, name));
+    const column = s("text", { x, y, transform: `rotate(-60 ${x} ${y})` }, short(name),
+      s("title", {}, name));
     if (font) { row.style.fontSize = font; column.style.fontSize = font; }
     root.append(row, column);
     names.forEach((other, j) => {
@@ -47,7 +47,7 @@ function significance(panel) {
       at => { state.tested = usable[at]; open(state.graph); })),
     h("figure", {}, h("figcaption", {}, `${labels[k]}: which runs differ, best first`),
       heat(order.map(i => D.runs[i]), look, `Corrected p values of all pairs by ${labels[k]}`)),
-    h("p", { class: "note" }, `The stronger the colour, the surer: * p < 0.05, ** p < 0.01, *** p < 0.001. ${D.rule}.`),
+    h("p", { class: "note" }, `The stronger the colour, the surer: * p < 0.05, ** p < 0.01, *** p < 0.001 (${D.rule}).`),
     behind(["run", ...order.map(i => D.runs[i])], () => order.map(i =>
       [D.runs[i], ...order.map(j => i === j ? "" : saidP(pOf(k, i, j)))])));
 }
@@ -83,7 +83,7 @@ function profiles(panel) {
     const p = D.profiles[i];
     return [D.runs[i], p.results, p.topics, p.length ? p.length[0].toFixed(1) : "-",
       p.length ? p.length[3].toFixed(1) : "-", lengths(p),
-      ...D.overlap.map((_, k) => p.overlap ? p.overlap[k].toFixed(4) : "-"), four(D.unjudged[i])];
+      ...D.overlap.map((_, k) => p.overlap ? four(p.overlap[k]) : "-"), four(D.unjudged[i])];
   });
   const shown = table(head, rows, { caption: "What the runs return: how many results, how long " +
     "in characters, how much of it again, and how much of their top nobody judged" });

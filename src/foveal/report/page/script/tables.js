@@ -57,6 +57,8 @@ function sortable(table, value, first, after) {
   });
   return sort;
 }
+// Signs from which a name goes on in a next line; also in build.py.
+const LONG = 40;
 function table(head, rows, options = {}) {
   const numbers = options.labels ?? 1;
   return h("table", { class: "nav" },
@@ -65,7 +67,8 @@ function table(head, rows, options = {}) {
       h("th", { scope: "col", class: j >= numbers ? "n" : null },
         options.sort ? h("button", { type: "button" }, text) : text)))),
     h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, j) => j === 0
-      ? h("th", { scope: "row" }, cell) : h("td", { class: j >= numbers ? "n" : null }, cell))))));
+      ? h("th", { scope: "row", class: String(cell).length > LONG ? "long" : null }, cell)
+      : h("td", { class: j >= numbers ? "n" : null }, cell))))));
 }
 // What a graph shows in numbers; made only when somebody asks for it.
 function behind(head, rows, name = "Data table") {

@@ -8,11 +8,13 @@ function topics() {
       .sort((a, b) => sign * (b[0] - a[0]) || a[1] - b[1]);
     const middle = scores.length ? scores[Math.floor((scores.length - 1) / 2)][0] : null;
     const [best, run] = scores[0] || [null, null], [worst] = scores[scores.length - 1] || [null];
-    return { t, topic, best, run, middle, worst };
+    const equal = scores.filter(x => x[0] === best).length;
+    const first = run === null ? "-" : equal > 1 ? `${equal} runs` : D.runs[run];
+    return { t, topic, best, run, first, middle, worst };
   });
   const head = ["topic", "title", "relevant documents", "best run", "best", "middle", "worst"];
   const shown = table(head, rows.map(r => [r.topic.id, r.topic.title,
-    String(r.topic.relevant), r.run === null ? "-" : D.runs[r.run], shownValue(k, r.best),
+    String(r.topic.relevant), r.first, shownValue(k, r.best),
     shownValue(k, r.middle), shownValue(k, r.worst)]), { labels: 2, sort: true,
     caption: `${labels[k]}: a click on a topic, or Enter, opens it` });
   [...shown.tBodies[0].rows].forEach((row, t) => {
@@ -22,7 +24,7 @@ function topics() {
   });
   const value = (row, column) => {
     const r = rows[Number(row.dataset.topic)];
-    return [r.topic.id, r.topic.title, r.topic.relevant, r.run === null ? null : D.runs[r.run],
+    return [r.topic.id, r.topic.title, r.topic.relevant, r.run === null ? null : r.first,
       r.best, r.middle, r.worst][column];
   };
   sortable(shown, value, column => column < 2 || column === 3 ? 1 : -1, navigable(shown));
