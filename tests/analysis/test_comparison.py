@@ -163,6 +163,11 @@ def test_topics_are_matched_by_their_names_and_undefined_ones_left_out() -> None
         "AP: topics on which some run has no score, not compared, 2: new, odd",
     )
     assert found.meta["left_out"] == {"AP": ["new", "odd"]}
+    again = [(run, topic, "AiP", value) for run, topic, _, value in rows]
+    both = compare(Results.from_tidy(rows + again, {}))
+    assert both.warnings == (
+        "AP, AiP: topics on which some run has no score, not compared, 2: new, odd",
+    )
 
 
 def test_identical_runs_give_p_1_by_every_test() -> None:

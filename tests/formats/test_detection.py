@@ -124,6 +124,7 @@ def test_what_is_no_topic_is_refused(text: str, message: str) -> None:
         ("<INEX-Topic/>", "topics"),
         ('{"type":"header","format":"foveal-topics"}', "topics"),
         ('{"topic":"1","query":"yoga"}', "topics"),
+        ('{"meta":{},\n"results":[]}', "results"),
     ],
 )
 def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> None:

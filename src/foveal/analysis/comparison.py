@@ -340,6 +340,7 @@ def compare(
     first, second = _pairs(results.runs, baseline)
     found, warnings = [], []
     refused: dict[str, list[str]] = {}
+    left_out: dict[tuple[str, ...], list[str]] = {}
     for measure in results.measures:
         aligned = align(results, measure)
         reason = _not_compared(results, aligned)
@@ -347,10 +348,15 @@ def compare(
             refused.setdefault(reason, []).append(measure)
         else:
             if aligned.left_out:
-                warnings.append(_left_out(aligned))
+                left_out.setdefault(aligned.left_out, []).append(measure)
             found.append(examined(aligned, first, second, settings))
         if tested is not None:
             tested()
+    warnings += [
+        f"{some(labels)}: topics on which some run has no score, not compared, {len(topics)}: "
+        f"{some(topics)}"
+        for topics, labels in left_out.items()
+    ]
     reasons = [f"{some(labels)}: {reason}" for reason, labels in refused.items()]
     if not found:
         raise UsageError("; ".join(reasons) or "no measure to compare the runs by")
@@ -493,11 +499,4 @@ def _not_compared(results: Results, aligned: Aligned) -> str | None:
     return (
         f"the runs have scores on {found} in common; expected at least two to compare them "
         f"by{cause}"
-    )
-
-
-def _left_out(aligned: Aligned) -> str:
-    return (
-        f"{aligned.measure}: topics on which some run has no score, not compared, "
-        f"{len(aligned.left_out)}: {some(aligned.left_out)}"
     )

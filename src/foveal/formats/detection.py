@@ -36,11 +36,13 @@ _SENTENCES = {
     "judgements": "these are judgements",
     "topics": "these are topics",
     "pool": "this is a pool",
+    "results": "these are saved results, as 'foveal evaluate -f json' writes them",
 }
+_SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 
 def found_kind(source: Source) -> str | None:
-    """``run``, ``judgements``, ``topics`` or ``pool``; None if the content does not tell.
+    """``run``, ``judgements``, ``topics``, ``pool`` or ``results``; None if the content hides it.
 
     >>> found_kind(Source.of_text("<topic id='1'><title>yoga</title></topic>"))
     'topics'
@@ -52,6 +54,8 @@ def found_kind(source: Source) -> str | None:
         is_topics = tag in _TOPIC_ROOTS or tag.startswith("inex-topic")
         return _ROOTS.get(tag, "topics" if is_topics else None)
     lines = first_lines(source.data)
+    if _SAVED.match(source.data):
+        return "results"
     if lines and lines[0][1].startswith(b"{"):
         return _json_kind(source)
     return _line_kind(lines[0][1].split()) if lines else None

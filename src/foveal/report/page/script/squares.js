@@ -20,10 +20,11 @@ function heat(names, look, label) {
     if (font) { row.style.fontSize = font; column.style.fontSize = font; }
     root.append(row, column);
     names.forEach((other, j) => {
-      const { share, text, words } = look(i, j);
+      const { share, text, words, against = false } = look(i, j);
       const cell = s("rect", { x: left + side * j, y: head + side * i, width: side - 1,
         height: side - 1 }, s("title", {}, `${name} and ${other}: ${words}`));
-      cell.style.fill = share === null ? "var(--panel)" : `rgba(var(--cool), ${share.toFixed(2)})`;
+      cell.style.fill = share === null ? "var(--panel)" : 
+        `rgba(var(${against ? "--heat" : "--cool"}), ${share.toFixed(2)})`;
       root.append(cell);
       if (side >= 30 && text) root.append(s("text", { x: left + side * (j + .5) - .5,
         y: head + side * (i + .5) + 4, "text-anchor": "middle" }, text));
@@ -56,13 +57,14 @@ function correlation(panel) {
   const look = (i, j) => {
     const t = tau[i][j];
     return t === null ? { share: null, text: "-", words: "undefined" }
-      : { share: Math.max(0.03, t / 1e4 * .75), text: (t / 1e4).toFixed(2), words: four(t) };
+      : { share: Math.max(0.03, Math.abs(t) / 1e4 * .75), against: t < 0,
+        text: (t / 1e4).toFixed(2), words: four(t) };
   };
   panel.append(
     h("figure", {}, h("figcaption", {}, "Kendall's tau b of the rankings of runs by two measures"),
       heat(names, look, "Kendall's tau b between measures")),
-    h("p", { class: "note" }, "The stronger the colour, the more alike the rankings are; from 0.9 they count as " +
-      "equivalent, below 0.8 as noticeably different."),
+    h("p", { class: "note" }, "The stronger the blue, the more alike the rankings are, and the stronger the " +
+      "orange, the more they are the reverse; from 0.9 they count as equivalent, below 0.8 as noticeably different."),
     behind(["measure", ...names], () => names.map((name, i) => [name, ...tau[i].map(four)])));
 }
 function profiles(panel) {
