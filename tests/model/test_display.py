@@ -56,10 +56,7 @@ def test_correlations_and_trials_show_themselves() -> None:
     shown = Page(correlate(scores)._repr_html_())
     assert shown.rows[0] == ["measure", "m0", "m1"]
     judged = Judgements.from_highlights(
-        {
-            t: {d: {"spans": [(0, 9)] if d < "n" else [], "length": 20} for d in "abcn"}
-            for t in "12"
-        }
+        {t: {d: {"spans": [(0, 9)] if d < "n" else [], "length": 20} for d in "abcn"} for t in "12"}
     )
     trial = fidelity(judged, measures=["gP@1"])
     shown = Page(trial._repr_html_())

@@ -196,8 +196,9 @@ def _walk(folder: str) -> None:
     _head("7. Can the measure be trusted?")
     _tell(
         """Simulated runs whose order is known are scored: too much text, too little, documents
-        swapped (SR is perfect, every letter more a defect). A measure that reverses no order passes; one that is blind to something finds
-        runs equal, as AP does, which knows documents only."""
+        swapped (SR is perfect, every letter more a defect). A measure that reverses no order
+        passes; one that is blind to something finds runs equal, as AP does, which knows documents
+        only."""
     )
     shell.run(
         "foveal fidelity -j judgements.jsonl -C crossings.fvx -m AiP -m AP --table verdict -f table"

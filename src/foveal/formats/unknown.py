@@ -26,9 +26,10 @@ _SAMPLE = 100
 def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dict[str, int]:
     """The fields of objects that have no column in `frame`; those of lists as ``spans.name``.
 
-    They are counted in thorough sources only. Nearly all files hold what we know and nothing else, and then there are as many colons after
-    names as values. Where there are not, the names of some lines tell as a rule; if their counts
-    do not explain the colons, either, every line is looked at.
+    They are counted in thorough sources only. Nearly all files hold what we know and nothing else,
+    and then there are as many colons after names as values. Where there are not, the names of some
+    lines tell as a rule; if their counts do not explain the colons, either, every line is looked
+    at.
 
     >>> lines = '{"topic": "1", "note": "a"}', '{"topic": "2", "note": "b"}'
     >>> source = Source.of_text(chr(10).join(lines), thorough=True)
