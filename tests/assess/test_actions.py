@@ -176,6 +176,8 @@ def test_undo_takes_back_a_highlight_and_keeps_the_note() -> None:
         (Action("unhighlight", 5, LENGTH + 1), "in a text of 24 characters"),
         (Action("bep", LENGTH), "no entry point at 24"),
         (Action("note", text="x" * 20_001), "may have 20000 characters"),
+        (Action("highlight", 1, 5, text="x" * 900_000), "'highlight' has no text"),
+        (Action("undo", path="/a[1]", end=3), "'undo' has no end and no path"),
         (Action("grade", grade={"exhaustivity": "1"}), "needs the path"),
         (Action("replace"), "needs the new state"),
         (Action("replace", state=State(((3, 5), (5, 8)))), "apart from"),

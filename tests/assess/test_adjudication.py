@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from assess_site import make_campaign
 from foveal.assess.actions import Action, Spans, State, add_span
 from foveal.assess.adjudication import adopt_agreed, cases, differences, f1
+from foveal.assess.messages import action_message
+from foveal.assess.security import Refusal
 from foveal.assess.store import FINAL, Campaign
 
 
@@ -94,3 +96,29 @@ def test_what_is_no_longer_validated_is_no_case(campaign: Campaign) -> None:
         judge(campaign, "ann", "1", "bridges", *MARKED)
         judge(campaign, "ann", "1", "bridges", Action("unhighlight", 7, 9))
         assert cases(campaign) == []
+
+
+def test_a_grade_left_behind_keeps_nothing_from_becoming_final(tmp_path: Path) -> None:
+    """Somebody grades an element, and then takes its highlight away."""
+    path = make_campaign(tmp_path, assessors=("ann",), procedure="2005")
+    with Campaign.open(path) as campaign:
+        grade = Action("grade", path="/article[1]", grade={"exhaustivity": "2"})
+        judge(campaign, "ann", "1", "bridges", MARKED[0], grade, Action("unhighlight", 7, 12))
+        judge(campaign, "ann", "1", "bridges", Action("validate"))
+        judge(campaign, "ann", "1", "ferries", Action("validate"))
+        assert adopt_agreed(campaign, "olga") == 2
+        assert campaign.state(FINAL, "1", "bridges")[1].validated
+
+
+def test_no_page_can_name_an_action_as_adoptions_are(campaign: Campaign) -> None:
+    """Or an assessor could be in the way of one, or learn that it took place."""
+    with campaign:
+        for name in ("ann", "bob"):
+            judge(campaign, name, "1", "bridges", *MARKED)
+        assert adopt_agreed(campaign, "olga") == 1
+        query = "SELECT uuid FROM actions WHERE assessor = ?"
+        (row,) = campaign.reading().execute(query, (FINAL,)).fetchall()
+    message = {"base": 0, "length": 1, "digest": "0" * 64, "action": {"kind": "validate"}}
+    assert action_message({**message, "uuid": row["uuid"].replace(":", "-")[:64]}).base == 0
+    with pytest.raises(Refusal):
+        action_message({**message, "uuid": row["uuid"]})

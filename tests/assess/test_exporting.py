@@ -269,9 +269,11 @@ def test_what_lacks_an_entry_point_waits_for_the_assessor(campaign: Campaign) ->
     assert campaign.state(ANN, "1", "sea")[1] == State(((0, 9), (20, 22)))
 
 
-def test_documents_outside_the_pool_are_added_to_it(campaign: Campaign) -> None:
+def test_documents_outside_the_pool_are_added_to_it_if_asked_for(campaign: Campaign) -> None:
     given = Judgements.from_highlights({"2": {"notes": {"spans": []}}})
-    assert import_judgements(campaign, given, BOB)["added"] == 1
+    assert import_judgements(campaign, given, BOB)["outside"] == 1
+    assert [e.doc for e in campaign.pool("2")] == ["sea"]
+    assert import_judgements(campaign, given, BOB, add=True)["added"] == 1
     assert [(e.doc, e.added_by) for e in campaign.pool("2")] == [("sea", None), ("notes", BOB)]
     assert campaign.state(BOB, "2", "notes")[1] == State(validated=True)
 

@@ -256,3 +256,28 @@ def test_inference_is_that_of_the_definition_and_keeps_the_rules(
     lacking = {one.path for one in missing("2005", state, elements)}
     live = np.flatnonzero(asked("2005", state, elements)).tolist()
     assert lacking == {elements.path[i] for i in live} - set(found)
+
+
+# -- highlights that go and come back ------------------------------------------------------------
+
+
+def test_2005_a_grade_that_comes_back_with_its_text_has_to_fit() -> None:
+    """P1 was graded and lost its text; S1 was graded meanwhile; then P1 is highlighted again."""
+    meanwhile = graded(((30, 40),), P1="2", S1="1", P2="1", A="1")
+    assert missing("2005", meanwhile, ARTICLE) == []
+    back = graded(((10, 15), (30, 40)), P1="2", S1="1", P2="1", A="1")
+    (found,) = missing("2005", back, ARTICLE)
+    assert found.path == S1
+    assert f"{S1} cannot be of exhaustivity 1 with {P1} of 2 in it" in found.reason
+    mended = graded(((10, 15), (30, 40)), P1="2", S1="2", P2="1", A="2")
+    assert missing("2005", mended, ARTICLE) == []
+
+
+def test_2005_a_state_may_hold_grades_of_text_that_is_no_longer_highlighted() -> None:
+    """As an assessor leaves it behind; what is no grade is refused all the same."""
+    stale = graded(((30, 40),), P1="2", S1="1")
+    refuse("2005", State(), Action("replace", state=stale), ARTICLE)
+    wrong = graded(((30, 40),), P1="7")
+    assert "no grade of 2005" in refusal("2005", State(), Action("replace", state=wrong))
+    inner = graded(((10, 15),), P1="2", S1="1")
+    assert "at least as exhaustive" in refusal("2005", State(), Action("replace", state=inner))

@@ -6,7 +6,9 @@ import asyncio
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +22,8 @@ from starlette.responses import PlainTextResponse
 from assess_site import DOCUMENTS, PASSWORD, Client, clients, make_campaign, served
 from foveal.assess.accounts import LocalAccess
 from foveal.assess.security import MOST_BYTES, POLICY, Guard
+from foveal.assess.server import create_app, listen, web_server
+from foveal.assess.store import Campaign
 
 EVIL = (
     "<article><title>&lt;script&gt;alert(1)&lt;/script&gt;</title>"
@@ -32,8 +36,6 @@ ACTIONS = "/api/topics/1/documents/ferries/actions"
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ann has topic 1, bob has topic 2."""
-    from foveal.assess.store import Campaign
-
     made = make_campaign(tmp_path_factory.mktemp("campaign"), documents={**DOCUMENTS, "evil": EVIL})
     (made.parent / "documents" / "secret.txt").write_text("the secret")
     with Campaign.open(made) as campaign:
@@ -64,6 +66,20 @@ def ann(people: list[Client]) -> Iterator[Client]:
 @pytest.fixture
 def bob(people: list[Client]) -> Client:
     return people[1]
+
+
+@contextmanager
+def served_as(path: Path, **options: Any) -> Iterator[str]:
+    """The address of a server that is behind a proxy, or has little patience."""
+    with Campaign.open(path) as campaign, listen("127.0.0.1", 0) as listening:
+        server = web_server(create_app(campaign), **options)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
 
 
 def raw(url: str, request: bytes) -> bytes:
@@ -558,6 +574,47 @@ def test_our_own_mistakes_are_told_to_the_log_alone(
     assert "the secret" in caplog.text
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "Infinity", "9" * 400])
+def test_numbers_without_end_stop_nobodys_pages(people: list[Client], number: str) -> None:
+    """The log cannot be mended, so one of them in it would stay for ever."""
+    ann, _, olga = people
+    headers = {"X-CSRF-Token": ann.token, "Content-Type": "application/json"}
+    for method, where, body in (
+        ("PUT", "settings", f'{{"key": "wide", "value": {number}}}'),
+        ("POST", "events", f'{{"kind": "time", "payload": {{"seconds": 1, "x": {number}}}}}'),
+        ("POST", "events", f'{{"kind": "time", "payload": {{"seconds": {number}}}}}'),
+    ):
+        answer = ann.http.request(method, f"/api/topics/1/{where}", content=body, headers=headers)
+        assert answer.status_code in (200, 400, 422)
+        assert answer.status_code != 200 or number.isdigit()
+    for client, page in (
+        (ann, "/"),
+        (ann, "/topics/1"),
+        (olga, "/organise"),
+        (olga, "/api/progress"),
+    ):
+        assert client.get(page).status_code == 200
+    assert ann.get("/api/topics/1/documents/ferries").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
+        b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nna",
+    ],
+)
+def test_a_request_that_does_not_come_to_its_end_is_given_up(path: Path, begun: bytes) -> None:
+    with served_as(path, patience=0.2) as address:
+        parts = urlsplit(address)
+        with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
+            connection.sendall(begun)
+            while connection.recv(65536):
+                pass  # and then it is closed, not by us
+        assert httpx.get(f"{address}/healthz").text == "ok"
+
+
 # -- the door -------------------------------------------------------------------------------------
 
 
@@ -614,6 +671,35 @@ def test_guessing_names_has_an_end_too(path: Path) -> None:
             seen.append(answer.status_code)
         assert seen[:3] == [401] * 3
         assert seen[-2:] == [429] * 2
+
+
+def test_guessing_keeps_nobody_else_out(path: Path) -> None:
+    """From elsewhere all names can sign in, also those that were guessed at without end."""
+    with served_as(path, behind_proxy=True) as address, Client(address) as client:
+        mine = {"X-Forwarded-For": "192.0.2.1"}
+        fields = {"password": "wrong", "csrf": client.form_token()}
+        for name in ["olga"] * 40 + ["bob"] * 40:
+            answer = client.http.post("/login", data={**fields, "name": name}, headers=mine)
+        assert answer.status_code == 429
+        for name in ("olga", "bob"):
+            right = {**fields, "name": name, "password": PASSWORD}
+            elsewhere = {"X-Forwarded-For": "192.0.2.2"}
+            with Client(address) as other:
+                right["csrf"] = other.form_token()
+                answer = other.http.post("/login", data=right, headers=elsewhere)
+            assert answer.status_code == 303
+
+
+def test_guessing_from_many_addresses_has_an_end(path: Path) -> None:
+    with served_as(path, behind_proxy=True) as address, Client(address) as client:
+        fields = {"name": "bob", "password": "wrong", "csrf": client.form_token()}
+        seen = [
+            client.http.post(
+                "/login", data=fields, headers={"X-Forwarded-For": f"192.0.2.{i}"}
+            ).status_code
+            for i in range(62)
+        ]
+        assert seen == [401] * 60 + [429] * 2
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,16 @@ def test_2003_asks_for_what_runs_returned(tmp_path: Path) -> None:
         assert campaign.states(ANN, "1")["sea"] == (2, False, True, 0)
 
 
+def test_a_new_thread_reads_while_somebody_writes(campaign: Campaign) -> None:
+    with ThreadPoolExecutor(1) as pool, campaign.writing():
+        asked = pool.submit(campaign.pool, "1")
+        try:
+            docs = [entry.doc for entry in asked.result(20)]
+        except TimeoutError:
+            docs = None  # told below, when the thread can end
+    assert docs == [entry.doc for entry in campaign.pool("1")]
+
+
 def test_many_threads_that_send_everything_twice_save_it_once(campaign: Campaign) -> None:
     """Each thread adds its own characters, tries again at conflicts, and repeats itself."""
     document = campaign.document("music")

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.analysis.pools import pool
 from foveal.assess.actions import Action, History, State, add_span, remove_span
+from foveal.assess.documents import elements_of
 from foveal.assess.exporting import judgements
 from foveal.assess.server import create_app, listen
 from foveal.assess.store import FINAL, Campaign
@@ -60,7 +61,7 @@ is needed.</p>
 PLAIN = (
     "First line of a plain file.\nSecond line, with \U0001f600 in it.\n\nA paragraph after a gap.\n"
 )
-DOCUMENTS = 40
+DOCUMENTS = 50
 P1 = "/article[1]/body[1]/sec[1]/p[1]"
 NAMES = ("one", "two", "three", "four")
 
@@ -397,6 +398,25 @@ def test_highlight_by_mouse_across_elements_and_astral_characters(tab: Tab) -> N
     assert tab.place.exported(tab.doc) == [words]
 
 
+@pytest.mark.parametrize("beside", ["#side", ".status", ".top", ".tools"])
+def test_a_drag_that_ends_beside_the_text_ends_in_the_line_there(
+    place: Place, tabs: Any, beside: str
+) -> None:
+    """And does not take all the rest of a long document."""
+    tab = tabs(place, "long").open()
+    tab.page.evaluate("scrollTo(0, 2000)")
+    box = tab.page.locator(beside).bounding_box()
+    mouse = tab.page.mouse
+    mouse.move(400, 400)
+    mouse.down()
+    mouse.move(600, 420)
+    mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    mouse.up()
+    assert 0 < len(tab.selected) < 4000
+    tab.press("Escape")
+    tab.page.locator("#panel-topic button").first.click()  # and panels can be used again
+
+
 def test_highlight_by_keyboard_across_elements_and_astral_characters(tab: Tab) -> None:
     tab.click("by \U0001d11e").press("Control+ArrowLeft")
     tab.press("Shift+ArrowRight", "Shift+ArrowRight", *["Control+Shift+ArrowRight"] * 9)
@@ -661,6 +681,58 @@ def test_an_answer_that_is_lost_does_no_harm(tab: Tab) -> None:
     assert tab.place.exported(tab.doc) == ["diesel", "steam"]
 
 
+def test_what_was_saved_unheard_is_not_shown_twice(place: Place, tabs: Any) -> None:
+    """An undo is saved, its answer is lost, the page is closed, and another tab goes on."""
+    first = tabs(place).open()
+    first.drag("diesel").press("h").saved()
+    first.drag("steam").press("h").saved()
+
+    def lose(route: Any) -> None:
+        route.fetch()
+        route.abort()
+
+    first.page.route("**/actions", lose)
+    first.press("z")
+    first.page.locator("#save", has_text="offline: 1").wait_for()
+    first.page.close()
+    document = place.campaign.document(first.doc)
+    start = document.text.index("engine")
+    place.campaign.act(
+        "ann", "1", first.doc, f"elsewhere-{first.doc}", 3, Action("highlight", start, start + 6),
+        length=document.length, digest=document.sha256,
+    )  # fmt: skip
+    again = tabs(place, first.doc).open().saved()
+    assert again.painted("relevant") == place.exported(first.doc) == ["engine", "diesel"]
+
+
+def test_what_was_saved_unheard_is_no_conflict(place: Place, tabs: Any) -> None:
+    """The page is opened again, and goes on before it hears that the action was saved."""
+    first = tabs(place).open()
+
+    def lose(route: Any) -> None:
+        route.fetch()
+        route.abort()
+
+    first.page.route("**/actions", lose)
+    first.drag("diesel").press("h")
+    first.page.locator("#save", has_text="offline: 1").wait_for()
+    first.page.close()
+    again = tabs(place, first.doc)
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    again.page.route("**/actions", hold)
+    again.open().drag("steam").press("h")
+    again.page.locator("#save", has_text="saving 2").wait_for()
+    held.pop().continue_()
+    again.page.unroute("**/actions")
+    again.saved()
+    assert place.campaign.state("ann", "1", first.doc)[0] == 2
+    assert place.exported(first.doc) == ["diesel", "steam"]
+
+
 def test_signed_out_keeps_what_was_done(place: Place, tabs: Any) -> None:
     tab = tabs(place, viewport={"width": 1200, "height": 800}).open()
     tab.page.context.clear_cookies()
@@ -835,6 +907,36 @@ def test_both_dimensions_in_2003(place_2003: Place, tabs: Any) -> None:
     assert place_2003.state(tab.doc).validated
 
 
+def test_in_2003_the_element_around_a_pooled_passage_is_graded(tmp_path: Path, tabs: Any) -> None:
+    """And a document that was added, as a whole: neither has an element that a run returned."""
+    (tmp_path / "docs").mkdir()
+    for name in ("pooled", "added"):
+        (tmp_path / "docs" / f"{name}.xml").write_text(ARTICLE, encoding="utf-8")
+    build_index(tmp_path / "docs", tmp_path / "index.fvx")
+    elements = elements_of(Collection.open(tmp_path / "index.fvx"), "pooled")
+    start, end = (int(ends[elements.number[P1]]) for ends in (elements.start, elements.end))
+    head = {"type": "header", "format": "foveal-run", "version": 1}
+    row = {"topic": "1", "doc": "pooled", "rank": 1, "start": start + 1, "end": end - 1}
+    for name in NAMES:
+        lines = "\n".join(map(json.dumps, ({**head, "run": name}, row)))
+        (tmp_path / f"{name}.jsonl").write_text(lines)
+    for place in serving(tmp_path, "2003"):
+        tab = tabs(place, "pooled", viewport={"width": 1280, "height": 800}).open()
+        tab.press("f")
+        assert P1 in tab.page.get_by_role("dialog").inner_text()
+        tab.press("Enter", "e", "3", "2", "Escape").saved().press("f").saved()
+        assert dict(place.state("pooled").grades) == {P1: {"exhaustivity": "3", "specificity": "2"}}
+        assert place.state("pooled").validated
+        other = tabs(place, "added", viewport={"width": 1280, "height": 800}).open()
+        other.press("e", "2", "1")
+        other.page.get_by_role("button", name="Add it").click()
+        other.page.locator("#state", has_text="1 element graded").wait_for()
+        other.saved()
+        assert list(place.state("added").grades) == ["/article[1]"]
+        for opened in (tab, other):
+            opened.page.close()
+
+
 # -- adjudication --------------------------------------------------------------------------------
 
 
@@ -1004,6 +1106,46 @@ def test_offsets_and_hashes_are_pythons(modules: Any, text: str) -> None:
 def test_hashes_at_the_borders_of_blocks(modules: Any, length: int) -> None:
     text = "\u00e9" * (length // 2) + "a" * (length % 2)
     assert modules.evaluate("sha256", text) == sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kept"),
+    [
+        ("validate undo highlight", [2]),
+        ("validate undo redo highlight", [3]),
+        ("validate highlight undo undo undo", [1, 2, 4]),
+        ("validate note undo bep undo", [1, 3, 4]),
+        ("validate undo bep redo", [2, 3]),
+        ("note undo", [1]),
+        ("validate highlight undo redo", [1, 2, 3]),
+    ],
+)
+def test_the_undo_of_what_was_refused_takes_back_nothing_else(
+    modules: Any, kinds: str, kept: list[int]
+) -> None:
+    entries = [{"at": at, "action": {"kind": kind}} for at, kind in enumerate(kinds.split())]
+    found = modules.evaluate(
+        """async ([first, ...later]) => {
+          const { withoutRefused } = await import("/static/article/queue.js");
+          return withoutRefused(first, later).map(entry => entry.at);
+        }""",
+        entries,
+    )
+    assert found == kept
+
+
+def test_undoing_a_refused_validation_leaves_the_highlights(place_2005: Place, tabs: Any) -> None:
+    """Made without a network, when the page could not know that grades are missing."""
+    tab = tabs(place_2005).open()
+    tab.drag("diesel").press("h").saved()
+    tab.page.context.set_offline(True)
+    tab.click("steam").press("b", "Enter", "f", "z")
+    tab.page.locator("#save", has_text="offline: 3 not yet saved").wait_for()
+    tab.page.context.set_offline(False)
+    tab.page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    tab.saved()
+    assert place_2005.state(tab.doc).bep is not None
+    assert place_2005.exported(tab.doc) == ["diesel"]
 
 
 def test_what_was_undone_among_itself_is_not_applied_elsewhere(modules: Any) -> None:

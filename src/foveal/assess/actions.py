@@ -43,6 +43,15 @@ KINDS = (
 )
 """What can be done to a document."""
 
+_FIELDS: Mapping[str, frozenset[str]] = {
+    "highlight": frozenset({"start", "end"}),
+    "unhighlight": frozenset({"start", "end"}),
+    "bep": frozenset({"start"}),
+    "grade": frozenset({"path", "grade"}),
+    "note": frozenset({"text"}),
+    "replace": frozenset({"state"}),
+}
+"""What an action has besides its kind; anything else would stay in the log for ever."""
 _SILENT = ("note", "validate", "invalidate")
 """Actions after which a validated document may stay so."""
 _MOST_NOTE = 20_000
@@ -265,6 +274,9 @@ def check(action: Action, length: int) -> None:
         raise RefusedError(
             f"there is no action {action.kind!r}; expected one of {', '.join(KINDS)}"
         )
+    given = action.to_json().keys() - {"kind"} - _FIELDS.get(action.kind, frozenset())
+    if given:
+        raise RefusedError(f"{action.kind!r} has no {' and no '.join(sorted(given))}")
     start, end = action.start, action.end
     if action.kind in ("highlight", "unhighlight"):
         if start is None or end is None or not 0 <= start < end <= length:

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from foveal.assess.actions import Action, Spans, State
+from foveal.assess.actions import Action, RefusedError, Spans, State
 from foveal.assess.store import FINAL, Campaign, ConflictError
 from foveal.spans import Coverage
 
@@ -113,7 +113,8 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
         state = replace(next(iter(case.states.values())), note="")
         document = campaign.document(case.doc)
         name = "\0".join([FINAL, case.topic, case.doc, repr(state)])
-        uuid = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        # A colon: no page can name an action so, to be in the way or to learn of it.
+        uuid = "adopted:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
             campaign.act(
                 FINAL,
@@ -126,7 +127,7 @@ def adopt_agreed(campaign: Campaign, actor: str) -> int:
                 digest=document.sha256,
                 actor=actor,
             )
-        except ConflictError:  # somebody has begun to decide it meanwhile
-            continue
+        except (ConflictError, RefusedError):
+            continue  # somebody has begun to decide it meanwhile, or has to
         count += 1
     return count

@@ -6,7 +6,6 @@ In whose name something is done comes from the session, never from the request.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -73,6 +72,7 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
             if campaign.in_pool(access.topic, doc)
             else [],
             "in_pool": campaign.in_pool(access.topic, doc),
+            "asked": _asked(site, access, doc),
             "may_act": access.may_act,
             "procedure": campaign.procedure,
             **_said(site, access, doc, history.state),
@@ -111,6 +111,18 @@ def _said(site: Site, access: Access, doc: str, state: Any) -> dict[str, Any]:
         "missing": [one.reason for one in lacking],
         "grades": site.campaign.grades(doc, state),
     }
+
+
+def _asked(site: Site, access: Access, doc: str) -> list[str]:
+    """The elements that 2003 has graded: what was pooled, and of passages the element around.
+
+    Of a document that somebody added nothing was; it can be graded as a whole.
+    """
+    campaign = site.campaign
+    if campaign.procedure != "2003":
+        return []
+    pooled = campaign.pooled(access.topic, doc) if campaign.in_pool(access.topic, doc) else ()
+    return list(pooled or campaign.elements(doc).path[:1])
 
 
 def _others(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
@@ -245,7 +257,6 @@ def _is_time(value: Any) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
         and 0 <= value <= _LONGEST_STAY
     )
 

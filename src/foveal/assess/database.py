@@ -67,8 +67,10 @@ def one(connection: sqlite3.Connection, query: str, *given: object) -> sqlite3.R
 
 
 def dumps(data: Any) -> str:
-    """JSON as it is stored: any text, also half a surrogate pair, as ASCII."""
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    """JSON as it is stored: any text, also half a surrogate pair, as ASCII; no infinite numbers,
+    which the database could not read again.
+    """
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 class _Reader:
@@ -99,6 +101,8 @@ class Database:
         self._lock = threading.RLock()
         self._local = threading.local()
         self._readers: WeakSet[_Reader] = WeakSet()
+        # Not the lock of who writes: a new thread that reads would wait for a save that waits.
+        self._entering = threading.Lock()
         check_file(path)
         with damage(path):
             self._writer = connect(path)
@@ -130,7 +134,7 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file."""
-        with self._lock:
+        with self._lock, self._entering:
             for reader in self._readers:
                 reader.connection.close()
             self._writer.close()
@@ -151,7 +155,7 @@ class Database:
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             reader = self._local.reader = _Reader(connect(self.path))
-            with self._lock:
+            with self._entering:
                 self._readers.add(reader)
         return reader.connection
 

@@ -13,7 +13,11 @@ from foveal.assess.database import Database, dumps, one
 
 __all__ = ["Events", "Progress", "Viewed"]
 
-_SECONDS = "coalesce(sum(json_extract(payload, '$.seconds')), 0.0) AS seconds"
+# Nothing in the log can be mended: an entry that is no JSON must not stop all that counts time.
+_SECONDS = (
+    "coalesce(sum(CASE WHEN json_valid(payload) THEN json_extract(payload, '$.seconds') END), 0.0) "
+    "AS seconds"
+)
 
 _PROGRESS = f"""
 WITH pairs AS (

@@ -157,6 +157,7 @@ def import_judgements(
     assessor: str,
     *,
     replace: bool = False,
+    add: bool = False,
     progress: Callable[[], None] | None = None,
 ) -> dict[str, int]:
     """Take judgements over as the assessments of somebody, to go on from.
@@ -173,6 +174,8 @@ def import_judgements(
         Whose assessments they become.
     replace : bool
         Also of documents that were assessed already; their history stays.
+    add : bool
+        Also of documents outside the pools, which get them for all assessors.
     progress : callable, optional
         Called after each document.
 
@@ -180,8 +183,9 @@ def import_judgements(
     -------
     dict
         How many documents were ``imported``, were as they are already (``unchanged``), were left as
-        somebody assessed them (``kept``); how many of the imported are not complete by the rules of
-        the campaign and so not ``validated``, and how many were ``added`` to a pool.
+        somebody assessed them (``kept``), are in no pool (``outside``); how many of the imported
+        are complete by the rules of the campaign and so ``validated``, and how many were ``added``
+        to a pool.
     """
     if assessor != FINAL and campaign.user(assessor) is None:
         raise UsageError(f"no user {assessor!r} in the campaign")
@@ -194,12 +198,15 @@ def import_judgements(
     placed = place_judgements(judged, campaign.collection)
     _check_kind(campaign, placed)
     states = list(_states(campaign, placed))
-    counts = Counter(dict.fromkeys(("imported", "unchanged", "kept", "validated", "added"), 0))
+    counts: Counter[str] = Counter()
     for topic, doc, state in states:
-        counts += _take(campaign, assessor, topic, doc, state, replace=replace)
+        if add or campaign.in_pool(topic, doc):
+            counts += _take(campaign, assessor, topic, doc, state, replace=replace)
+        else:
+            counts["outside"] += 1
         if progress is not None:
             progress()
-    names = ("imported", "unchanged", "kept", "validated", "added")
+    names = ("imported", "unchanged", "kept", "outside", "validated", "added")
     return {name: counts[name] for name in names}
 
 
@@ -234,7 +241,7 @@ def _uuid(assessor: str, topic: str, doc: str, version: int, state: State) -> st
     """The name of an import, which the same content has again."""
     content = repr((assessor, topic, doc, version, sorted(state.to_json().items())))
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).digest()
-    return str(UUID(bytes=digest[:16]))
+    return f"imported:{UUID(bytes=digest[:16])}"  # a colon: no page can name an action so
 
 
 def _check_rows(campaign: Campaign, judged: Judgements) -> None:

@@ -7,7 +7,7 @@ specificity of every pooled element. In both, an element is at least as exhausti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -112,7 +112,22 @@ def missing(
             lacking = [name for name in needed if name not in known.get(path, {})]
             if lacking:
                 found.append(Missing(f"{path} has no grade of {' and '.join(lacking)}", path))
+        found += _contradicted(procedure, np.flatnonzero(wanted).tolist(), known, elements)
     return found
+
+
+def _contradicted(
+    procedure: str, among: Iterable[int], known: Mapping[str, Mapping[str, str]], elements: Elements
+) -> Iterator[Missing]:
+    """Elements below a part of theirs: a highlight that comes back brings its old grade along."""
+    order = EXHAUSTIVITY[procedure]
+    for i in among:
+        inner, outer = elements.path[i], elements.path[max(int(elements.parent[i]), 0)]
+        own, around = known.get(inner, {}), known.get(outer, {})
+        if "exhaustivity" in own and "exhaustivity" in around:
+            ranks = [order.index(grade["exhaustivity"]) for grade in (own, around)]
+            if ranks[0] > ranks[1]:
+                yield Missing(_contradiction(outer, around, inner, own), outer)
 
 
 def inferred(procedure: str, state: State, elements: Elements) -> dict[str, dict[str, str]]:
@@ -171,8 +186,13 @@ def _refuse_state(procedure: str, state: State, elements: Elements) -> None:
     """Refuse a whole state, looking at each of its grades."""
     if procedure == "2003" and (state.spans or state.bep is not None):
         raise RefusedError("highlights and entry points have no place in a campaign of elements")
+    live = asked(procedure, state, elements)
     for path, grade in state.grades.items():
-        _refuse_grade(procedure, state, path, grade, elements)
+        number = elements.number.get(path)
+        if procedure == "2005" and grade and number is not None and not live[number]:
+            _refuse_values(procedure, grade)  # of text that is no longer highlighted: not counted
+        else:
+            _refuse_grade(procedure, state, path, grade, elements)
 
 
 def _refuse_grade(

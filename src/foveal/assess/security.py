@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -220,6 +221,12 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
+def _finite(digits: str) -> float:
+    """A number that can be written as JSON again: 1e999 is one only as long as it is text."""
+    value = float(digits)
+    return value if math.isfinite(value) else _no_constant(digits)
+
+
 async def read_json(request: Request) -> dict[str, Any]:
     """The JSON object that a request carries; nothing else, nothing deep, no broken text."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -227,7 +234,7 @@ async def read_json(request: Request) -> dict[str, Any]:
         raise Refusal(400, "type", f"The body is {kind or 'untyped'!r}; expected application/json.")
     body = await request.body()
     try:
-        found = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+        found = json.loads(body.decode("utf-8"), parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Refusal(400, "json", "The body is no JSON in UTF-8.") from error
     if not isinstance(found, dict):

@@ -29,6 +29,7 @@ from starlette.staticfiles import StaticFiles
 
 from foveal.assess.accounts import LocalAccess, Sessions, check_password
 from foveal.assess.api import ENDPOINTS, Endpoint
+from foveal.assess.connections import PATIENCE, impatient
 from foveal.assess.pages import PAGES
 from foveal.assess.security import Guard, Refusal, check_token, read_form, read_json
 from foveal.assess.site import COOKIE, STATIC, Site, Visit
@@ -244,7 +245,9 @@ def _signed_in(site: Site, request: Request, fields: dict[str, str]) -> Response
         return _login_form(site, request, "The form was too old. Please try again.", status=403)
     name, password = fields.get("name", ""), fields.get("password", "")
     address = request.client.host if request.client else ""
-    wait = max(site.addresses.wait(address), site.names.wait(name))
+    # In this order: who may try no more must not use up the tries of others.
+    own = f"{name}\n{address}"
+    wait = site.addresses.wait(address) or site.tries.wait(own) or site.names.wait(name)
     if wait:
         _LOG.warning("too many tries to sign in from %s", address)
         minutes = -(-wait // 60)
@@ -255,8 +258,8 @@ def _signed_in(site: Site, request: Request, fields: dict[str, str]) -> Response
     user = site.campaign.user(name)
     if not check_password(password, None if user is None else user.password) or user is None:
         return _login_form(site, request, "Name or password is wrong.", name[:200], status=401)
-    site.names.forgive(name)
-    site.addresses.forgive(address)
+    for limit, key in ((site.addresses, address), (site.tries, own), (site.names, name)):
+        limit.forgive(key)
     response = RedirectResponse("/", 303)
     site.sign_in(request, response, user.name, "password")
     response.delete_cookie(_ENTRY)
@@ -327,15 +330,18 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-def web_server(app: Starlette, *, behind_proxy: bool = False) -> uvicorn.Server:
+def web_server(
+    app: Starlette, *, behind_proxy: bool = False, patience: float = PATIENCE
+) -> uvicorn.Server:
     """A server of HTTP for the application, yet to be run.
 
     Addresses of browsers are taken from a proxy's headers only if the server is said to be
-    behind one on this machine: anybody could send such headers.
+    behind one on this machine: anybody could send such headers. A request that does not arrive
+    within so many seconds is given up.
     """
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=impatient(patience),
         ws="none",
         lifespan="on",
         log_level="warning",

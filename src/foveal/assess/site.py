@@ -164,8 +164,9 @@ class Site:
     workers, door : ThreadPoolExecutor
         Threads that stay, for each keeps a connection to the database. Those at the door hash
         passwords, 32 MB each; a crowd there keeps nobody from saving.
-    names, addresses : Limit
-        Of failed log-ins.
+    addresses, tries, names : Limit
+        Of failed log-ins: from an address, at a name from an address, and at a name from anywhere.
+        The last is more than one address has, or anybody could keep anybody else out.
     """
 
     campaign: Campaign
@@ -175,8 +176,9 @@ class Site:
     cookie: str = COOKIE
     workers: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_WORKERS))
     door: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_THE_DOOR))
-    names: Limit = field(default_factory=lambda: Limit(10, 300))
     addresses: Limit = field(default_factory=lambda: Limit(30, 300))
+    tries: Limit = field(default_factory=lambda: Limit(10, 300))
+    names: Limit = field(default_factory=lambda: Limit(60, 300))
     templates: Environment = field(default_factory=_environment)
 
     async def run(self, work: Callable[..., _T], *given: Any) -> _T:

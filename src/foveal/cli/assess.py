@@ -319,6 +319,9 @@ def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[s
 @click.option(
     "--replace", is_flag=True, help="Also of documents that were assessed; their history stays."
 )
+@click.option(
+    "--add", is_flag=True, help="Also of documents outside the pools, which then have them for all."
+)
 @_collection
 def _import(
     campaign: str,
@@ -329,6 +332,7 @@ def _import(
     *,
     final: bool,
     replace: bool,
+    add: bool,
 ) -> None:
     """Take judgements over as assessments, to go on from; a second time changes nothing.
 
@@ -347,9 +351,12 @@ def _import(
         judged = judged.combined(chosen)
     with _opened(campaign, collection) as opened, bar(len(judged), "importing") as progress:
         counts = import_judgements(
-            opened, judged, assessor or FINAL, replace=replace, progress=progress
+            opened, judged, assessor or FINAL, replace=replace, add=add, progress=progress
         )
     warn(judged.notes)
+    outside = counts.pop("outside")
+    if outside:
+        warn([f"documents outside the pools, left out (--add adds them): {outside}"])
     said = [f"{number} {what}" for what, number in counts.items() if number or what == "imported"]
     click.echo(f"documents: {', '.join(said)}", err=True)
 

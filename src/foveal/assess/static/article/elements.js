@@ -10,8 +10,8 @@ const GRADES = {
 const WORDS = { "?": "too small" };
 
 export class Elements {
-  constructor(model, dom, support, go) {
-    Object.assign(this, { model, dom, support, go });
+  constructor(model, dom, asked, go) {
+    Object.assign(this, { model, dom, asked, go });
     this.grades = GRADES[model.procedure] ?? {};
     this.graded = Object.keys(this.grades).length > 0;
     this.first = 0;
@@ -22,7 +22,7 @@ export class Elements {
   rows() {
     const { structure } = this.dom, { coverage } = this.model;
     if (this.model.procedure === "2003") {
-      const paths = new Set(this.support.all.map(entry => entry.path).filter(Boolean));
+      const paths = new Set([...this.asked, ...Object.keys(this.model.state.grades)]);
       return [...paths].map(path => structure.byPath().get(path)).filter(i => i !== undefined)
         .sort((a, b) => a - b);
     }

@@ -47,7 +47,7 @@ export class Model extends EventTarget {
   }
 
   #saved({ content, isNewest }) {
-    if (!isNewest) return;
+    if (!isNewest) { this.reload(); return; } // it was saved before, and is part of the newest
     this.#hear(content);
     const { pending } = this.saver;
     if (this.unknown || !pending.length && !same(this.state, content.state)) this.reload();

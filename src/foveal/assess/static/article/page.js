@@ -30,7 +30,7 @@ export class Page {
     this.timer = new Timer(loaded.seconds, seconds => this.connection.event("time", { seconds }));
     const go = (start, end) => this.go(start, end);
     this.support = new Support(loaded.support, dom, this.painter, go);
-    this.elements = new Elements(this.model, dom, this.support, go);
+    this.elements = new Elements(this.model, dom, loaded.asked, go);
     this.note = new Note(this.model);
     this.cues = new Cues(loaded.cues, dom, this.painter, cues => this.connection.keepCues(cues));
     this.adjudication = loaded.others.length ?
@@ -60,6 +60,12 @@ export class Page {
     this.timer.addEventListener("tick", () => this.redrawStatus());
     this.selected.addEventListener("change", () => this.#selectionChanged());
     this.dom.root.addEventListener("click", event => this.commands.clicked(event));
+    // A drag that ends beside the text ends in its line there, and not with the whole document.
+    const dragging = on => document.body.classList.toggle("dragging", on);
+    this.dom.root.addEventListener("pointerdown", ({ button }) => dragging(button === 0));
+    for (const name of ["pointerup", "pointercancel", "dragend", "blur"]) {
+      addEventListener(name, () => dragging(false));
+    }
     for (const button of document.querySelectorAll("[data-do]")) {
       // The selection must survive the click.
       button.addEventListener("mousedown", event => event.preventDefault());

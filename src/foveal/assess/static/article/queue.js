@@ -52,6 +52,24 @@ export class Queue {
   }
 }
 
+/**
+ * What follows an action that was refused, without the undos and redos of just that one: they would
+ * take back something else.
+ */
+export function withoutRefused(refused, later) {
+  const steps = ["note", "undo", "redo"], kept = [], undone = [];
+  const done = steps.includes(refused.action.kind) ? [] : [refused];
+  for (const entry of later) {
+    const { kind } = entry.action;
+    const from = { undo: done, redo: undone }[kind], to = kind === "undo" ? undone : done;
+    const about = from?.pop();
+    if (about) to.push(about);
+    else if (!steps.includes(kind)) { undone.length = 0; done.push(entry); }
+    if (about !== refused) kept.push(entry);
+  }
+  return kept;
+}
+
 /** Actions without those that were undone among themselves: what can be applied elsewhere. */
 export function settled(actions) {
   const done = [], undone = [];

@@ -1,6 +1,6 @@
 // Sends actions one after the other and never forgets one before the server has it.
 import { uuid } from "./api.js";
-import { Queue, settled } from "./queue.js";
+import { Queue, settled, withoutRefused } from "./queue.js";
 
 const FIRST_WAIT = 1000, LONGEST_WAIT = 30_000, ANSWER_WAIT = 250;
 
@@ -51,7 +51,8 @@ export class Saver extends EventTarget {
       this.queue.update(newest);
     } else {
       const entry = {
-        uuid: uuid(), base: this.version + this.pending.length, ...this.measured,
+        // Not by the version alone: what an earlier visit left may be part of it already.
+        uuid: uuid(), base: newest ? newest.base + 1 : this.version, ...this.measured,
         at: new Date().toISOString(), action, url: this.url, tab: this.tab, sent: false,
       };
       this.pending.push(entry);
@@ -104,10 +105,13 @@ export class Saver extends EventTarget {
       this.#tell("conflict", content);
     } else if (status === 422) {
       this.#done(entry);
-      for (const later of this.pending) {
-        later.base -= 1;
+      const kept = withoutRefused(entry, this.pending), first = entry.base;
+      for (const later of this.pending) if (!kept.includes(later)) this.queue.remove(later);
+      kept.forEach((later, i) => {
+        later.base = first + i;
         this.queue.update(later);
-      }
+      });
+      this.pending = kept;
       this.#tell("refused", { entry, reason: content.reason ?? content.error ?? "" });
     } else if (status === 401 || status === 403 && content.error === "csrf") {
       this.stop("signed-out", content.reason ?? "");
