@@ -38,6 +38,7 @@ FAMILIES = {
     "15": ("User models", "A user moves on from results to targets, with some probability."),
     "18": ("Overlap", "How much a run repeats itself. Low is good."),
     "29": ("Counts", "What there is and what came back; no scores."),
+    "30": ("Other tools", "What other programs compute, to the digit, sound or not."),
 }
 """Number of a family, as measures declare it before the point, to its title and first words."""
 
@@ -183,6 +184,7 @@ def _measure(measure: Measure) -> list[str]:
         lines += table(("Parameter", "Values, default first", "Meaning"), rows)
     low, high = measure.range
     facts = {
+        "Unsound": measure.unsound,
         "Range": f"{low:g} to {high:g}" if high is not None else f"from {low:g}",
         "Over topics": "sum" if measure.summed else "mean",
         "Overlapping results": _overlap(measure),

@@ -227,13 +227,27 @@ def _char_precision_recall(
     k: int | None,
     budget: int | None,
     policy: Policy,
+    unit: str = "characters",
 ) -> tuple[Fraction, Fraction]:
     """Precision and recall of the text of the first k results within the budget (Trel > 0)."""
     relevant = _relevant_chars(judged)
-    # The budget is spent on contributed characters: under "union" repeated text is free.
-    text = [char for chars in _contributions(results[:k], policy) for char in chars][:budget]
+    text = [char for chars in _within(results[:k], budget, unit, policy) for char in chars]
     found = sum(char in relevant for char in text)
     return _ratio(found, len(text)), _ratio(found, len(relevant))
+
+
+def _within(
+    results: Sequence[Result], budget: int | None, unit: str, policy: Policy
+) -> list[list[Char]]:
+    """What each result contributes within a budget of characters or results."""
+    if unit == "results":
+        return list(_contributions(results[:budget], policy))
+    # The budget is spent on contributed characters: under "union" repeated text is free.
+    read: list[list[Char]] = []
+    for chars in _contributions(results, policy):
+        left = None if budget is None else max(budget - sum(map(len, read)), 0)
+        read.append(list(chars)[:left])
+    return read
 
 
 def charP(
@@ -242,12 +256,13 @@ def charP(
     *,
     k: int | None = None,
     budget: int | None = None,
+    unit: str = "characters",
     policy: Policy = "allow",
 ) -> float:
     """Relevant characters / characters of the returned text."""
     if not _relevant_chars(judged):
         return NAN
-    return float(_char_precision_recall(results, judged, k, budget, policy)[0])
+    return float(_char_precision_recall(results, judged, k, budget, policy, unit)[0])
 
 
 def charR(
@@ -256,12 +271,13 @@ def charR(
     *,
     k: int | None = None,
     budget: int | None = None,
+    unit: str = "characters",
     policy: Policy = "allow",
 ) -> float:
     """Relevant characters of the returned text / Trel."""
     if not _relevant_chars(judged):
         return NAN
-    return float(_char_precision_recall(results, judged, k, budget, policy)[1])
+    return float(_char_precision_recall(results, judged, k, budget, policy, unit)[1])
 
 
 def charF(
@@ -270,13 +286,14 @@ def charF(
     *,
     k: int | None = None,
     budget: int | None = None,
+    unit: str = "characters",
     beta: Number = 1,
     policy: Policy = "allow",
 ) -> float:
     """F_beta of charP and charR."""
     if not _relevant_chars(judged):
         return NAN
-    return float(_f_score(*_char_precision_recall(results, judged, k, budget, policy), beta))
+    return float(_f_score(*_char_precision_recall(results, judged, k, budget, policy, unit), beta))
 
 
 def _interpolated(points: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> Fraction:
@@ -285,24 +302,37 @@ def _interpolated(points: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> F
 
 
 def _char_points(
-    results: Sequence[Result], judged: Judged, policy: Policy
+    results: Sequence[Result],
+    judged: Judged,
+    policy: Policy,
+    budget: int | None = None,
+    unit: str = "characters",
 ) -> list[tuple[Fraction, Fraction]]:
     """(R[r], P[r]) for every rank r of the run (Trel > 0)."""
     relevant = _relevant_chars(judged)
     points: list[tuple[Fraction, Fraction]] = []
     found = size = 0
-    for chars in _contributions(results, policy):
+    for chars in _within(results, budget, unit, policy):
         found += sum(char in relevant for char in chars)
         size += len(chars)
         points.append((_ratio(found, len(relevant)), _ratio(found, size)))
     return points
 
 
-def iP(results: Sequence[Result], judged: Judged, *, x: Number, policy: Policy = "allow") -> float:
+def iP(
+    results: Sequence[Result],
+    judged: Judged,
+    *,
+    x: Number,
+    budget: int | None = None,
+    unit: str = "characters",
+    policy: Policy = "allow",
+) -> float:
     """Interpolated precision at recall x, which is compared exactly."""
     if not _relevant_chars(judged):
         return NAN
-    return float(_interpolated(_char_points(results, judged, policy), _exact(x)))
+    points = _char_points(results, judged, policy, budget, unit)
+    return float(_interpolated(points, _exact(x)))
 
 
 def AiP(

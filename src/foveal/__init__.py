@@ -15,8 +15,15 @@ from foveal._version import __version__
 from foveal.errors import FovealError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from foveal.adapters import judgements_of, run_of
+    from foveal.adapters.alignment import align
     from foveal.analysis import compare, correlate, fidelity, pool, simulate
     from foveal.analysis.agreement import agreement
+    from foveal.analysis.axioms import axioms
+    from foveal.analysis.budgets import budget_curves
+    from foveal.analysis.equivalence import same_text, with_same_text
+    from foveal.analysis.projection import Division, project
+    from foveal.analysis.tokens import with_tokens
     from foveal.campaign import Options, evaluate
     from foveal.formats import (
         read_judgements,
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
     from foveal.model import Judgements, Results, Run, Topics
 
 __all__ = [
+    "Division",
     "FovealError",
     "InputError",
     "Judgements",
@@ -44,19 +52,28 @@ __all__ = [
     "UsageError",
     "__version__",
     "agreement",
+    "align",
+    "axioms",
+    "budget_curves",
     "compare",
     "correlate",
     "evaluate",
     "fidelity",
+    "judgements_of",
     "parse_measure",
     "parse_measures",
     "pool",
+    "project",
     "read_judgements",
     "read_pool",
     "read_results",
     "read_run",
     "read_topics",
+    "run_of",
+    "same_text",
     "simulate",
+    "with_same_text",
+    "with_tokens",
     "write_judgements",
     "write_pool",
     "write_run",
@@ -64,8 +81,15 @@ __all__ = [
 ]
 
 _HOME = {
+    "foveal.adapters": ("judgements_of", "run_of"),
+    "foveal.adapters.alignment": ("align",),
     "foveal.analysis": ("compare", "correlate", "fidelity", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
+    "foveal.analysis.axioms": ("axioms",),
+    "foveal.analysis.budgets": ("budget_curves",),
+    "foveal.analysis.equivalence": ("same_text", "with_same_text"),
+    "foveal.analysis.projection": ("Division", "project"),
+    "foveal.analysis.tokens": ("with_tokens",),
     "foveal.campaign": ("Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -22,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import foveal
+from browsing import AXE, ROOT, needs_axe, needs_browser
 from foveal.analysis.pools import pool
 from foveal.assess.actions import Action, History, State, add_span, remove_span
 from foveal.assess.documents import elements_of
@@ -32,17 +31,7 @@ from foveal.collection import Collection, build_index
 from foveal.model import Topic, Topics
 from shared_data import DATA, INEX, needs_inex
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-MISSING = [
-    *(["playwright"] if importlib.util.find_spec("playwright") is None else []),
-    *([] if CHROMIUM.exists() else [f"{CHROMIUM} (or another, named by CHROMIUM)"]),
-]
-CI = os.environ.get("CI") == "true"
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not CI, reason=f"no browser to test with: {', '.join(MISSING)} missing"
-)
-ROOT = Path(__file__).resolve().parents[2]
-AXE = Path(os.environ.get("AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
+pytestmark = needs_browser
 ASSESSORS = ("ann", "bob")
 JATS = DATA / "evidence_inference_v2" / "xml_files.tar.xz"
 
@@ -64,10 +53,6 @@ PLAIN = (
 DOCUMENTS = 50
 P1 = "/article[1]/body[1]/sec[1]/p[1]"
 NAMES = ("one", "two", "three", "four")
-
-
-def test_there_is_a_browser() -> None:
-    assert not MISSING, f"the page cannot be tested: {', '.join(MISSING)} missing"
 
 
 # -- a server of a campaign for each procedure, with a new document for each test -----------------
@@ -183,16 +168,6 @@ def place_real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     for name in NAMES:
         run_of(folder, name, ["inex", "jats"], "/article[1]")
     yield from serving(folder, "2006")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 class Tab:
@@ -1196,7 +1171,7 @@ def test_print_leaves_out_what_only_a_screen_needs(tab: Tab) -> None:
     assert tab.page.locator("#text").is_visible()
 
 
-@pytest.mark.skipif(not AXE.exists() and not CI, reason="axe-core is missing (npm install)")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_barrier(place_2005: Place, tabs: Any, scheme: str) -> None:
     tab = tabs(place_2005, color_scheme=scheme, bypass_csp=True).open()

@@ -6,10 +6,8 @@ passwords, and everybody has a browser of their own.
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
-import os
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -18,17 +16,10 @@ from typing import Any
 import pytest
 
 from assess.serving import Server, running
+from browsing import Complaints, needs_browser
 from foveal.cli import main
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-MISSING = [
-    *(["playwright"] if importlib.util.find_spec("playwright") is None else []),
-    *([] if CHROMIUM.exists() else [f"{CHROMIUM} (or another, named by CHROMIUM)"]),
-]
-CI = os.environ.get("CI") == "true"
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not CI, reason=f"no browser to test with: {', '.join(MISSING)} missing"
-)
+pytestmark = needs_browser
 
 PASSWORDS = {"olga": "one organiser", "ann": "first of two", "bob": "second of two"}
 # Astral characters, CDATA and entities; no white space around elements, so that one can count.
@@ -127,9 +118,9 @@ class Person:
         self.context = browser.new_context(viewport={"width": 1280, "height": 900})
         self.context.set_default_timeout(20_000)
         self.page = self.context.new_page()
-        self.said: list[str] = []
+        self.said = Complaints()
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("console", lambda message: self.said.hear(message.text))
 
     def sign_in(self) -> Person:
         self.page.goto(self.url)
@@ -209,19 +200,14 @@ class Person:
 
 
 @pytest.fixture
-def people(server: Server) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
+def people(server: Server, browser: Any) -> Iterator[Any]:
+    made: list[Person] = []
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        made: list[Person] = []
+    def person(name: str) -> Person:
+        made.append(Person(browser, server, name))
+        return made[-1]
 
-        def person(name: str) -> Person:
-            made.append(Person(browser, server, name))
-            return made[-1]
-
-        yield person
-        browser.close()
+    yield person
     assert [said for one in made for said in one.said] == []
 
 

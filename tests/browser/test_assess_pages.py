@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,21 +10,12 @@ from typing import Any
 import pytest
 
 from assess_site import PASSWORD, make_campaign, served
+from browsing import AXE, Complaints, needs_axe, needs_browser
 from foveal.assess.accounts import LocalAccess
 from foveal.assess.actions import Action
 from foveal.assess.store import Campaign
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-MISSING = [
-    *(["playwright"] if importlib.util.find_spec("playwright") is None else []),
-    *([] if CHROMIUM.exists() else [f"{CHROMIUM} (or another, named by CHROMIUM)"]),
-]
-CI = os.environ.get("CI") == "true"
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not CI, reason=f"no browser to test with: {', '.join(MISSING)} missing"
-)
-ROOT = Path(__file__).resolve().parents[2]
-AXE = Path(os.environ.get("AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
+pytestmark = needs_browser
 
 PAGES = {
     "ann": ("/", "/topics/1", "/topics/1/collection", "/topics/1/collection?q=ferry", "/nothing"),
@@ -35,20 +24,6 @@ PAGES = {
         "/organise/log",
     ),
 }  # fmt: skip
-
-
-def test_there_is_a_browser() -> None:
-    assert not MISSING, f"the pages cannot be tested: {', '.join(MISSING)} missing"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def judged(path: Path) -> Path:
@@ -90,16 +65,12 @@ def url(path: Path) -> Iterator[str]:
         yield address
 
 
-class Complaints(list[str]):
-    """What a page complained about on its console, or in the air."""
-
-
 def arrived(browser: Any, url: str, name: str, **options: Any) -> Any:
     """A page of somebody who has signed in; complaints are in ``page.said``."""
     given = {"viewport": {"width": 1280, "height": 800}} | options
     page = browser.new_context(**given).new_page()
     page.said = Complaints()
-    page.on("console", lambda message: page.said.append(message.text))
+    page.on("console", lambda message: page.said.hear(message.text))
     page.on("pageerror", lambda error: page.said.append(str(error)))
     page.goto(f"{url}/login")
     page.fill("#name", name)
@@ -397,7 +368,7 @@ def test_nothing_sticks_out(browser: Any, finished: str, name: str) -> None:
     page.context.close()
 
 
-@pytest.mark.skipif(not AXE.exists() and not CI, reason="axe-core is missing (npm install)")
+@needs_axe
 @pytest.mark.parametrize("name", list(PAGES))
 def test_axe_finds_no_barrier(browser: Any, finished: str, name: str) -> None:
     source = AXE.read_text(encoding="utf-8")

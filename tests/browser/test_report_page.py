@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,29 +10,16 @@ from typing import Any
 import pytest
 
 import foveal
+from browsing import AXE, ROOT, needs_axe, needs_browser
 from foveal.collection import build_index
 from foveal.model import Judgements, Run
 from foveal.report.page import report_page
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-MISSING = [
-    *(["playwright"] if importlib.util.find_spec("playwright") is None else []),
-    *([] if CHROMIUM.exists() else [f"{CHROMIUM} (or another, named by CHROMIUM)"]),
-]
-CI = os.environ.get("CI") == "true"
-pytestmark = pytest.mark.skipif(
-    bool(MISSING) and not CI, reason=f"no browser to test with: {', '.join(MISSING)} missing"
-)
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = needs_browser
 CAMPAIGN = ROOT / "examples" / "crossings"
-AXE = Path(os.environ.get("AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
 NAMES = ("articles.jsonl", "focused.jsonl", "noisy.jsonl", "paragraphs.run", "sections.xml")
 RUNS = [str(CAMPAIGN / "runs" / name) for name in NAMES]
 MEASURES = ["AiP", "charP", "ListOverlap"]
-
-
-def test_there_is_a_browser() -> None:
-    assert not MISSING, f"the page cannot be tested: {', '.join(MISSING)} missing"
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +48,6 @@ def scores(report: Path) -> foveal.Results:
         MEASURES,
         collection=report.with_name("crossings.fvx"),
     )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def opened(browser: Any, path: Path, **options: Any) -> Any:
@@ -386,7 +361,7 @@ def test_without_scripts_the_table_and_the_answer_remain(browser: Any, report: P
     assert page.locator("noscript").is_visible()
 
 
-@pytest.mark.skipif(not AXE.exists() and not CI, reason="axe-core is missing (npm install)")
+@needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_barrier(browser: Any, report: Path, scheme: str) -> None:
     page = opened(browser, report, color_scheme=scheme, bypass_csp=True)

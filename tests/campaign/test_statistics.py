@@ -17,6 +17,7 @@ from foveal.campaign.statistics import (
     topic_statistics,
 )
 from foveal.formats import read_topics
+from foveal.formats.losses import judgement_losses
 from inputs import read_judgements, read_run, text_source
 from shared_data import DATA
 from xml_trees import index_of
@@ -61,6 +62,21 @@ def test_topics() -> None:
         "castitles by target": {"sec": 3, "p": 1},
         "castitles by support element": {"article": 1, "p": 1, "yr": 1},
     }
+
+
+def test_evidence_sets_are_counted_by_topics(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_text(
+        '{"topic":"1","doc":"d","length":99,"spans":[{"start":0,"end":10,"sets":["a"]},'
+        '{"start":20,"end":30,"sets":["a","b"]}]}\n'
+        '{"topic":"1","doc":"e","length":99,"spans":[{"start":0,"end":10,"sets":["c"]}]}\n'
+        '{"topic":"2","doc":"d","length":99,"spans":[{"start":0,"end":10}]}\n'
+    )
+    judgements = foveal.read_judgements(path)
+    found = judgement_statistics(judgements)
+    assert found["topics with evidence sets"] == 1
+    assert found["sets of such a topic"]["mean"] == 3
+    assert "spans of evidence sets: 3" in judgement_losses(judgements, "fol")
 
 
 def test_a_run_of_elements_and_passages() -> None:

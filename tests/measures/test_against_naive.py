@@ -42,6 +42,8 @@ def _variants(measure: Measure) -> list[Measure]:
         settled += [
             measure(T=3, mode=m, reread=r) for m in ("first", "read") for r in ("cost", "skip")
         ]
+    if "unit" in {p.name for p in measure.parameters}:
+        settled += [measure(budget=n, unit="results") for n in (1, 3)]
     if measure.name == "HiP":
         settled += [measure(alpha=0.5, rval="printed")]
     settled = [m for m in settled if m.settings.get("trel") is None]

@@ -411,7 +411,7 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     if not lost.any():
         return replace(judgements, elements=elements)
     span, places = ~lost[judgements.row], judgements.places
-    kept = pl.Series(span)
+    kept, evidence = pl.Series(span), judgements.evidence
     return replace(
         judgements,
         elements=elements,
@@ -422,7 +422,11 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
         end=judgements.end[span],
         grade=None if judgements.grade is None else judgements.grade[span],
         quotes=None if judgements.quotes is None else judgements.quotes.filter(kept),
+        sets=None if judgements.sets is None else judgements.sets.filter(kept),
+        aspects=None if judgements.aspects is None else judgements.aspects.filter(kept),
         places=None if places is None else places.filter(~lost[places["row"].to_numpy()]),
+        evidence=None if evidence is None else evidence.filter(~lost[evidence["row"].to_numpy()]),
+        given=None,
         notes=(
             *judgements.notes,
             f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}",

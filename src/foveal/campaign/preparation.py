@@ -169,7 +169,7 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
         room = np.maximum(limit - before, 0)
         end = alignment.end.copy()
         end[over] = np.minimum(end[over], run.start[over] + room[over])
-        shorter = replace(run, end=end)
+        shorter = run.cut(end, alignment.end)
         keep = (room > 0) | (alignment.size == 0)
         alignment = _again(alignment, shorter.take(keep))
     return alignment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
+from foveal.adapters import judgements_of, runs_of
 from foveal.campaign.elements import place_elements
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_run
@@ -37,6 +38,8 @@ __all__ = ["Scores", "evaluate", "plan", "score_run"]
 _SHOWN = 5
 Floats = npt.NDArray[np.float64]
 RunLike = Run | str | Path
+Objects = Mapping[Any, Any] | Iterable[Any]
+"""What `foveal.run_of` and `foveal.judgements_of` take; pandas' frames too, which have no type."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,8 @@ def score_run(
 
 
 def evaluate(
-    runs: RunLike | Sequence[RunLike],
-    judgements: Judgements | str | Path | Sequence[str | Path],
+    runs: RunLike | Sequence[RunLike] | Objects,
+    judgements: Judgements | str | Path | Sequence[str | Path] | Objects,
     measures: str | Measure | Sequence[str | Measure] = (),
     *,
     task: str | None = None,
@@ -117,8 +120,11 @@ def evaluate(
 
     Parameters
     ----------
-    runs : Run, path, or a sequence of them
-    judgements : Judgements, path, or a sequence of paths
+    runs : Run, path, a sequence of them, or Python objects
+        Objects as `foveal.run_of` takes them are one run: ``{topic: [result, ...]}``, rows that
+        name their topic, or a data frame, which may hold several in a column ``run``. Several
+        others are a list of ``run_of(results, name=...)``.
+    judgements : Judgements, path, a sequence of paths, or objects as for `foveal.judgements_of`
     measures : text or Python forms of measures
     task : str, optional
         A preset such as ``2009.Focused``; its measures come before `measures`.
@@ -137,12 +143,18 @@ def evaluate(
     >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
     >>> evaluate(run, truth, ["iP@0.01", "charR"]).aggregate()
     {'mine': {'iP@0.01': 0.7142857142857143, 'charR': 1.0}}
+
+    Results of a retriever and judged spans as they are:
+
+    >>> chunks = [{"source": "D2", "start_index": 10, "text": "returned text"}]
+    >>> evaluate({"1": chunks}, {"1": [("D2", 0, 50)]}, "charR").aggregate()
+    {'run': {'charR': 0.26}}
     """
     chosen, settings = plan(measures, task, options)
-    run_list: list[RunLike] = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
+    run_list: list[RunLike] = runs_of(runs)
     if not run_list:
         raise UsageError("no run given")
-    truth = Truth(judgements, settings, collection)
+    truth = Truth(_read_or_made(judgements), settings, collection)
     nested = [measure for measure in chosen if measure.structural]
     if settings.overlap == "union" and nested:
         truth.warnings.append(
@@ -170,6 +182,15 @@ def evaluate(
                     progress()
         parts.append((assessor, judged, done))
     return _results(parts, truth, scored, settings, task, shown=len(chosen))
+
+
+def _read_or_made(judgements: Any) -> Judgements | str | Path | Sequence[str | Path]:
+    """Judgements and names of files as they are; other objects made into judgements."""
+    if isinstance(judgements, (Judgements, str, Path)):
+        return judgements
+    if isinstance(judgements, Sequence) and all(isinstance(i, (str, Path)) for i in judgements):
+        return judgements
+    return judgements_of(judgements)
 
 
 @contextmanager
@@ -259,18 +280,7 @@ def _results(
             if absent and options.topics == "judged":
                 warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
     values, counted = np.stack(blocks), np.stack(masks)
-    used = counted[:, :, None] & ~np.isnan(values)
-    totals = np.where(used, values, 0.0).sum(axis=1)
-    numbers = used.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = totals / numbers
-    summed = np.array([measure.summed for measure in measures])
-    overall = np.where(summed, totals, means)
-    for k, measure in enumerate(measures):
-        if measure.averages:
-            own = overall[:, [measures.index(part) for part in measure.averages]]
-            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
-            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
+    overall, numbers = _overall(values, counted, measures)
     # What was scored only to be averaged is not asked for.
     measures, values = measures[:shown], values[:, :, :shown]
     overall, numbers = overall[:, :shown], numbers[:, :shown]
@@ -298,6 +308,24 @@ def _results(
     if lower:
         meta["lower_is_better"] = lower
     return Results(tuple(runs), topics, labels, values, counted, overall, meta)
+
+
+def _overall(
+    values: Floats, counted: npt.NDArray[np.bool_], measures: Sequence[Measure]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """The values on topic ``all`` by run and measure, and over how many topics they are."""
+    used = counted[:, :, None] & ~np.isnan(values)
+    totals = np.where(used, values, 0.0).sum(axis=1)
+    numbers = used.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = totals / numbers
+    overall = np.where([measure.summed for measure in measures], totals, means)
+    for k, measure in enumerate(measures):
+        if measure.averages:
+            own = overall[:, [measures.index(part) for part in measure.averages]]
+            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
+            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
+    return overall, numbers
 
 
 def _warn_undefined(

@@ -23,7 +23,10 @@ _COMMANDS = {
     "fidelity": ("foveal.cli.fidelity", "Put measures on trial with simulated runs."),
     "pool": ("foveal.cli.pool", "Choose from runs what is to be assessed."),
     "assess": ("foveal.cli.assess", "Have people assess documents in the browser."),
+    "verify": ("foveal.cli.verify", "Tell whether judged spans still hold their text."),
     "agree": ("foveal.cli.agree", "Tell how far assessors agree."),
+    "budget": ("foveal.cli.budget", "Compare runs at the same amount of text or tokens."),
+    "project": ("foveal.cli.project", "Project judgements on chunks, pages or elements."),
     "plot": ("foveal.cli.plot", "Draw the graphs of the papers."),
     "report": ("foveal.cli.report", "Write a page about runs: scores, graphs, topics."),
     "inex-eval": ("foveal.cli.inex_eval", "Print the tables of the official evaluator 3.1."),
@@ -33,6 +36,7 @@ _COMMANDS = {
     "stats": ("foveal.cli.stats", "Describe collections, topics, judgements and runs."),
     "recall-base": ("foveal.cli.recall_base", "Draw the recall bases of a topic as trees."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
+    "axioms": ("foveal.cli.axioms", "Test whether measures are sound."),
 }
 _MOST_PROBLEMS = 20
 

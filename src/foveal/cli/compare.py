@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
+from foveal.cli.gates import check_summary, conclude, summary_option
 from foveal.cli.options import format_option, output_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
@@ -35,21 +36,39 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _TAILS = {"two-sided": 2, "better": 1}
+_WORSE = ("significantly", "at-all")
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 @click.command(
     "compare",
     epilog="Examples: foveal compare runs/*.run -j qrels.txt -m AiP --baseline first; "
-    "foveal compare results.json --test randomisation --seed 7 -f json",
+    "foveal compare results.json --test randomisation --seed 7 -f json; "
+    "foveal compare my.run -j qrels.txt -m AiP --baseline main.json --fail-if-worse AiP=0.01",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...|RESULTS.json...")
 @scoring_options()
 @click.option(
     "--baseline",
-    metavar="RUN",
-    help="Compare every other run with this one, by its name or its file [default: all pairs].",
+    metavar="RUN|RESULTS.json",
+    help="Compare every other run with this one, by its name or its file, or with the run whose "
+    "results were saved [default: all pairs].",
 )
+@click.option(
+    "--fail-if-worse",
+    multiple=True,
+    metavar="M[=X]",
+    help="Exit code 1 if a run is worse than the baseline by this measure, by more than X if that "
+    "is given; repeatable, and all stands for every measure.",
+)
+@click.option(
+    "--worse",
+    type=click.Choice(_WORSE),
+    default=_WORSE[0],
+    show_default=True,
+    help="What counts as worse: a significant difference, or any.",
+)
+@summary_option
 @click.option(
     "--test",
     "tests",
@@ -146,6 +165,9 @@ def command(
     measures: tuple[str, ...],
     tasks: tuple[str, ...],
     baseline: str | None,
+    fail_if_worse: tuple[str, ...],
+    worse: str,
+    summary: str | None,
     alternative: str,
     show: tuple[str, ...],
     form: str | None,
@@ -159,25 +181,57 @@ def command(
     results that 'foveal evaluate -f json' saved, and nothing is scored again.
     """
     from foveal.analysis.comparison import compare
+    from foveal.bridges.gates import bounds_of, not_worse
+    from foveal.bridges.gates import summary as summary_of
 
+    margins = bounds_of(fail_if_worse, default=0.0)
+    if margins and baseline is None:
+        raise UsageError("--fail-if-worse compares with a baseline; name it with --baseline")
+    _check_margins(margins)
+    if judgements or measures:  # else all measures of saved results are compared
+        measures = (*measures, *(label for label in margins if label != "all"))
     own = ("tests", "correction", "alpha", "confidence", "interval", "resamples", "seed")
     settings = {name: options.pop(name) for name in (*own, "exact", "power")}
     if show and form in ("tsv", "csv", "json"):
         raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
-    refuse_unused(context, _unused(settings))
-    results = _scores(files_of(runs), judgements, measures, one_task(tasks), baseline, options)
+    refuse_unused(context, _unused(settings) | _unused_gate(margins))
+    target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
+    results, against = _scores(
+        files_of(runs), judgements, measures, one_task(tasks), baseline, options
+    )
     warn(results.meta.get("warnings", ()))
     with bar(len(results.measures), "testing") as advance:
         found = compare(
             results,
             measures=results.measures,
-            baseline=_name(results, baseline),
+            baseline=against,
             tails=_TAILS[alternative],
             tested=advance,
             **settings,
         )
     warn(found.warnings)
+    checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
     emit(_render(found, form, show, to_file=output is not None), output)
+
+    def text() -> str:
+        means, *more = comparison_grids(found, ("means", "pairs"))
+        said = [*results.meta.get("warnings", ()), *found.warnings]
+        return summary_of("Comparison", checks, [means], said, more)
+
+    conclude(checks, target, text)
+
+
+def _check_margins(margins: Mapping[str, float]) -> None:
+    for measure, margin in margins.items():
+        if margin < 0:
+            raise UsageError(
+                f"--fail-if-worse {measure}={margin:g}: a margin is how much worse a run may be; "
+                "expected 0 or more"
+            )
+
+
+def _unused_gate(margins: Mapping[str, float]) -> dict[str, str]:
+    return {} if margins else {"worse": "--fail-if-worse"}
 
 
 def _unused(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -199,8 +253,38 @@ def _scores(
     task: str | None,
     baseline: str | None,
     options: dict[str, Any],
+) -> tuple[Results, str | None]:
+    """Scores of the runs, or scores saved before, and of a baseline that is a file of its own.
+
+    With them the name of the baseline.
+    """
+    from foveal.bridges.gates import with_baseline
+
+    saved = None
+    if baseline is not None and _is_saved(baseline) and not _given(baseline, runs):
+        (saved,) = read_saved([baseline])
+    results = _of_runs(runs, judgements, measures, task, None if saved else baseline, options)
+    if saved is None:
+        if len(results.runs) < 2 and judgements:
+            raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
+        return results, _name(results, baseline)
+    return with_baseline(results, saved, str(baseline))
+
+
+def _is_saved(baseline: str) -> bool:
+    """Whether it is a file of results, and not a run."""
+    return Path(baseline).suffix == ".json" and Path(baseline).is_file()
+
+
+def _of_runs(
+    runs: list[str],
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    task: str | None,
+    baseline: str | None,
+    options: dict[str, Any],
 ) -> Results:
-    """Scores of the runs and of a baseline that is a file of its own, or scores saved before."""
+    """Scores of the runs and of a baseline that is a run, or scores saved before."""
     from foveal.analysis.aligned import check_assessors, chosen
     from foveal.analysis.tasks import without_curves
     from foveal.measures import parse_measures
@@ -213,8 +297,6 @@ def _scores(
     check_assessors(options)
     if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
         runs = [*runs, baseline]
-    if len(runs) < 2:
-        raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
     own = [measure.label for text in measures for measure in parse_measures(text)]
     taken = runs_of(runs, *judgements)
     return without_curves(score(taken, judgements, measures, task, **stated(options)), own)

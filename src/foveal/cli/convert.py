@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.formats import Source
-    from foveal.model import Run
+    from foveal.model import Judgements, Run, Topics
 
 __all__ = ["command"]
 
@@ -35,6 +36,25 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option("--to", "form", required=True, metavar="FORMAT", help="The format to write.")
+@click.option(
+    "--from",
+    "foreign",
+    metavar="NAME",
+    help="What IN is, if another tool made it and its content does not tell: chunking-evaluation, "
+    "legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, trec-genomics-run, "
+    "web-annotation.",
+)
+@click.option(
+    "--texts",
+    metavar="PATH",
+    help="The documents of another tool's ground truth: a folder of text files, or JSON Lines of "
+    "doc and text. Quoted spans are compared with them.",
+)
+@click.option(
+    "--write-topics",
+    metavar="FILE",
+    help="Write the questions of another tool's ground truth, too, as JSON Lines.",
+)
 @click.option("-C", "--collection", metavar="INDEX", help="A collection index.")
 @click.option(
     "--focus",
@@ -59,6 +79,9 @@ def command(
     source: str,
     target: str,
     form: str,
+    foreign: str | None,
+    texts: str | None,
+    write_topics: str | None,
     collection: str | None,
     keep: str | None,
     *,
@@ -73,13 +96,15 @@ def command(
     inex2002, inex2003, inex2005, inex2006. Topics: inex, jsonl, trec. With a collection, XPaths
     become offsets and offsets XPaths, and highlighted text becomes assessments of elements. What
     the format cannot hold is an error, what it leaves behind a warning. OUT may be - for standard
-    output.
+    output. The ground truth of other tools (--from) becomes judgements.
     """
-    from foveal.formats import Source, kind_of
+    from foveal.formats import Source, kind_of, read_judgements, read_run
 
     # Standard input can be read only once.
     given = Source.open(source, thorough=True) if source == "-" else source
-    kind = kind_of(given)
+    foreign = foreign or _foreign(given)
+    _check_foreign(source, foreign, {"--texts": texts, "--write-topics": write_topics})
+    kind = _kind_of_foreign(foreign) if foreign else kind_of(given)
     _check_options(
         source,
         kind,
@@ -94,13 +119,66 @@ def command(
     if snap and collection is None:
         raise UsageError("--snap takes a collection (-C)")
     if kind == "run":
-        _run(given, target, form, collection, keep, snap=snap, lenient=lenient)
+        run = _foreign_run(given, foreign) if foreign else read_run(given, thorough=True)
+        _run(run, target, form, collection, keep, snap=snap, lenient=lenient)
     elif kind == "judgements":
         # What is not given keeps its default.
         options = Options(**{name: value for name, value in filters.items() if value})
-        _judgements(given, target, form, collection, options, recompute=recompute)
+        topics = None
+        if foreign:
+            judgements, topics = _truth(given, foreign, texts)
+        else:
+            judgements = read_judgements(given, thorough=True)
+        _judgements(judgements, target, form, collection, options, recompute=recompute)
+        if topics is not None and write_topics is not None:
+            _write_topics(topics, write_topics, "jsonl")
     else:
         _topics(given, target, form)
+
+
+def _foreign(source: str | Source) -> str | None:
+    """The form of another tool that the content of a file shows, if there is one."""
+    from foveal.adapters.truths import found_form
+    from foveal.formats import Source
+
+    if isinstance(source, str):
+        if not Path(source).is_file():
+            return None
+        source = Source.open(source)
+    return found_form(source)
+
+
+def _check_foreign(source: str, foreign: str | None, options: dict[str, str | None]) -> None:
+    """Refuse a form that is not known, and options for ground truth where there is none."""
+    from foveal.adapters.truths import RUN_FORMS, TRUTH_FORMS
+
+    known = (*TRUTH_FORMS, *RUN_FORMS)
+    if foreign is not None and foreign not in known:
+        raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
+    used = [name for name, value in options.items() if value is not None]
+    if used and foreign not in TRUTH_FORMS:
+        raise UsageError(
+            f"{used[0]} is for the ground truth of other tools; {source} is none (--from says what "
+            "it is)"
+        )
+
+
+def _kind_of_foreign(form: str) -> str:
+    from foveal.adapters.truths import RUN_FORMS
+
+    return "run" if form in RUN_FORMS else "judgements"
+
+
+def _foreign_run(source: str | Source, form: str) -> Run:
+    from foveal.adapters.truths import read_foreign_run
+
+    return read_foreign_run(source, form)
+
+
+def _truth(source: str | Source, form: str, texts: str | None) -> tuple[Judgements, Topics]:
+    from foveal.adapters.truths import read_truth
+
+    return read_truth(source, form, texts=texts)
 
 
 def _check_options(source: str, kind: str, options: dict[str, dict[str, object]]) -> None:
@@ -114,7 +192,7 @@ def _check_options(source: str, kind: str, options: dict[str, dict[str, object]]
 
 
 def _run(
-    source: str | Source,
+    run: Run,
     target: str,
     form: str,
     collection: str | None,
@@ -128,10 +206,9 @@ def _run(
     from foveal.campaign.placing import place_run
     from foveal.cli.output import warn
     from foveal.collection import Collection
-    from foveal.formats import read_run, write_run
+    from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
-    run = read_run(source, thorough=True)
     if collection is not None:
         index = Collection.open(collection)
         run = replace(run, notes=(*run.notes, *_apart(run, contradictions(run, index), form)))
@@ -165,7 +242,7 @@ def _apart(run: Run, said: list[tuple[int, str]], form: str) -> Iterator[str]:
 
 
 def _judgements(
-    source: str | Source,
+    judgements: Judgements,
     target: str,
     form: str,
     collection: str | None,
@@ -185,14 +262,13 @@ def _judgements(
     from foveal.campaign.placing import place_judgements
     from foveal.cli.output import warn
     from foveal.collection import Collection
-    from foveal.formats import read_judgements, write_judgements
+    from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 
     if recompute and collection is None:
         raise UsageError("--recompute takes a collection (-C)")
     cas = CasFilter.of(options)
     filtered = cas is not None or bool(options.exclude_tags)
-    judgements = read_judgements(source, thorough=True)
     given = judgements.length
     index = None if collection is None else Collection.open(collection)
     if index is not None:
@@ -217,10 +293,15 @@ def _judgements(
 
 
 def _topics(source: str | Source, target: str, form: str) -> None:
+    from foveal.formats import read_topics
+
+    _write_topics(read_topics(source, thorough=True), target, form)
+
+
+def _write_topics(topics: Topics, target: str, form: str) -> None:
     from foveal.cli.output import warn
-    from foveal.formats import read_topics, write_topics
+    from foveal.formats import write_topics
     from foveal.formats.losses import topic_losses
 
-    topics = read_topics(source, thorough=True)
     write_topics(topics, target, form)
     warn(f"not kept in {form}: {loss}" for loss in topic_losses(topics, form))

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from foveal.cli.gates import check_summary, conclude, summary_option
 from foveal.cli.options import format_option, output_option
 from foveal.cli.output import FORMATS, bar, emit, render, warn
 from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
+    from foveal.bridges.gates import Check
     from foveal.campaign.evalj import Outcome
     from foveal.campaign.scoring import RunLike
+    from foveal.model import Results
 
 __all__ = ["command"]
 
@@ -42,7 +45,8 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     "evaluate",
     epilog="Examples: foveal evaluate a.run b.jsonl -j qrels.txt -m iP@0.01 -m AiP; "
     "foveal evaluate runs/*.xml -j assessments/ -t 2005.COS.Thorough --topics-file topics.xml; "
-    "foveal evaluate --config inex2006.prop --define aPath=data",
+    "foveal evaluate --config inex2006.prop --define aPath=data; "
+    "foveal evaluate my.run -j qrels.txt --fail-under AiP=0.30 --summary github",
 )
 @click.argument("runs", nargs=-1, metavar="RUN...")
 @scoring_options()
@@ -59,6 +63,14 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     metavar="NAME=PATH",
     help="What $NAME in the paths of --config stands for; repeatable.",
 )
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="M=X",
+    help="Exit code 1 if the mean of a run by this measure is worse than this; repeatable, and "
+    "the measure need not be among those of -m.",
+)
+@summary_option
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")
 @format_option(FORMATS, "; json holds every topic and can be read back")
 @output_option
@@ -73,6 +85,8 @@ def command(
     tasks: tuple[str, ...],
     config: str | None,
     define: dict[str, str],
+    fail_under: tuple[str, ...],
+    summary: str | None,
     form: str | None,
     output: str | None,
     workers: int | None,
@@ -86,6 +100,7 @@ def command(
     input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
     """
     _check_given(context, config)
+    bounds, target = _bounds(fail_under), check_summary(summary, (*runs, *judgements))
     task = one_task(tasks)
     taken, options = runs_of(runs, *judgements, config), stated(options)
     if config is not None:
@@ -94,11 +109,41 @@ def command(
         )
         _deliver(outcomes, form, output, per_topic=per_topic)
         return
+    asked = (*measures, *bounds)
     results = score(
-        taken, judgements, measures, task, collection=collection, workers=workers, **options
+        taken, judgements, asked, task, collection=collection, workers=workers, **options
     )
     warn(results.meta["warnings"])
+    checks = _checks(results, bounds)
     emit(render(results, form, per_topic=per_topic, to_file=output is not None), output)
+    conclude(checks, target, lambda: _summary(results, checks))
+
+
+# -- gates: loaded where there are any ---------------------------------------------------------
+
+
+def _bounds(texts: tuple[str, ...]) -> dict[str, float]:
+    if not texts:
+        return {}
+    from foveal.bridges.gates import bounds_of
+
+    return bounds_of(texts)
+
+
+def _checks(results: Results, bounds: dict[str, float]) -> tuple[Check, ...]:
+    if not bounds:
+        return ()
+    from foveal.bridges.gates import at_least
+
+    return at_least(results, bounds)
+
+
+def _summary(results: Results, checks: Sequence[Check]) -> str:
+    from foveal.bridges.gates import summary
+    from foveal.report.tables import titled
+
+    table = titled(results, per_topic=False)
+    return summary("Scores", checks, [table], results.meta["warnings"])
 
 
 def _check_given(context: click.Context, config: str | None) -> None:
@@ -107,6 +152,8 @@ def _check_given(context: click.Context, config: str | None) -> None:
     if config is not None:
         if given["measures"] or given["tasks"]:
             raise UsageError("--config names the measures; leave out -m and -t")
+        if given["fail_under"] or given["summary"]:
+            raise UsageError("--config scores block by block; leave out --fail-under and --summary")
         return
     for parameter in context.command.params:
         if parameter.name in ("runs", "judgements") and not given[parameter.name]:

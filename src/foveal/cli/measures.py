@@ -45,10 +45,12 @@ def command(name: str | None, *, presets: bool, properties: bool) -> None:
 def _list_measures() -> None:
     from foveal.measures import all_measures
 
-    rows = [(m.spelling, inspect.cleandoc(m.__doc__ or "").split("\n")[0]) for m in all_measures()]
-    width = max(len(spelling) for spelling, _ in rows)
-    for spelling, text in rows:
-        click.echo(f"{spelling:{width}}  {text}")
+    measures = all_measures()
+    width = max(len(measure.spelling) for measure in measures)
+    for measure in measures:
+        text = inspect.cleandoc(measure.__doc__ or "").split("\n")[0]
+        mark = " [unsound]" if measure.unsound else ""
+        click.echo(f"{measure.spelling:{width}}  {text}{mark}")
 
 
 def _list_presets() -> None:
@@ -143,6 +145,8 @@ def _explained(name: str) -> str:
     measure = find_measure(name.partition("@")[0].partition("(")[0])
     lines = [measure.spelling, "=" * len(measure.spelling), ""]
     lines += [*inspect.cleandoc(measure.__doc__ or "").split("\n"), ""]
+    if measure.unsound:
+        lines += [*_paragraph(f"unsound     {measure.unsound}", 12), ""]
     lines.append(f"formula     {measure.formula}")
     lines.append(f"source      {measure.source}")
     lines.append(f"cut-off     {measure.cutoff.value}")

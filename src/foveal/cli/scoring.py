@@ -21,6 +21,7 @@ from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.campaign.scoring import RunLike
+    from foveal.campaign.texts import TextSource
     from foveal.model import Results
 
 __all__ = [
@@ -98,7 +99,24 @@ _WHAT = (
     ),
 )
 """Which measures on which topics."""
+_NO_RUNS = ("fidelity",)
+"""Commands whose runs are simulated, or have offsets."""
+
+
+def _texts(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    if value is not None and context.command.name in _NO_RUNS:
+        raise click.BadParameter(f"'foveal {context.command.name}' takes runs with offsets only")
+    return value
+
+
 _HOW = (
+    click.option(
+        "--texts",
+        callback=_texts,
+        metavar="PATH",
+        help="The documents, for results given by their text alone or by offsets in bytes: a "
+        'directory, an archive, or JSON Lines of "doc" and "text"; or give -C with --documents.',
+    ),
     click.option(
         "--exclude-tags",
         callback=comma_list,
@@ -179,14 +197,21 @@ def scoring_options(
 
 
 _USUAL = {field.name: field.default for field in fields(Options)}
+_OF_READING: tuple[str, ...] = ("texts",)
+"""Options that have done their work when runs are read (`runs_of`)."""
+_ALIGNED = "foveal.cli.scoring.aligned"
+"""What a command notes once documents (--documents) have been used to place results."""
 
 
 def stated(options: dict[str, Any]) -> dict[str, Any]:
-    """Without what is not given, or given as it is anyway."""
+    """Without what is not given, or given as it is anyway, or for the reading of runs only."""
+    context, done = click.get_current_context(silent=True), _OF_READING
+    if context is not None and context.meta.get(_ALIGNED) and not options.get("cas"):
+        done += ("documents", "name_from")
     return {
         name: value
         for name, value in options.items()
-        if value not in (None, False, ()) and value != _USUAL.get(name)
+        if value not in (None, False, ()) and value != _USUAL.get(name) and name not in done
     }
 
 
@@ -213,12 +238,38 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 
 def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
-    """The runs to read; standard input is read here, and can be read only once."""
-    from foveal.formats import STDIN, read_run
+    """The runs to read; standard input is read here, and can be read only once.
+
+    Where the texts of documents are given, results that are given by their text are placed, and
+    offsets in bytes or UTF-16 units converted.
+    """
+    from foveal.formats import STDIN, Source, read_run
 
     if [*paths, *others].count(STDIN) > 1:
         raise UsageError("standard input can be read only once")
-    return [read_run(path) if path == STDIN else path for path in paths]
+    texts = _text_source()
+    if texts is None:
+        return [read_run(path) if path == STDIN else path for path in paths]
+    from foveal.adapters.alignment import Aligner, align, documents_needed
+
+    sources = [Source.open(path) for path in paths]
+    docs = frozenset[str]().union(*map(documents_needed, sources))
+    if docs:
+        click.get_current_context().meta[_ALIGNED] = True
+    aligner = Aligner({own.doc: own.text for own in texts.read(docs)} if docs else {})
+    return [align(source, aligner) for source in sources]
+
+
+def _text_source() -> TextSource | None:
+    """Where the command's options say that the texts of documents are."""
+    context = click.get_current_context(silent=True)
+    names = ("texts", "collection", "documents")
+    given = {} if context is None else context.params
+    if not given.get("texts") and not (given.get("collection") and given.get("documents")):
+        return None
+    from foveal.campaign.texts import TextSource
+
+    return TextSource.given(*map(given.get, names), name_tag=given.get("name_from"))
 
 
 @contextlib.contextmanager
@@ -270,7 +321,7 @@ def score(
 
 def check_saved(task: object, options: dict[str, Any]) -> None:
     """Refuse options of scoring where nothing is scored."""
-    if task or stated(options):
+    if task or stated(options) or any(options.get(name) for name in _OF_READING):
         raise UsageError(
             "without judgements (-j) the files are saved results, which are not scored again; "
             "leave out the options of scoring"

@@ -12,6 +12,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_spans
+from foveal.formats.costs import with_costs
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
@@ -40,6 +41,7 @@ _RUN: dict[str, Any] = {
     "xpath": pl.String,
     "text": pl.String,
     "bep": pl.Int64,
+    "tokens": pl.Int64,
     "type": pl.String,
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -99,6 +101,7 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
         name=str(header.get("run") or source.stem),
         task=header.get("task"),
     )
+    run = with_costs(run, frame["tokens"], defects)
     whole = (end < 0) & (start == 0)
     unread = unknown_fields(source, frame, header_line)
     if frame["text"].count():

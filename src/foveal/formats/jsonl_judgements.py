@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError
+from foveal.errors import InputError, Problem
 from foveal.formats.assessed import (
     ELEMENT_COLUMNS,
     UNKNOWN_GRADES,
@@ -25,13 +25,14 @@ from foveal.formats.checks import (
     check_required,
     check_spans,
 )
+from foveal.formats.fields import Table
 from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.jsonl import declared_units
 from foveal.formats.lines import check_rows
-from foveal.formats.objects import header_of, read_objects
+from foveal.formats.objects import header_of, loads, read_objects
 from foveal.formats.source import Source
 from foveal.formats.units import to_codepoints
-from foveal.formats.unknown import unknown_fields
+from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
@@ -76,6 +77,11 @@ _JUDGEMENT: dict[str, Any] = {
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(ELEMENT_COLUMNS)),
 }
+_LABELS = {
+    "sets": 'sets {} of a span are no evidence sets; expected a list of names, as in ["a1", "a2"]',
+    "aspects": 'aspects {} of a span are no aspects; expected a list of names, as in ["p53"]',
+}
+"""Lists of names that a span may have, and what is said of others."""
 
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
@@ -125,6 +131,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         source=source.provenance,
         grade=flat["grade"].fill_null(1.0).to_numpy(),
         quotes=quotes if any(column.null_count() < len(column) for column in quotes) else None,
+        sets=_labels(source, table, flat, "sets"),
+        aspects=_labels(source, table, flat, "aspects"),
         has_text=has_text,
         elements=_with_rows(assessed.elements, rows, frame["assessor"]),
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
@@ -133,6 +141,37 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
     return judgements if judged.all() else judgements.only(judged)
+
+
+def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.Series | None:
+    """The evidence sets or aspects of each span; None if no span has any.
+
+    Few files have them, and lists of names are nothing that the columnar parser checks: it takes
+    whatever stands in a list for text. So the lines that have some are looked at one by one.
+    """
+    word = f'"{name}"'.encode()
+    if word not in source.data:
+        return None
+    lines, problems = source.data.split(b"\n"), list[Problem]()
+    found: list[tuple[int, int, list[str]]] = []
+    for place, line in enumerate(table.line.tolist()):
+        if word not in lines[line - 1]:
+            continue
+        given = [span for span in loads(lines[line - 1]).get("spans") or () if span is not None]
+        for number, span in enumerate(given):
+            value = span.get(name)
+            if value is None or value == []:
+                continue
+            if isinstance(value, list) and all(isinstance(x, str) and x for x in value):
+                found.append((place, number, list(dict.fromkeys(value))))
+                continue
+            problems.append(Problem(source.path, line, _LABELS[name].format(json.dumps(value))))
+    if problems:
+        raise InputError(problems)
+    schema: dict[str, Any] = {"place": pl.Int64, "number": pl.Int64, name: pl.List(pl.String)}
+    named = pl.DataFrame(found, schema=schema, orient="row")
+    key = ["place", "number"]
+    return spans.join(named, on=key, how="left", maintain_order="left")[name] if found else None
 
 
 def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:
@@ -152,13 +191,15 @@ def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, An
 def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows of one topic, document and assessor; and the spans, pointing to them.
 
-    Spans may name another assessor than their line. `place` is the number of the line's object.
+    Spans may name another assessor than their line. `place` is the number of the line's object,
+    `number` that of the span in it.
     """
     placed = frame.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
     spans = (
         placed.select("spans", "place", line_assessor="assessor")
         .explode("spans")
         .drop_nulls("spans")
+        .with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("place"))
         .unnest("spans")
         .with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
         .sort("place", "assessor", maintain_order=True)
@@ -213,6 +254,8 @@ def _unread(
     """What the file says that judgements do not keep."""
     unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
     found = unknown_fields(source, frame, header_line)
+    for name in _LABELS:
+        found.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
     return found | ({UNKNOWN_GRADES: unknown} if unknown else {}) or None
 
 
@@ -324,4 +367,8 @@ def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -
         span["grade"] = int(grade) if grade.is_integer() else grade
     if quotes is not None:
         span |= {name: value for name, value in quotes[k].items() if value is not None}
+    for name in _LABELS:
+        given: pl.Series | None = getattr(judgements, name)
+        if given is not None and given[k] is not None and len(given[k]):
+            span[name] = given[k].to_list()
     return span

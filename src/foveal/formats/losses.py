@@ -40,6 +40,8 @@ def run_losses(run: Run, form: str) -> list[str]:
         found.append(("offsets", int((run.end[kept] >= 0).sum())))
     if form in ("trec", "fol") and run.xpath is not None:
         found.append(("XPaths", int(run.xpath.is_not_null().to_numpy()[kept].sum())))
+    if form not in ("jsonl", "parquet") and run.tokens is not None:
+        found.append(("tokens", int((run.tokens[kept] >= 0).sum())))
     losses = [*_counted(run.unread), *(f"{what}: {count}" for what, count in found if count)]
     if form in (*_LINES, "parquet") and run.task is not None:
         losses.append(f"the task {run.task}")
@@ -89,6 +91,10 @@ def _sizes(judgements: Judgements) -> int:
 def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
     """What any format but JSON Lines leaves behind."""
     yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
+    sets = judgements.sets
+    yield "spans of evidence sets", 0 if sets is None else int((sets.list.len() > 0).sum())
+    aspects = judgements.aspects
+    yield "aspects of spans", 0 if aspects is None else int((aspects.list.len() > 0).sum())
     if judgements.grade is not None:
         other = (judgements.grade != 1) & (judgements.grade > 0)
         yield "grades other than 1", int(other.sum())

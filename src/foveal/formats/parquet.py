@@ -10,6 +10,7 @@ import polars as pl
 
 from foveal.errors import Problem
 from foveal.formats.checks import Defects, check_spans
+from foveal.formats.costs import with_costs
 from foveal.formats.panics import without_panics
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
@@ -33,6 +34,7 @@ _KINDS = {
     "xpath": pl.String,
     "text": pl.String,
     "bep": pl.Int64,
+    "tokens": pl.Int64,
     "run": pl.String,
 }
 
@@ -54,7 +56,9 @@ def read_run(source: Source) -> Run:
 
 
 def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
-    """A run from columns ``topic doc`` with ``start end`` or ``xpath``, and ``rank score run``."""
+    """A run from columns ``topic doc`` with ``start end`` or ``xpath``, ``rank score run``, and
+    ``tokens``.
+    """
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
         raise source.error(
@@ -81,6 +85,7 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
         defects,
         name=names[0] if names else source.stem,
     )
+    run = with_costs(run, table["tokens"], defects)
     unread = {UNKNOWN_FIELD + c.name: c.count() for c in frame if c.name not in _KINDS}
     unread["texts of results"] = table["text"].count()
     return replace(run, unread={what: n for what, n in unread.items() if n} or None)

@@ -38,7 +38,8 @@ def check_results(defects: Defects, frame: pl.DataFrame) -> None:
     )
     problems += defects.at(
         only_text.to_series().to_numpy(),
-        "a result given by its text alone cannot be placed; give start and end",
+        "a result given by its text alone cannot be placed; give start and end, or the texts of "
+        "the documents (--texts)",
     )
     defects.raise_if(problems)
 

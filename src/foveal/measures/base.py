@@ -8,6 +8,7 @@ the tests that every measure must pass.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cached_property
@@ -317,6 +318,10 @@ class Measure:
     """The score of a run that returns exactly the relevant passages; None: it depends."""
     higher_is_better: ClassVar[bool | None] = True
     """Which end of the scale is good; None: neither, as for counts."""
+    unsound: ClassVar[str] = ""
+    """Why its scores mislead, for measures of other tools that are kept for comparison."""
+    axioms: ClassVar[Mapping[str, str]] = {}
+    """Soundness tests that it is meant to break, each with the reason (`foveal.axioms`)."""
     parameters: ClassVar[tuple[Parameter[Any], ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from foveal.measures.base import Cutoff, Example, Measure, Number, OptionalNumber, Overlap
+from foveal.measures.base import Cutoff, Example, Measure, Number, Overlap
+from foveal.measures.reading import ALL_RESULTS, budget_parameter, read_of, unit_parameter
 from foveal.measures.view import Topic
 
-__all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall"]
+__all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall", "f_score"]
+
+
+def f_score(precision: float, recall: float, beta: float = 1.0) -> float:
+    """The weighted harmonic mean of precision and recall; 0 if either is.
+
+    >>> round(f_score(0.5, 1.0), 4)
+    0.6667
+    """
+    if not precision * recall:
+        return 0.0
+    return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
 
 
 class _Characters(Measure):
@@ -16,9 +26,8 @@ class _Characters(Measure):
     source = "INEX 2007 and later (char_prec, char_rec); Restricted Focused 2010 for the budget"
     cutoff = Cutoff.RANK_OPTIONAL
 
-    budget = OptionalNumber(
-        "none", "characters read; the result that crosses it is cut there", whole=True
-    )
+    budget = budget_parameter()
+    unit = unit_parameter()
     beta = Number(1.0, "charF: weight of recall")
 
     @property
@@ -27,20 +36,11 @@ class _Characters(Measure):
 
     def totals(self, topic: Topic) -> tuple[int, int]:
         """(relevant characters, characters) returned within rank and budget."""
-        return topic.memo(("char", self.rank, self.budget), lambda: self._totals(topic))
-
-    def _totals(self, topic: Topic) -> tuple[int, int]:
-        rank = topic.n if self.rank is None else min(self.rank, topic.n)
         if self.budget is None:
-            return int(topic.rsize[:rank].sum()), int(topic.size[:rank].sum())
-        parts = topic.parts
-        kept = parts.owner < rank
-        start, owner = parts.start[kept], parts.owner[kept]
-        size = np.maximum(parts.end[kept] - start, 0)
-        left = np.maximum(int(self.budget) - (np.cumsum(size) - size), 0)
-        size = np.minimum(size, left)
-        found = topic.alignment.highlighted_in(owner + topic.slice.start, start, start + size)
-        return int(found.sum()), int(size.sum())
+            within = read_of(topic, self.rank or ALL_RESULTS, "results")
+        else:
+            within = read_of(topic, int(self.budget), self.unit, self.rank)
+        return within.found, within.read
 
     def precision(self, topic: Topic) -> float:
         found, read = self.totals(topic)
@@ -83,6 +83,5 @@ class CharacterF(_Characters):
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.6667)
 
     def calculate(self, topic: Topic) -> float:
-        p, r = self.precision(topic), self.recall(topic)
-        weight = self.beta**2
-        return (1 + weight) * p * r / (weight * p + r) if p * r else 0.0
+        found, read = self.totals(topic)
+        return f_score(found / read if read else 0.0, found / topic.trel, self.beta)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from foveal.spans import Ints
 
-__all__ = ["best_from", "rank_reaching", "ranks_reaching"]
+__all__ = ["best_from", "rank_reaching", "ranks_reaching", "reaches"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,13 +23,27 @@ def best_from(values: Floats) -> Floats:
     return np.append(np.maximum.accumulate(values[::-1])[::-1], 0.0)
 
 
-def rank_reaching(found: Ints, total: int, level: Decimal | None) -> int:
-    """The first rank (from 0) at which `found` is `level` of `total`.
+def _least(total: int, level: Decimal | None) -> int:
+    """The smallest whole number that is `level` of `total`.
 
     In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
     """
     numerator, denominator = (level or Decimal(0)).as_integer_ratio()
-    return int(np.searchsorted(found, -(-numerator * total // denominator)))
+    return -(-numerator * total // denominator)
+
+
+def reaches(found: Ints, total: int, level: Decimal | None) -> npt.NDArray[np.bool_]:
+    """Whether each number is `level` of `total` or more.
+
+    >>> reaches(np.array([28, 29]), 100, Decimal("0.29")).tolist()
+    [False, True]
+    """
+    return found >= _least(total, level)
+
+
+def rank_reaching(found: Ints, total: int, level: Decimal | None) -> int:
+    """The first rank (from 0) at which `found` is `level` of `total`."""
+    return int(np.searchsorted(found, _least(total, level)))
 
 
 def ranks_reaching(found: Ints, total: int, steps: int) -> Ints:

@@ -139,6 +139,8 @@ _OFF = "+ with overlap=off, as the Thorough task has it, and with alpha=0,norm=n
 _INSIDE = "FBelement sees what is inside documents, FBarticle only which are returned"
 _BY_SIZE = "by the amount of relevant text only"
 _PASSAGES = "the highlighted passages are the ideal units"
+_LONGER = "text that is returned again only makes the list longer"
+_SET = "the order of results does not matter"
 
 
 def _thorough(name: str) -> Mapping[str, str]:
@@ -338,6 +340,86 @@ FAMILIES = (
         ("AP", "P", "R"),
         "y y n = n n/a n i i i i",
         notes={"near": "whatever is returned of a relevant document counts in full"},
+    ),
+    Family(
+        "evidence sets",
+        ("evR", "answered", "evRR"),
+        "y y n = n n/a n n i i n",
+        notes={
+            "precision": "evRR feels what stands in front of the last span that was needed",
+            "near": "only what is covered counts, not how much is around it",
+            "ideality": "whole documents hold all of the evidence, too",
+        },
+    ),
+    Family(
+        "PASSAGE",
+        ("gen_passage", "gen_document"),
+        "y y y + y n n n i i i",
+        notes={
+            "overlap": "a passage is found again by every result that meets it",
+            "ideality": _PASSAGES,
+            "Thorough": "a passage that was found before counts again, useful or not",
+        },
+    ),
+    Family(
+        "PASSAGE2",
+        ("gen_passage2",),
+        "y y y = y y n i i i i",
+        notes={"ideality": _PASSAGES, "graded": _BY_SIZE},
+    ),
+    Family(
+        "ASPECT",
+        ("gen_aspect",),
+        "y y n = y n n i i i i",
+        notes={
+            "near": "whatever meets a passage shows all of its aspects",
+            "ideality": _PASSAGES,
+        },
+    ),
+    Family(
+        "BioASQ",
+        ("bio_f1", "bio_precision", "bio_recall", "bio_ap"),
+        "y y y - y y n n i y i",
+        notes={
+            "overlap": "what overlaps is merged; useless text that touches a passage gains",
+            "ideality": _PASSAGES,
+            "graded": _BY_SIZE,
+            "Thorough": _SET,
+            "Focused": _SET,
+        },
+    ),
+    Family(
+        "chunking_eval",
+        ("ce_iou", "ce_recall", "ce_precision", "ce_precision_omega"),
+        "y y y = y y n n y y i",
+        notes={"ideality": _PASSAGES, "graded": _BY_SIZE, "Thorough": _LONGER},
+    ),
+    Family(
+        "LegalBench-RAG",
+        ("lbr_recall", "lbr_precision"),
+        "y y i + n n/a n i n i n",
+        notes={
+            "near": "what is around a passage finds it again",
+            "overlap": "relevant text counts every time it is returned, beyond 1",
+            "Focused": _NESTED_GAIN,
+            "BiC": _NESTED_GAIN,
+        },
+    ),
+    Family(
+        "ERASER",
+        ("eraser_iou_f1", "eraser_iou_p", "eraser_iou_r"),
+        "y y n = y n n n i y i",
+        notes={
+            "near": "a result matches a passage or it does not",
+            "ideality": _PASSAGES,
+            "Thorough": _LONGER,
+        },
+    ),
+    Family(
+        "SQuAD",
+        ("squad_f1",),
+        "y y y = y y n n i y i",
+        notes={"ideality": _PASSAGES, "graded": _BY_SIZE, "Thorough": _SET, "Focused": _SET},
     ),
 )
 """The rows, oldest first."""

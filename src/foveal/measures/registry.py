@@ -1,7 +1,7 @@
 """The registry: every measure of this package, and those that installed packages bring along.
 
-A module here that defines a `Measure` with a name is all it takes to add one. Another package
-names its classes as entry points of the group ``foveal.measures``.
+A module here or in a folder below that defines a `Measure` with a name is all it takes to add
+one. Another package names its classes as entry points of the group ``foveal.measures``.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def registered() -> MappingProxyType[str, Measure]:
     """
     import foveal.measures as package
 
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
     classes = [
         cls()

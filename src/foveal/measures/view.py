@@ -346,6 +346,11 @@ class Topic:
         """The text that counts, in rank order: the results, or under ``union`` their new pieces."""
         if not self.union:
             return spans.Pieces(self.start, self.end, np.arange(self.n))
+        return self.pieces
+
+    @cached_property
+    def pieces(self) -> spans.Pieces:
+        """What each result adds to the text of those before it, in rank order."""
         pieces = self.alignment.pieces
         low, high = np.searchsorted(pieces.owner, [self.slice.start, self.slice.stop])
         own = slice(int(low), int(high))

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
+from foveal.model.evidence import evidence_of
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
@@ -60,6 +61,7 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "assessor": None,
         "elements": _strongest(judgements.elements, needed, pair),
         "places": _agreed_places(judgements.places, needed, pair),
+        "evidence": evidence_of(judgements, pair, found["bounds"], found["start"], found["end"]),
     }
 
 
@@ -83,6 +85,7 @@ def _agreed(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
         "relevant": relevant,
         "grade": None,
         "quotes": None,
+        "sets": None,
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.model import display
 from foveal.model.assessors import ASSESSOR_POLICIES, combined_columns, united_columns
 from foveal.model.merging import merged_columns
@@ -77,10 +77,21 @@ class Judgements:
         Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
         entry point), ``bep``, whether it is one, ``line``, where it was read, and where files give
         it the ``size`` of passages.
+    sets : polars.Series of lists of str, optional
+        The evidence sets that each span belongs to, null or empty where it belongs to all. The
+        spans of a set, over all documents of the topic, answer it together; any set answers it.
+    evidence : polars.DataFrame, optional
+        After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
+        ``grade`` of the spans of every set, as they were judged.
     header : mapping
         What the file declared about itself (collection, scale, white space, version).
     unread : mapping of str to int, optional
         What the file says that is not kept here, and how often.
+    aspects : polars.Series of lists of str, optional
+        The aspects of the topic that each span speaks about (TREC Genomics).
+    given : Judgements, optional
+        What `combined` made these of, row by row, where a document has one assessor only: other
+        tools count spans as they were marked, also where they overlap or touch.
     """
 
     topics: tuple[str, ...]
@@ -102,9 +113,13 @@ class Judgements:
     quotes: pl.DataFrame | None = None
     elements: pl.DataFrame | None = None
     places: pl.DataFrame | None = None
+    sets: pl.Series | None = None
+    evidence: pl.DataFrame | None = None
     header: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     unread: Mapping[str, int] | None = None
+    aspects: pl.Series | None = None
+    given: Judgements | None = None
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
@@ -168,6 +183,8 @@ class Judgements:
     ) -> Judgements:
         """Judgements from Python objects: topic to document to ``spans``, ``length``, ``bep``.
 
+        ``sets`` may name the evidence sets of each span, None for all of them.
+
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
@@ -187,7 +204,12 @@ class Judgements:
         pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
         counts = np.array([len(entry.get("spans", ())) for _, _, entry in rows], dtype=np.int64)
         return cls.from_rows(
-            frame, counts, pairs[:, 0].copy(), pairs[:, 1].copy(), source=Provenance(name)
+            frame,
+            counts,
+            pairs[:, 0].copy(),
+            pairs[:, 1].copy(),
+            source=Provenance(name),
+            sets=_given_sets(rows),
         )
 
     def __len__(self) -> int:
@@ -316,8 +338,12 @@ class Judgements:
             declared=None if self.declared is None else self.declared[keep],
             assessor=None if self.assessor is None else self.assessor.filter(pl.Series(keep)),
             quotes=None if self.quotes is None else self.quotes.filter(pl.Series(span)),
+            aspects=None if self.aspects is None else self.aspects.filter(pl.Series(span)),
+            given=None if self.given is None else self.given.only(keep),
             elements=_renumbered(self.elements, keep),
             places=_renumbered(self.places, keep),
+            sets=None if self.sets is None else self.sets.filter(pl.Series(span)),
+            evidence=_renumbered(self.evidence, keep),
         )
 
     def for_topics(self, topics: Iterable[str]) -> Judgements:
@@ -342,15 +368,17 @@ class Judgements:
             ``majority`` keeps the characters that more than half of a document's assessors
             highlighted, ``intersection`` those that all of them did. An element gets the
             strongest assessment that as many of them give it or a stronger one. The best entry
-            point is the first one in reading order.
+            point is the first one in reading order. Evidence sets stay those of their assessors,
+            each cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
-        return replace(self, **combined_columns(self, policy))
+        given = None if self.several_assessors else self
+        return replace(self, **combined_columns(self, policy), aspects=None, given=given)
 
     def united(self) -> Judgements:
         """The same rows, the relevant spans of each disjoint and sorted; assessors stay apart."""
-        return replace(self, **united_columns(self))
+        return replace(self, **united_columns(self), aspects=None)
 
     @classmethod
     def merged(cls, parts: Sequence[Judgements]) -> Judgements:
@@ -420,8 +448,25 @@ def _column(frame: pl.DataFrame, name: str) -> Ints:
     return column.to_numpy().astype(np.int64)
 
 
+def _given_sets(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> pl.Series | None:
+    """The sets of all spans, as many as there are spans; None if no document has any."""
+    if not any(entry.get("sets") for _, _, entry in rows):
+        return None
+    found: list[list[str] | None] = []
+    for topic, doc, entry in rows:
+        spans = len(entry.get("spans", ()))
+        own = list(entry.get("sets") or [None] * spans)
+        if len(own) != spans:
+            raise UsageError(
+                f"topic {topic!r}, document {doc!r}: {counted(len(own), 'list')} of sets for "
+                f"{counted(spans, 'span')}; expected one for each"
+            )
+        found += [None if sets is None else [*sets] for sets in own]
+    return pl.Series(found, dtype=pl.List(pl.String))
+
+
 def _renumbered(table: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
-    """The elements or places of the kept rows, pointing to the rows' new numbers."""
+    """The elements, places or evidence of the kept rows, pointing to the rows' new numbers."""
     if table is None:
         return None
     left = table.filter(pl.Series(keep[table["row"].to_numpy()]))

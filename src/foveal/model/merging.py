@@ -54,6 +54,8 @@ def merged_columns(parts: Sequence[Judgements]) -> dict[str, Any]:
         "grade": np.concatenate(grades),
         "assessor": _assessors(parts, several=_share_documents(topic, doc, file)),
         "quotes": _all_quotes(parts),
+        "sets": _all_sets(parts),
+        "aspects": _all_aspects(parts),
         "header": _shared([part.header or {} for part in parts]) | _declared(parts),
         "elements": _tables(parts, "elements"),
         "places": _tables(parts, "places"),
@@ -134,6 +136,32 @@ def _all_quotes(parts: Sequence[Judgements]) -> pl.DataFrame | None:
         pl.DataFrame([[None] * len(part.start)] * 3, schema=schema)
         if part.quotes is None
         else part.quotes.select(*schema)
+        for part in parts
+    )
+
+
+def _all_aspects(parts: Sequence[Judgements]) -> pl.Series | None:
+    """The aspects of all spans, none where a file has none."""
+    if all(part.aspects is None for part in parts):
+        return None
+    kind = pl.List(pl.String)
+    return pl.concat(
+        pl.Series([[]] * len(part.start), dtype=kind)
+        if part.aspects is None
+        else part.aspects.cast(kind)
+        for part in parts
+    )
+
+
+def _all_sets(parts: Sequence[Judgements]) -> pl.Series | None:
+    """The evidence sets of all spans, null where a file has none."""
+    if all(part.sets is None for part in parts):
+        return None
+    kind = pl.List(pl.String)
+    return pl.concat(
+        pl.Series([None] * len(part.start), dtype=kind)
+        if part.sets is None
+        else part.sets.alias("")
         for part in parts
     )
 

@@ -49,6 +49,8 @@ class Run:
     xpath : polars.Series of str, optional
     length : int64 array, optional
         Length of each result's document where a collection tells it, else `UNKNOWN`.
+    tokens : int64 array, optional
+        What reading each result whole costs in tokens, `UNKNOWN` where that is not given.
     task : str, optional
         The task that the run declares.
     header : mapping, optional
@@ -72,6 +74,7 @@ class Run:
     rank: Ints | None = None
     xpath: pl.Series | None = None
     length: Ints | None = None
+    tokens: Ints | None = None
     task: str | None = None
     notes: tuple[str, ...] = ()
     header: Mapping[str, Any] | None = None
@@ -96,8 +99,8 @@ class Run:
         """A run from rows already in rank order within each topic.
 
         `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
-        ``rank``, ``xpath`` and ``line``. Rows of one topic are brought together, their order kept;
-        `note_grouping` is noted if they had to be.
+        ``rank``, ``xpath``, ``tokens`` and ``line``. Rows of one topic are brought together, their
+        order kept; `note_grouping` is noted if they had to be.
         """
         columns = frame.columns
         return cls.from_columns(
@@ -109,6 +112,7 @@ class Run:
             score=frame["score"].to_numpy() if "score" in columns else None,
             rank=frame["rank"].fill_null(UNKNOWN).to_numpy() if "rank" in columns else None,
             xpath=frame["xpath"] if "xpath" in columns else None,
+            tokens=frame["tokens"].fill_null(UNKNOWN).to_numpy() if "tokens" in columns else None,
             name=name,
             source=source,
             task=task,
@@ -129,6 +133,7 @@ class Run:
         score: npt.NDArray[np.float64] | None = None,
         rank: Ints | None = None,
         xpath: pl.Series | None = None,
+        tokens: Ints | None = None,
         source: Provenance | None = None,
         task: str | None = None,
         notes: tuple[str, ...] = (),
@@ -143,6 +148,7 @@ class Run:
             score = None if score is None else score[order]
             rank = None if rank is None else rank[order]
             xpath = None if xpath is None else xpath.gather(order)
+            tokens = None if tokens is None else tokens[order]
             notes = (*notes, note_grouping) if note_grouping else notes
         return cls(
             name=name,
@@ -156,6 +162,7 @@ class Run:
             score=None if score is None else _owned(score, np.float64),
             rank=None if rank is None else _owned(rank, np.int64),
             xpath=xpath,
+            tokens=None if tokens is None else _owned(tokens, np.int64),
             task=task,
             notes=notes,
         )
@@ -238,6 +245,23 @@ class Run:
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 
+    def cut(self, end: Ints, whole: Ints) -> Run:
+        """The run with results that end earlier than the `whole` ones.
+
+        A result that is cut costs its share of the tokens.
+
+        >>> run = Run.from_results({"1": [("d", 0, 90)]})
+        >>> run = replace(run, tokens=np.array([20]))
+        >>> run.cut(np.array([45]), run.end).tokens.tolist()
+        [10]
+        """
+        if self.tokens is None:
+            return replace(self, end=end)
+        share = (end - self.start) / np.maximum(whole - self.start, 1)
+        shorter = (end < whole) & (self.tokens >= 0)
+        tokens = np.where(shorter, np.ceil(self.tokens * share), self.tokens).astype(np.int64)
+        return replace(self, end=end, tokens=tokens)
+
     def take(self, keep: npt.NDArray[np.bool_]) -> Run:
         """The run with only the rows that `keep` marks; topics left empty disappear."""
         counts = np.add.reduceat(np.concatenate([keep, [0]]), self.bounds[:-1], dtype=np.int64)
@@ -254,6 +278,7 @@ class Run:
             score=None if self.score is None else self.score[keep],
             rank=None if self.rank is None else self.rank[keep],
             length=None if self.length is None else self.length[keep],
+            tokens=None if self.tokens is None else self.tokens[keep],
             xpath=None if self.xpath is None else self.xpath.filter(pl.Series(keep)),
         )
 
@@ -263,7 +288,7 @@ class Run:
         return np.arange(len(self), dtype=np.int64) - self.bounds[self.topic] + 1
 
     def to_frame(self) -> pl.DataFrame:
-        """The results as a Polars frame: topic, doc, rank, score, start, end, xpath.
+        """The results as a Polars frame: topic, doc, rank, score, start, end, xpath, tokens.
 
         The rank is the file's where it gives one, else the position.
         """
@@ -280,9 +305,12 @@ class Run:
         columns["start"], columns["end"] = self.start, self.end
         if self.xpath is not None:
             columns["xpath"] = self.xpath
+        numbers = ["start", "end"]
+        if self.tokens is not None:
+            columns["tokens"] = self.tokens
+            numbers.append("tokens")
         frame = pl.DataFrame(columns)
-        known = [pl.when(pl.col(c) >= 0).then(pl.col(c)).alias(c) for c in ("start", "end")]
-        return frame.with_columns(known)
+        return frame.with_columns(pl.when(pl.col(c) >= 0).then(c).alias(c) for c in numbers)
 
     def _repr_html_(self) -> str:
         task = f", task {self.task}" if self.task else ""

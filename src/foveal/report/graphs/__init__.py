@@ -7,6 +7,7 @@ carries its name: ``ep@0.10`` is the tenth point of the graph ``ep``.
 
 from __future__ import annotations
 
+from foveal.report.graphs.budgets import budget_graph
 from foveal.report.graphs.data import Axis, Graph, Line
 from foveal.report.graphs.gains import gain_graph, gain_measures
 from foveal.report.graphs.kinds import Kind
@@ -19,6 +20,7 @@ __all__ = [
     "Graph",
     "Kind",
     "Line",
+    "budget_graph",
     "find_graph",
     "gain_graph",
     "gain_measures",

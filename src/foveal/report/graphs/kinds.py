@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -122,7 +122,7 @@ class Kind:
 
     def _asked(self, text: str) -> Measure:
         """The measure that is meant, without what runs along the axis."""
-        bare = _without_cutoff(text)
+        bare = _with_level(text) if self.varied else _without_cutoff(text)
         if self.source == "gains":
             if not isinstance(bare, Cumulated):
                 raise UsageError(f"{text!r} has no gains to draw; expected one such as nxCG or ep")
@@ -180,14 +180,16 @@ class Kind:
             place = self._place(measure)
             if measure.name in self.allowed and place is not None:
                 kept = {n: v for n, v in measure.settings.items() if n != self.varied}
-                found.setdefault(type(measure)(kept), {})[place] = column
+                level = measure.at if self.varied else None
+                found.setdefault(type(measure)(kept, level), {})[place] = column
         # A single point is a score, not a curve.
         return [(bare, at) for bare, at in found.items() if len(at) > 1]
 
     def _place(self, measure: Measure) -> float | None:
         value: Decimal | float | None = measure.at
         if self.varied:
-            value = getattr(measure, self.varied, None) if measure.at is None else None
+            at_level = measure.at is None or measure.cutoff.required
+            value = getattr(measure, self.varied, None) if at_level else None
         return None if value is None else float(value)
 
     def _curve(
@@ -207,7 +209,9 @@ class Kind:
             Line(run, x[:kept], values[i, :kept], series=i) for i, run in enumerate(results.runs)
         )
         y = self.y if len(self.allowed) == 1 else Axis(_NAMES[bare.name], "share", 0.0)
-        return Graph(self.name, f"{self.title}: {bare}, {of}", self.x, y, lines)
+        unit = bare.settings.get("unit") if self.varied == "budget" else None
+        across = self.x if unit is None else replace(self.x, label=f"{unit} read")
+        return Graph(self.name, f"{self.title}: {bare}, {of}", across, y, lines)
 
 
 def _without_cutoff(text: str) -> Measure:
@@ -219,6 +223,12 @@ def _without_cutoff(text: str) -> Measure:
         raise UsageError(f"{text!r}: a graph draws all points; leave out @{cutoff.strip()}")
     measure = parse_measure(f"{head}@{known.cutoff.example}" if known.cutoff.required else head)
     return type(measure)(measure.settings)
+
+
+def _with_level(text: str) -> Measure:
+    """A measure whose parameter is varied: with its level of recall where it needs one."""
+    known = find_measure(text.partition("(")[0].partition("@")[0].strip())
+    return parse_measure(text) if known.cutoff.required else _without_cutoff(text)
 
 
 def _until_flat(values: Floats) -> int:
@@ -235,6 +245,8 @@ def _until_flat(values: Floats) -> int:
 _NAMES = {
     "charR": "recall of characters",
     "charP": "precision of characters",
+    "charF": "F of characters",
+    "iP": "interpolated precision",
     "SetOverlap": "results that overlap another",
     "ListOverlap": "results that overlap an earlier one",
     "MeanOverlap": "mean overlap with earlier results",

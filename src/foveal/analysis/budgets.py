@@ -1,0 +1,398 @@
+"""Scores against what is read: curves over budgets, their area, and where two runs cross.
+
+Chunks of different sizes are not comparable at a rank: ten of 1,000 characters are more text than
+ten of 200. They are at the same amount of text, which is what a reader spends time and a prompt
+spends money on. All budgets are read off one pass over each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal._version import __version__
+from foveal.adapters import judgements_or_files, runs_of
+from foveal.analysis.significance import bootstrap_interval
+from foveal.campaign.options import Options
+from foveal.campaign.placing import place_run
+from foveal.campaign.preparation import Form, Prepared, prepare, without_topics
+from foveal.campaign.scoring import Objects, RunLike, plan
+from foveal.campaign.truth import Truth
+from foveal.collection import Collection
+from foveal.errors import UsageError, some
+from foveal.formats import read_run
+from foveal.measures import Measure, parse_measure
+from foveal.measures.ip import best_precisions_within
+from foveal.measures.reading import UNITS, Readings, readings
+from foveal.measures.view import Alignment, Judged
+from foveal.model import Judgements, Results, Run
+from foveal.model.provenance import distinct_names
+from foveal.spans import Ints
+
+__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
+
+GAIN = "gain"
+"""In place of a measure: the relevant characters found."""
+_MEASURES = ("charR", "charP", "charF", "iP")
+_STEPS = 20
+Floats = npt.NDArray[np.float64]
+
+
+class Crossing(NamedTuple):
+    """Where the mean of one run falls below that of another.
+
+    Resampling topics moves the place: between `low` and `high` neither run is surely better. None
+    stands for an end beyond the budgets that were looked at.
+    """
+
+    below: str
+    """The run that is better at smaller budgets."""
+    above: str
+    """The run that is better at larger budgets."""
+    at: float
+    low: float | None
+    high: float | None
+
+
+class Leader(NamedTuple):
+    """A stretch of budgets at which one run has the best mean."""
+
+    run: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetCurves:
+    """Scores of runs on topics at budgets.
+
+    Parameters
+    ----------
+    measure : str
+        What is scored, without budget: ``charR``, ``iP@0.10``, or ``gain``.
+    unit : {"characters", "tokens", "results"}
+    budgets : int64 array, ascending
+    runs, topics : tuple of str
+    values : float64 array
+        Of each run, topic and budget; ``nan`` on topics that do not count for the run or have
+        nothing relevant.
+    warnings : tuple of str
+    """
+
+    measure: str
+    unit: str
+    budgets: Ints
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: Floats
+    counted: npt.NDArray[np.bool_]
+    meta: dict[str, Any]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was odd but acceptable."""
+        return tuple(self.meta["warnings"])
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The curve of each run: the mean over its topics at each budget."""
+        used = ~np.isnan(self.values)
+        number = used.sum(axis=1)
+        total = np.where(used, self.values, 0.0).sum(axis=1)
+        with np.errstate(invalid="ignore"):  # no topic counts: not a number
+            mean: Floats = total / number
+        return mean
+
+    @cached_property
+    def area(self) -> dict[str, float]:
+        """The mean height of each curve from the first to the last budget, on straight lines.
+
+        Every budget in between counts alike, so this is the score to expect where the budget is
+        not known yet.
+        """
+        width = np.diff(self.budgets)
+        if not len(width):
+            return dict(zip(self.runs, self.mean[:, 0].tolist(), strict=True))
+        middle = (self.mean[:, 1:] + self.mean[:, :-1]) / 2
+        return dict(zip(self.runs, (middle @ width / width.sum()).tolist(), strict=True))
+
+    def crossings(
+        self,
+        first: str,
+        second: str,
+        *,
+        confidence: float = 0.95,
+        resamples: int = 2000,
+        seed: int = 0,
+    ) -> tuple[Crossing, ...]:
+        """Where the curves of two runs cross, on straight lines between budgets.
+
+        The interval of the mean difference at each budget is that of resampled topics (percentile
+        method), each budget for itself.
+        """
+        gap = self._gap(first, second)
+        mean = gap.mean(axis=0)
+        sign = np.where(np.abs(mean) < 1e-12, 0, np.sign(mean)).astype(int)
+        low, high = bootstrap_interval(
+            np.ascontiguousarray(gap.T), confidence=confidence, resamples=resamples, seed=seed
+        )
+        sure = (low > 0).astype(int) - (high < 0).astype(int)
+        budgets = self.budgets.astype(np.float64)
+        found = []
+        for i, j in pairwise(np.flatnonzero(sign).tolist()):
+            if sign[i] == sign[j]:
+                continue
+            step = budgets[i + 1] - budgets[i]
+            at = budgets[i] + step * mean[i] / (mean[i] - mean[i + 1])
+            before = np.flatnonzero(sure[: i + 1] == sign[i])
+            after = np.flatnonzero(sure[j:] == sign[j])
+            found.append(
+                Crossing(
+                    *((first, second) if sign[i] > 0 else (second, first)),
+                    float(at),
+                    float(budgets[before[-1]]) if len(before) else None,
+                    float(budgets[j + after[0]]) if len(after) else None,
+                )
+            )
+        return tuple(found)
+
+    def _gap(self, first: str, second: str) -> Floats:
+        """Differences on the topics that count for both, one row each."""
+        for run in (first, second):
+            if run not in self.runs:
+                raise UsageError(f"no run {run!r} among the curves; they are of {some(self.runs)}")
+        a, b = (self.values[self.runs.index(run)] for run in (first, second))
+        both = ~np.isnan(a).any(axis=1) & ~np.isnan(b).any(axis=1)
+        if not both.any():
+            raise UsageError(f"{first} and {second} have no topic with a score in common")
+        gap: Floats = a[both] - b[both]
+        return gap
+
+    @cached_property
+    def leaders(self) -> tuple[Leader, ...]:
+        """Which run is best at which budgets, with as few changes as ties allow."""
+        found: list[Leader] = []
+        first, tied = 0, np.zeros(len(self.runs), dtype=bool)
+        for column, budget in enumerate(self.budgets.tolist()):
+            own = np.nan_to_num(self.mean[:, column], nan=-np.inf)
+            best = own >= own.max() - 1e-12
+            if not (tied & best).any():
+                first, tied = budget, best
+                found.append(Leader("", first, budget))
+            tied = tied & best
+            found[-1] = Leader(self.runs[int(tied.argmax())], first, budget)
+        return tuple(found)
+
+    def to_results(self) -> Results:
+        """The scores under the names that `foveal.evaluate` gives them."""
+        names = [_label(self.measure, budget, self.unit) for budget in self.budgets.tolist()]
+        meta = self.meta | {"measures": names}
+        return Results(
+            self.runs, self.topics, tuple(names), self.values, self.counted, self.mean, meta
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """The means: columns run, unit, budget, measure, value."""
+        return pl.DataFrame(
+            {
+                "run": np.repeat(self.runs, len(self.budgets)),
+                "unit": self.unit,
+                "budget": np.tile(self.budgets, len(self.runs)),
+                "measure": self.measure,
+                "value": self.mean.ravel(),
+            }
+        )
+
+
+def budget_curves(
+    runs: RunLike | Sequence[RunLike] | Objects,
+    judgements: Judgements | str | Path | Sequence[str | Path] | Objects,
+    measure: str | Measure = "charR",
+    *,
+    unit: str = "characters",
+    budgets: Iterable[int] | None = None,
+    up_to: int | None = None,
+    collection: str | Path | None = None,
+    **options: Any,
+) -> BudgetCurves:
+    """Score runs at many budgets.
+
+    Parameters
+    ----------
+    runs, judgements, collection, **options
+        As `foveal.evaluate` takes them.
+    measure : text or Python form of a measure
+        ``charR``, ``charP``, ``charF`` or ``iP@x``, or ``gain``: the relevant characters found.
+    unit : {"characters", "tokens", "results"}
+        What is counted. Tokens are those of the results (`foveal.with_tokens`).
+    budgets : whole numbers, optional
+    up_to : int, optional
+        Twenty budgets, evenly spaced up to this one. By default up to what half of the topics of
+        every run offer: beyond, runs differ in how much they return.
+
+    Examples
+    --------
+    >>> truth = Judgements.from_highlights({"1": {"D": {"spans": [(30, 50)], "length": 90}}})
+    >>> small = Run.from_results({"1": [("D", 0, 10), ("D", 40, 50), ("D", 30, 40)]}, name="small")
+    >>> large = Run.from_results({"1": [("D", 20, 60), ("D", 0, 20)]}, name="large")
+    >>> curves = budget_curves([small, large], truth, budgets=[10, 20, 30, 40])
+    >>> curves.mean.tolist()
+    [[0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 1.0, 1.0]]
+    """
+    chosen = _measure(measure)
+    if unit not in UNITS:
+        raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
+    _, settings = plan(chosen, None, options)
+    given: list[RunLike] = runs_of(runs)
+    if not given:
+        raise UsageError("no run given")
+    truth = Truth(judgements_or_files(judgements), settings, collection)
+    if len(truth.assessors) > 1 or truth.assessors[0] is not None:
+        raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
+    judged = truth.judged(None, (chosen,))
+    topics = judged.judgements.topics
+    left_out = truth.every_topic - frozenset(topics)
+    read = [run if isinstance(run, Run) else read_run(run) for run in given]
+    names = distinct_names((run.name, run.source) for run in read)
+    prepared = [
+        _prepared(without_topics(run, left_out, topics), judged, chosen, settings, truth.index)
+        for run in read
+    ]
+    places = _budgets(budgets, up_to, prepared, unit)
+    values = np.stack([_scores(own, chosen, str(measure), places, unit) for own in prepared])
+    answered = np.array([[t in own.alignment.place for t in topics] for own in prepared])
+    counted = {
+        "judged": np.ones_like(answered),
+        "run": answered,
+        "both": np.broadcast_to(answered.all(axis=0), answered.shape).copy(),
+    }[settings.topics]
+    values[~counted] = np.nan
+    warnings = list(truth.warnings)
+    for name, own in zip(names, prepared, strict=True):
+        warnings += [f"{name}: {text}" for text in own.warnings]
+    sources = [*truth.sources, *(("run", run.source) for run in read)]
+    meta = {
+        "version": __version__,
+        "task": None,
+        "tasks": dict.fromkeys(names),
+        "options": settings.changed(),
+        "inputs": [{"kind": k, "path": s.path, "sha256": s.sha256} for k, s in sources],
+        "warnings": warnings,
+    }
+    label = GAIN if str(measure) == GAIN else chosen.label
+    return BudgetCurves(label, unit, places, tuple(names), topics, values, counted, meta)
+
+
+def _measure(measure: str | Measure) -> Measure:
+    """The measure that is scored at budgets; for the gain, the one that knows what is found."""
+    if str(measure) == GAIN:
+        return parse_measure("charR")
+    chosen = parse_measure(measure) if isinstance(measure, str) else measure
+    if chosen.name not in _MEASURES:
+        raise UsageError(
+            f"{chosen} has no budget; expected {', '.join(_MEASURES[:-1])}, iP@x or {GAIN}"
+        )
+    for name in ("budget", "unit"):
+        if name in chosen.settings:
+            raise UsageError(
+                f"{chosen}: {name} runs along the curve or is given apart; leave it out"
+            )
+    return chosen
+
+
+def _prepared(
+    run: Run, judged: Judged, measure: Measure, options: Options, index: Collection | None
+) -> Prepared:
+    if index is not None:
+        run = place_run(run, index, lenient=options.lenient)
+    return prepare(run, judged, (measure,), options)
+
+
+def _form(prepared: Prepared) -> tuple[Alignment, bool]:
+    (form,) = prepared.form_of
+    return prepared.aligned(form), form is Form.UNION
+
+
+def _budgets(
+    given: Iterable[int] | None, up_to: int | None, prepared: Sequence[Prepared], unit: str
+) -> Ints:
+    if given is not None:
+        if up_to is not None:
+            raise UsageError("give budgets or up_to, not both")
+        places = np.unique(np.array(list(given)))
+        if not len(places) or not np.issubdtype(places.dtype, np.integer) or places[0] < 1:
+            raise UsageError("budgets are whole numbers from 1, and at least one")
+        return places.astype(np.int64)
+    if up_to is None:
+        up_to = min(_offered(own, unit) for own in prepared)
+    if up_to < 1:
+        raise UsageError(f"budgets up to {up_to} are none; expected 1 or more")
+    return np.unique(np.ceil(np.arange(1, _STEPS + 1) * up_to / _STEPS).astype(np.int64))
+
+
+def _offered(prepared: Prepared, unit: str) -> int:
+    """What half of the topics have to read at least, to two digits."""
+    alignment, union = _form(prepared)
+    run = alignment.run
+    if unit == "characters":
+        cost = alignment.new_size if union else alignment.size
+    elif unit == "results" or run.tokens is None:
+        cost = np.ones(len(run), dtype=np.int64)
+    else:
+        cost = run.tokens
+    total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
+    digits = int(10 ** max(len(str(total)) - 2, 0))
+    return max(total // digits * digits, 1)
+
+
+def _scores(prepared: Prepared, measure: Measure, asked: str, budgets: Ints, unit: str) -> Floats:
+    """The scores on every judged topic at every budget."""
+    alignment, union = _form(prepared)
+    read = readings(alignment, budgets, unit, union=union, rank=_rank(measure))
+    judged = alignment.judged
+    topics = judged.judgements.topics
+    values = np.zeros((len(topics), len(budgets)))
+    place = np.array([judged.topic_at[topic] for topic in alignment.run.topics], dtype=np.int64)
+    trel = judged.trel[place]
+    some_relevant = trel > 0
+    here = place[some_relevant]
+    found, size, _ = (column[some_relevant] for column in read)
+    recall = found / trel[some_relevant][:, None]
+    precision = found / np.maximum(size, 1)
+    if asked == GAIN:
+        values[here] = found
+    elif measure.name == "charR":
+        values[here] = recall
+    elif measure.name == "charP":
+        values[here] = precision
+    elif measure.name == "charF":
+        weight = measure.settings.get("beta", 1.0) ** 2
+        below = weight * precision + recall
+        values[here] = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
+    else:
+        for row in np.flatnonzero(some_relevant).tolist():
+            view = alignment.topic(alignment.run.topics[row], union=union)
+            own = Readings(*(column[row] for column in read))
+            values[place[row]] = best_precisions_within(view, measure.at, own)
+    values[judged.nrel == 0] = np.nan
+    return values
+
+
+def _rank(measure: Measure) -> int | None:
+    """The rank after which nothing is read; the cut-off of iP is a level."""
+    return None if measure.cutoff.of_recall else measure.rank
+
+
+def _label(measure: str, budget: int, unit: str) -> str:
+    if measure == GAIN:
+        of = "" if unit == UNITS[0] else f",unit={unit}"
+        return f"{GAIN}(budget={budget}{of})"
+    return parse_measure(measure)(budget=budget, unit=unit).label

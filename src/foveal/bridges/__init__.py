@@ -1,0 +1,1 @@
+"""Foveal inside other programs: evaluation libraries, test runners, pipelines."""

@@ -1,0 +1,276 @@
+"""Gates for continuous integration: is a run good enough, and is it no worse than it was.
+
+A gate looks at results or at a comparison and answers with one sentence for each run and measure,
+in which the score stands with its confidence interval. Commands, the helpers for pytest and the
+summary of a build all say these sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from foveal.analysis.aligned import averages_others, chosen, free_name, higher_is_better
+from foveal.analysis.comparison import Comparison
+from foveal.analysis.pairs import Pairs, Settings
+from foveal.errors import UsageError, counted, some
+from foveal.measures import parse_measure
+from foveal.model import Results
+from foveal.report.escaping import markdown_text
+from foveal.report.grids import Grid, markdown
+
+__all__ = ["Check", "at_least", "bounds_of", "not_worse", "summary", "with_baseline"]
+
+ALL = "all"
+_DIGITS = 4
+_ROUNDING = 1e-12
+"""A bound that only rounding misses is met."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a gate says of one run by one measure."""
+
+    run: str
+    measure: str
+    passed: bool
+    sentence: str
+
+
+def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str, float]:
+    """Measure to number, from texts such as ``AiP=0.30``.
+
+    With a `default` the number may be left out. Two bounds for one measure are refused.
+
+    >>> bounds_of(["AiP=0.30", "gP(beta=0.25)@10=0.2"])
+    {'AiP': 0.3, 'gP(beta=0.25)@10': 0.2}
+    >>> bounds_of(["all", "AP=0.02"], default=0.0)
+    {'all': 0.0, 'AP': 0.02}
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        measure, equals, number = text.rpartition("=")
+        try:
+            bound = float(number) if equals else math.nan
+        except ValueError:
+            bound = math.nan
+        if not math.isfinite(bound):
+            if default is None:
+                raise UsageError(f"cannot read {text!r}; expected measure=number, as in AiP=0.30")
+            measure, bound = text, default
+        label = measure.strip() if measure.strip() == ALL else parse_measure(measure).label
+        if label in found:
+            raise UsageError(f"{label} is given two bounds: {found[label]:g} and {bound:g}")
+        found[label] = bound
+    return found
+
+
+# -- good enough -------------------------------------------------------------------------------
+
+
+def at_least(
+    results: Results, bounds: Mapping[str, float], settings: Settings | None = None
+) -> tuple[Check, ...]:
+    """Whether the mean of every run is as good as these bounds.
+
+    Of a measure of which less is better, the bound is the most that is good enough. The mean is
+    what counts; its confidence interval is said.
+
+    >>> rows = [("a", str(t), "AP", v) for t, v in enumerate([0.2, 0.3, 0.4])]
+    >>> rows.append(("a", "all", "AP", 0.3))
+    >>> for check in at_least(Results.from_tidy(rows, {}), {"AP": 0.5}):
+    ...     print(check.sentence)
+    a: AP 0.3000 is below 0.5 (95 % interval 0.2000 to 0.4000, 3 topics)
+    """
+    settings = settings or Settings()
+    checks = []
+    for label, bound in _by_label(results.measures, bounds).items():
+        k = results.measures.index(label)
+        up = label not in results.lower_is_better and higher_is_better(label)
+        for i, run in enumerate(results.runs):
+            value = float(results.overall[i, k])
+            passed = value >= bound - _ROUNDING if up else value <= bound + _ROUNDING
+            relation = (("below", "at least"), ("above", "at most"))[not up][passed]
+            shown = f"{value:.{_DIGITS}f} is {relation} {bound:g}"
+            if math.isnan(value):
+                shown = f"has no score to hold against {bound:g}"
+            checks.append(
+                Check(
+                    run, label, passed, f"{run}: {label} {shown}{_spread(results, i, k, settings)}"
+                )
+            )
+    return tuple(checks)
+
+
+def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
+    """Bounds by the labels that results have, whatever spelling was given."""
+    return {
+        label: float(bound) for given, bound in bounds.items() for label in chosen(held, [given])
+    }
+
+
+def _spread(results: Results, run: int, measure: int, settings: Settings) -> str:
+    """The interval of a mean, where there is a mean of more than one topic."""
+    values = results.values[run, :, measure]
+    known = values[~np.isnan(values) & results.counted[run]]
+    topics = counted(len(known), "topic")
+    mean = known.mean() if len(known) else math.nan
+    overall = results.overall[run, measure]
+    is_mean = not averages_others(results.measures[measure]) and math.isclose(mean, overall)
+    if len(known) < 2 or not is_mean:
+        return f" ({topics})"
+    low, high = settings.limits(known[None, :])
+    return f" ({_interval(low[0], high[0], settings)}, {topics})"
+
+
+def _interval(low: float, high: float, settings: Settings) -> str:
+    return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
+
+
+# -- no worse ----------------------------------------------------------------------------------
+
+
+def with_baseline(results: Results, saved: Results, path: str) -> tuple[Results, str]:
+    """The results beside a run saved earlier, and the name that it goes by.
+
+    A file of one run is the baseline; of several it is the one that is called as the run at hand.
+    Where both have one name, the saved one is called ``NAME (baseline)``.
+    """
+    if len(saved.runs) == 1:
+        picked = saved.runs[0]
+    elif len(results.runs) == 1 and results.runs[0] in saved.runs:
+        picked = results.runs[0]
+    else:
+        raise UsageError(
+            f"{path} holds {len(saved.runs)} runs, {some(saved.runs)}, and none of them is the one "
+            "to compare with; expected one run, or one of the name of the only run given"
+        )
+    shared = [label for label in results.measures if label in saved.measures]
+    if not shared:
+        raise UsageError(
+            f"{path} has no measure in common with the runs; it holds {some(saved.measures)}, they "
+            f"are scored by {some(results.measures)}"
+        )
+    name = picked if picked not in results.runs else f"{picked} (baseline)"
+    name = free_name(name, results.runs)
+    own = replace(saved.of_runs([picked]).only(shared), runs=(name,))
+    return Results.joined([results, own], ["the runs", path]), name
+
+
+def not_worse(
+    found: Comparison, margins: Mapping[str, float], *, significantly: bool = True
+) -> tuple[Check, ...]:
+    """Whether no run is worse than the baseline by more than a margin.
+
+    Parameters
+    ----------
+    found : Comparison
+        With a baseline.
+    margins : mapping of measure to float
+        ``all`` is for every measure that is not named.
+    significantly : bool
+        A run is worse only if the first test of the comparison says so; else whenever its mean is.
+
+    Examples
+    --------
+    >>> from foveal import compare
+    >>> rows = [("old", str(t), "AP", 0.5 + t / 10) for t in range(4)]
+    >>> rows += [("new", str(t), "AP", 0.4 + t / 9) for t in range(4)]
+    >>> found = compare(Results.from_tidy(rows, {}), baseline="old")
+    >>> (check,) = not_worse(found, {"AP": 0.01})
+    >>> check.passed, check.sentence.partition(" (")[0]
+    (False, "new: AP 0.5667 is significantly worse than old's 0.6500")
+    """
+    if found.baseline is None:
+        raise UsageError("a run is worse than a baseline, and the comparison has none")
+    held = [pairs.measure for pairs in found.measures]
+    named = _by_label(held, {label: bound for label, bound in margins.items() if label != ALL})
+    every = dict.fromkeys(held, float(margins[ALL])) if ALL in margins else {}
+    checks: list[Check] = []
+    for label, margin in (every | named).items():
+        checks += _pairwise(found, found[label], margin, significantly=significantly)
+    return tuple(checks)
+
+
+def _pairwise(
+    found: Comparison, pairs: Pairs, margin: float, *, significantly: bool
+) -> list[Check]:
+    test = found.settings.tests[0]
+    differs = found.significant(pairs.measure)
+    means = pairs.aligned.means
+    checks = []
+    for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
+        loss = -pairs.sign * float(pairs.difference[k])
+        worse = bool(pairs.better[k] == -1) and loss > margin + _ROUNDING
+        passed = not (worse and (differs[k] or not significantly))
+        other = f"{found.runs[j]}'s {means[j]:.{_DIGITS}f}"
+        if loss <= 0:
+            verdict = f"no worse than {other}"
+        elif not worse:
+            verdict = f"worse than {other}, but by no more than {margin:g}"
+        elif differs[k]:
+            verdict = f"significantly worse than {other}"
+        else:
+            verdict = f"worse than {other}, but not significantly"
+        chance = float(pairs.adjusted[test][k])
+        p = f"corrected p {'< 0.0001' if chance < 0.0001 else f'{chance:.{_DIGITS}f}'} ({test})"
+        interval = _interval(pairs.low[k], pairs.high[k], found.settings)
+        checks.append(
+            Check(
+                found.runs[i],
+                pairs.measure,
+                passed,
+                f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} "
+                f"(difference {pairs.difference[k]:+.{_DIGITS}f}, {interval}, {p}, "
+                f"{counted(len(pairs.aligned.topics), 'topic')})",
+            )
+        )
+    return checks
+
+
+# -- a summary ---------------------------------------------------------------------------------
+
+
+def summary(
+    title: str,
+    checks: Sequence[Check],
+    tables: Sequence[Grid],
+    warnings: Sequence[str] = (),
+    details: Sequence[Grid] = (),
+) -> str:
+    """A short text in GitHub's Markdown: verdict, sentences, tables; warnings and more to unfold.
+
+    >>> check = Check("a", "AP", False, "a: AP 0.2000 is below 0.3")
+    >>> print(summary("Scores", [check], []), end="")
+    ## :x: Scores: 1 of 1 checks failed
+    <BLANKLINE>
+    - :x: a: AP 0.2000 is below 0.3
+    <BLANKLINE>
+    """
+    failed = sum(not check.passed for check in checks)
+    verdict = ""
+    if checks:
+        verdict = f": {failed} of {len(checks)} checks failed" if failed else ": all checks passed"
+    sign = ":x: " if failed else ":white_check_mark: " if checks else ""
+    lines = [f"## {sign}{markdown_text(title)}{verdict}\n"]
+    # What failed comes first: a summary is read from the top.
+    told = [
+        f"- {':white_check_mark:' if check.passed else ':x:'} {markdown_text(check.sentence)}\n"
+        for check in sorted(checks, key=lambda check: check.passed)
+    ]
+    lines += ["".join(told)] if told else []
+    lines += [markdown(table) for table in tables]
+    if details:
+        lines.append(_unfolded("Details", [markdown(table) for table in details]))
+    if warnings:
+        listed = "".join(f"- {markdown_text(warning)}\n" for warning in warnings)
+        lines.append(_unfolded(counted(len(warnings), "warning"), [listed]))
+    return "\n".join(lines) + "\n"
+
+
+def _unfolded(title: str, parts: Sequence[str]) -> str:
+    body = "\n".join(parts)
+    return f"<details><summary>{title}</summary>\n\n{body}\n</details>\n"

@@ -1,0 +1,110 @@
+"""``foveal axioms``: put measures through soundness tests."""
+
+from __future__ import annotations
+
+import textwrap
+
+import click
+
+from foveal.cli.options import format_option, output_option
+from foveal.cli.output import GRIDS, emit, form_of
+from foveal.errors import UsageError
+
+__all__ = ["command"]
+
+_SHOWN = ("verdicts", "counterexamples", "axioms")
+_WIDTH = 100
+
+
+@click.command(
+    "axioms",
+    epilog="Examples: foveal axioms -m AiP -m 'HiR(alpha=0)'; foveal axioms -m all --show verdicts "
+    "-f markdown; foveal axioms -m charF --strict",
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="M",
+    help="A measure, or all; repeatable. A cut-off that is needed and not given is 10 or 0.5.",
+)
+@click.option(
+    "--campaigns",
+    type=click.IntRange(min=1),
+    default=400,
+    show_default=True,
+    metavar="N",
+    help="Small campaigns that every axiom is tried on.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same output.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 1 if a measure fails, but not by design.")
+@click.option(
+    "--show",
+    multiple=True,
+    type=click.Choice(_SHOWN),
+    help="Which tables; repeatable [default: verdicts and counterexamples].",
+)
+@format_option(GRIDS, "; tsv and csv hold a row for each measure and axiom, json the words too")
+@output_option
+def command(
+    measures: tuple[str, ...],
+    campaigns: int,
+    seed: int,
+    show: tuple[str, ...],
+    form: str | None,
+    output: str | None,
+    *,
+    strict: bool,
+) -> None:
+    """Test whether measures are sound.
+
+    Every measure scores some hundred small campaigns before and after a change whose effect is
+    known: a result repeated, cut in two, moved to another document. Where the score does what it
+    must not, the smallest campaign that shows it is printed. '--show axioms' gives the exact
+    definitions. Measures say where they break an axiom by design.
+    """
+    from foveal.analysis.axioms import axioms
+    from foveal.formats.results import separated
+    from foveal.report.axioms import axiom_grids
+    from foveal.report.grids import GRID_FORMATS
+
+    if not measures and set(show) != {"axioms"}:
+        raise UsageError("no measure given; name measures (-m), or all of them (-m all)")
+    if show and form in ("tsv", "csv", "json"):
+        raise UsageError(f"--show chooses tables, and {form} holds everything; leave it out")
+    if not measures:
+        click.echo(_definitions(), nl=False)
+        return
+    found = axioms(measures, campaigns=campaigns, seed=seed)
+    form = form_of(form or ("table" if show else None), to_file=output is not None)
+    if form == "json":
+        content = found.to_json()
+    elif form in ("tsv", "csv"):
+        rows = list(found.rows())
+        content = separated(list(rows[0]), (list(row.values()) for row in rows), form)
+    else:
+        content = GRID_FORMATS[form](axiom_grids(found, show))
+    emit(content, output)
+    if strict and found.failed:
+        named = dict.fromkeys(f"{v.measure} ({v.axiom})" for v in found.failed)
+        click.echo(f"failed: {', '.join(named)}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _definitions() -> str:
+    """The axioms in words, for reading."""
+    from foveal.analysis.axioms import AXIOMS
+
+    lines: list[str] = []
+    for axiom in AXIOMS:
+        lines.append(f"{axiom.name}: {axiom.title}")
+        lines += textwrap.wrap(axiom.words, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+    return "".join(f"{line}\n" for line in lines)

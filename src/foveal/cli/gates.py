@@ -1,0 +1,55 @@
+"""What commands do with gates: sentences to standard error, a summary for the build, exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from foveal.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from foveal.bridges.gates import Check
+
+__all__ = ["check_summary", "conclude", "summary_option"]
+
+_GITHUB = "github"
+_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+summary_option = click.option(
+    "--summary",
+    metavar="FILE|github",
+    help="Append a short summary in GitHub's Markdown to this file; github is the one that "
+    f"${_VARIABLE} names.",
+)
+
+
+def check_summary(given: str | None, inputs: Sequence[str]) -> Path | None:
+    """Where the summary goes; refused before anything is scored if it cannot go there."""
+    if given is None:
+        return None
+    if given == _GITHUB and not os.environ.get(_VARIABLE):
+        raise UsageError(f"--summary github: ${_VARIABLE} is not set; name a file instead")
+    target = Path(os.environ[_VARIABLE] if given == _GITHUB else given)
+    if target.exists():
+        for name in inputs:
+            if Path(name).exists() and Path(name).samefile(target):
+                raise UsageError(f"{target} is read by this command; choose another file to write")
+    return target
+
+
+def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
+    """Say what failed and what passed, leave the summary, and end with 1 if anything failed."""
+    if target is not None:
+        try:
+            with target.open("a", encoding="utf-8") as file:
+                file.write(text())
+        except OSError as error:
+            raise InputError.at(str(target), None, f"cannot be written: {error.strerror}") from None
+    for check in checks:
+        click.echo(f"{'passed' if check.passed else 'failed'}: {check.sentence}", err=True)
+    if not all(check.passed for check in checks):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,27 @@
+"""What results cost to read, in formats with a column of tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from foveal.formats.checks import Defects
+from foveal.model import UNKNOWN, Run
+
+__all__ = ["with_costs"]
+
+
+def with_costs(run: Run, tokens: pl.Series, defects: Defects) -> Run:
+    """The run with the tokens of its rows; `tokens` and the lines of `defects` are the file's."""
+    if tokens.null_count() == len(tokens):
+        return run
+    negative = (tokens < 0).fill_null(value=False).to_numpy()
+    defects.raise_if(
+        [*defects.at(negative, "tokens {} is negative; expected a number from 0", tokens)]
+    )
+    # The run is in rank order by now, but a result still knows its line.
+    of_line = np.full(int(defects.line.max()) + 1, UNKNOWN, dtype=np.int64)
+    of_line[defects.line] = tokens.fill_null(UNKNOWN).to_numpy()
+    return replace(run, tokens=of_line[run.line])

@@ -1,0 +1,96 @@
+"""The F1 of SQuAD: on spans as a measure, and on strings as the original program has it."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from foveal.measures.base import Cutoff, Example, Measure
+from foveal.measures.others.marked import marked, met
+from foveal.measures.view import Topic
+
+__all__ = ["SquadF1", "answer_f1", "answer_tokens"]
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class SquadF1(Measure):
+    """F1 of the returned text with the answer that fits it best.
+
+    Answers are the evidence sets of the topic; without any, all relevant spans are one answer.
+    The units are those of the spans: characters, or tokens if run and judgements were brought to
+    them (`foveal.adapters.truths.tokens`). The original compares the words as strings, wherever
+    they stand; here they must be the words that were marked.
+    """
+
+    name = "squad_f1"
+    section = "30"
+    place = 5
+    cutoff = Cutoff.RANK_OPTIONAL
+    formula = "squad_f1 = max over answers a of 2 |returned, a| / (|returned| + |a|)"
+    source = "SQuAD (Rajpurkar et al., EMNLP 2016), evaluate-v1.1; on places instead of strings"
+    example = Example("D1:20-40 D2:0-50", 0.875, "squad_f1@2")
+
+    def calculate(self, topic: Topic) -> float:
+        alignment = topic.alignment
+        last = topic.slice.stop
+        if self.rank is not None:
+            last = min(last, topic.slice.start + self.rank)
+        pieces = alignment.pieces
+        low, high = np.searchsorted(pieces.owner, [topic.slice.start, last])
+        own = slice(int(low), int(high))
+        start, end = pieces.start[own], pieces.end[own]
+        returned = int((end - start).sum())
+        among = marked(alignment.judged)
+        row = alignment.row[pieces.owner[own]]
+        best = 0.0
+        for spans in self._answers(topic):
+            answer = among.united(spans)
+            common = int(met(answer, row, start, end).common.sum())
+            best = max(best, 2 * common / (returned + int(answer.size.sum())))
+        return best
+
+    @staticmethod
+    def _answers(topic: Topic) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """The numbers of the marked spans of each answer."""
+        among = marked(topic.alignment.judged)
+        every = among.of(topic)
+        sets = None if among.sets is None else among.sets.gather(every).to_list()
+        names = dict.fromkeys(name for own in sets or [] for name in own or [])
+        if sets is None or not names:
+            return [every]
+        return [
+            every[[not own or name in own for own in sets]]  # without sets: part of every answer
+            for name in names
+        ]
+
+
+def answer_tokens(text: str) -> list[str]:
+    """The words of an answer: lower case, without punctuation and articles.
+
+    >>> answer_tokens("The cat's  pyjamas, an essay.")
+    ['cats', 'pyjamas', 'essay']
+    """
+    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
+
+
+def answer_f1(answer: str, expected: Sequence[str]) -> float:
+    """The F1 of SQuAD on strings: words in common, wherever they were found.
+
+    >>> answer_f1("in the year 1066", ["1066", "October 1066"])
+    0.5
+    """
+    found = Counter(answer_tokens(answer))
+    best = 0.0
+    for wanted in map(Counter, map(answer_tokens, expected)):
+        if not (found and wanted):
+            best = max(best, float(found == wanted))
+            continue
+        common = (found & wanted).total()
+        best = max(best, 2 * common / (found.total() + wanted.total()))
+    return best

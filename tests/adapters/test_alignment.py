@@ -1,0 +1,215 @@
+"""Results given by their text: found exactly, found normalised, and never guessed."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from foveal.adapters.alignment import (
+    ABSENT,
+    AMBIGUOUS,
+    EXACT,
+    NO_DOCUMENT,
+    NORMALISED,
+    Aligner,
+    Normalised,
+    align,
+    documents_needed,
+)
+from foveal.errors import InputError, UsageError
+from foveal.formats import Source
+
+TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
+TEXTS = {"d": TEXT, "e": "one two one"}
+
+
+def found(text: str, doc: str = "d") -> tuple[str, list[str]]:
+    own = Aligner(TEXTS).find(doc, text)
+    return own.how, [TEXTS[doc][start:end] for start, end in own.places]
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "places"),
+    [
+        ("closed at noon.", EXACT, ["closed at noon."]),
+        ("closed  at noon.\n\nNobody", NORMALISED, ["closed at noon.\nNobody"]),
+        ("came; the", NORMALISED, ["came;\tthe"]),
+        ("  Nobody came  ", NORMALISED, ["Nobody came"]),
+        ("cafe\u0301 closed at", NORMALISED, ["café  closed at"]),
+        ("caf\u00e9 closed again", NORMALISED, ["café\u00a0closed again"]),
+        ("fin", NORMALISED, ["ﬁn"]),
+        ("𝄞 fin", NORMALISED, ["𝄞 ﬁn"]),
+        ("Nobody\u00ad came", NORMALISED, ["Nobody came"]),
+        ("café", AMBIGUOUS, ["café", "café"]),
+        ("cafe\u0301 closed", AMBIGUOUS, ["café  closed", "café\u00a0closed"]),
+        ("caf", AMBIGUOUS, ["caf", "caf"]),
+        ("nobody", ABSENT, []),
+        ("", ABSENT, []),
+        (" \n", ABSENT, []),
+    ],
+)
+def test_where_a_text_is(text: str, how: str, places: list[str]) -> None:
+    assert found(text) == (how, places)
+
+
+def test_half_a_ligature_and_a_letter_without_its_accent_are_not_there() -> None:
+    assert Normalised("ﬁn").find("in") == []
+    assert Normalised("caf\u00e9").find("cafe") == []
+    assert Normalised("cafe\u0301 s").find("cafe") == []
+    assert Normalised("cafe\u0301 s").find("caf\u00e9") == [(0, 5)]
+
+
+def test_marks_may_be_written_in_any_order() -> None:
+    """A dot below and a circumflex above: the order of the marks does not matter to a reader."""
+    ways = ("o\u0302\u0323", "o\u0323\u0302", "\u1ed9", "\u00f4\u0323", "\u1ecd\u0302")
+    for text in ways:
+        for wanted in ways:
+            own = Normalised(f"a {text} b").find(f"a\n{wanted}")
+            assert own == [(0, 2 + len(text))]
+
+
+def test_an_unknown_document_is_said_to_be_one() -> None:
+    assert Aligner(TEXTS).find("f", "one").how == NO_DOCUMENT
+
+
+words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"), min_size=1, max_size=12)
+
+
+@given(words, words, words)
+@settings(max_examples=60)
+def test_what_was_cut_from_a_document_is_found_in_it(before: str, own: str, after: str) -> None:
+    assume(own.strip())
+    place = Aligner({"d": before + own + after}).find("d", own)
+    assert (len(before), len(before) + len(own)) in place.places
+    assert place.how == (EXACT if len(place.places) == 1 else AMBIGUOUS)
+
+
+@given(words, words, words, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+@settings(max_examples=60)
+def test_a_place_holds_the_text_however_it_is_written(
+    before: str, own: str, after: str, form: Any
+) -> None:
+    """Whatever is found is the same text once both are normalised, and nothing smaller is."""
+    text = before + own + after
+    wanted = " ".join(unicodedata.normalize(form, own).split())
+    plain = Normalised(wanted).text.strip()
+    assume(plain)
+    for start, end in Normalised(text).find(wanted):
+        assert Normalised(text[start:end]).text == plain
+        assert Normalised(text[start : end - 1]).text != plain
+        assert Normalised(text[start + 1 : end]).text != plain
+
+
+# --------------------------------------------------------------------------------------------
+# Runs
+# --------------------------------------------------------------------------------------------
+
+
+def run(*results: dict[str, Any], header: dict[str, Any] | None = None) -> Source:
+    lines = [{"type": "header", **header}] if header else []
+    lines += [{"topic": "1", "doc": "d", **result} for result in results]
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    return Source.of_text(f"{text}\n", "a.jsonl")
+
+
+def test_results_with_places_keep_them() -> None:
+    placed = align(
+        run({"text": "at noon"}, {"start": 3, "end": 9, "text": "café"}, {"xpath": "/a[1]/p[1]"}),
+        TEXTS,
+    )
+    assert placed.start.tolist() == [TEXT.index("at noon"), 3, -1]
+    assert placed.notes == ("results given by their text, placed in their documents: 1",)
+
+
+def test_the_order_and_the_lines_stay() -> None:
+    source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
+    placed = align(source, TEXTS)
+    assert placed.line.tolist() == [2, 1]
+    assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["noon", "again"]
+    assert placed.source.sha256 == source.sha256
+
+
+@pytest.mark.parametrize("unit", ["codepoint", "byte", "utf16"])
+@pytest.mark.parametrize("end", ["exclusive", "inclusive"])
+def test_other_results_may_count_otherwise(unit: str, end: str) -> None:
+    header = {"format": "foveal-run", "unit": unit, "end": end}
+    placed = align(run({"text": "fin"}, {"text": "𝄞"}, header=header), TEXTS)
+    assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["ﬁn", "𝄞"]
+
+
+def test_every_text_without_a_place_is_reported_with_its_line() -> None:
+    with pytest.raises(InputError) as caught:
+        align(
+            run({"text": "café"}, {"text": "noon"}, {"text": "x" * 90}, {"text": "a", "doc": "f"}),
+            TEXTS,
+        )
+    first, second, third = str(caught.value).splitlines()
+    assert first == (
+        "a.jsonl:1: the text 'café' is in document 'd' 2 times, at 4, 43; give start and end"
+    )
+    assert second == (
+        f"a.jsonl:3: the text '{'x' * 37}...' is not in document 'd' of {len(TEXT)} characters"
+    )
+    assert third == "a.jsonl:4: document 'f' is not among the texts"
+
+
+def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
+    source = run({"text": "café"}, {"text": "noon"}, {"text": "x"}, {"text": "a", "doc": "f"})
+    placed = align(source, TEXTS, ambiguous="first", missing="empty")
+    assert placed.start.tolist() == [4, TEXT.index("noon"), 0, 0]
+    assert placed.end.tolist() == [8, TEXT.index("noon") + 4, 0, 0]
+    assert placed.notes == (
+        "results given by their text, placed in their documents: 1",
+        (
+            "results whose text is in its document more than once, taken at the first place: 1, "
+            "the first on line 1"
+        ),
+        "results whose text is not in its document, left empty: 1, the first on line 3",
+        "results whose text is of a document without text, left empty: 1, the first on line 4",
+    )
+    empty = align(source, TEXTS, ambiguous="empty", missing="empty")
+    assert empty.end.tolist()[0] == 0
+
+
+def test_unknown_ways_are_refused() -> None:
+    with pytest.raises(UsageError, match="'last' is not one of error, first, empty"):
+        align(run({"text": "noon"}), TEXTS, ambiguous="last")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"topic":"1","text":"noon"}', "a.jsonl:1: doc is missing"),
+        ('{"doc":"d","text":"noon"}', "a.jsonl:1: topic is missing"),
+        ('{"topic":"1","doc":"d","text":"noon","end":4}', "a.jsonl:1: start and end belong"),
+        ('{"topic":"1","doc":"d","text":', "a.jsonl:1: not valid JSON"),
+        ('{"topic":"1","doc":"d","text":" "}', "a.jsonl:1: the text of the result is empty"),
+    ],
+)
+def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        align(Source.of_text(line, "a.jsonl"), TEXTS)
+    assert str(caught.value).startswith(message)
+
+
+def test_runs_of_other_formats_are_read_as_they_are() -> None:
+    source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
+    assert align(source, {}).start.tolist() == [4]
+    assert documents_needed(source) == frozenset()
+
+
+def test_the_documents_that_are_needed_are_known_before() -> None:
+    source = run({"text": "a"}, {"text": "b", "doc": "e"}, {"start": 1, "end": 2, "doc": "f"})
+    assert documents_needed(source) == {"d", "e"}
+
+
+def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
+    header = {"format": "foveal-run", "unit": "byte"}
+    source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
+    assert documents_needed(source) == {"d", "e"}
+    assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]

@@ -1,0 +1,468 @@
+"""Tuples, dicts, rows and data frames as runs and judgements, and what `evaluate` takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import foveal
+from adapters.chunk_retrieval import CAMPAIGN, JUDGEMENTS
+from foveal.adapters import runs_of
+from inputs import highlights, results
+
+TRUTH = {"1": [("d1", 0, 50)], "2": [("d2", 10, 30), ("d1", 60, 70)]}
+
+
+def refused(objects: Any, make: Any = foveal.run_of, **options: Any) -> str:
+    with pytest.raises(foveal.FovealError) as caught:
+        make(objects, **options)
+    return str(caught.value)
+
+
+# -- worked examples ----------------------------------------------------------------------------
+
+
+class Hit(NamedTuple):
+    doc_id: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Chunk:
+    source: str
+    start_index: int
+    text: str
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ("d1", 40, 47),
+        ("d1", 40, 47, 9.5),
+        {"doc": "d1", "start": 40, "end": 47},
+        {"docno": "d1", "start_offset": 40, "end_offset": 47, "score": 9.5},
+        {"source": "d1", "start_index": 40, "text": "a ferry"},
+        {"content": "a ferry", "meta": {"source_id": "d1", "split_idx_start": 40}},
+        ({"source": "d1", "start_index": 40, "text": "a ferry"}, 9.5),
+        ("d1", {"start": 40, "end": 47}),
+        Hit("d1", 40, 47, 9.5),
+        Chunk("d1", 40, "a ferry"),
+        (Chunk("d1", 40, "a ferry"), 9.5),
+    ],
+    ids=repr,
+)
+def test_one_place_said_in_many_ways(result: Any) -> None:
+    run = foveal.run_of({"1": [result]}, texts={"d1": "." * 40 + "a ferry..."})
+    assert results(run) == [("1", "d1", 40, 47)]
+    told = "9.5" in repr(result)
+    assert (None if run.score is None else run.score.tolist()) == ([9.5] if told else None)
+
+
+def test_numbered_topics_and_documents_become_text() -> None:
+    run = foveal.run_of({7: [(12, 0, 5)]})
+    assert results(run) == [("7", "12", 0, 5)]
+    assert foveal.judgements_of({7: [(12, 0, 5)]}).topics == ("7",)
+
+
+def test_a_list_is_the_ranking_and_rows_are_ordered_by_rank_then_score() -> None:
+    scored = [("d1", 0, 5, 1.0), ("d2", 0, 5, 2.0), ("d3", 0, 5, 3.0)]
+    assert foveal.run_of({"1": scored}).doc.to_list() == ["d1", "d2", "d3"]
+    rows = [("1", *result) for result in scored]
+    assert foveal.run_of(rows).doc.to_list() == ["d3", "d2", "d1"]
+    dicts = [
+        {"topic": "1", "doc": doc, "start": start, "end": end, "score": score, "rank": rank}
+        for rank, (doc, start, end, score) in zip((2, 1, 3), scored, strict=True)
+    ]
+    assert foveal.run_of(dicts).doc.to_list() == ["d2", "d1", "d3"]
+    assert foveal.run_of({"1": dicts[1:]}).rank.tolist() == [1, 3]
+    message = refused({"1": dicts})
+    assert message == "run:2: rank 1 after rank 2; expected a list in rank order"
+
+
+def test_whole_documents_are_noted() -> None:
+    run = foveal.run_of({"1": [{"doc": "d1"}, {"doc": "d2", "begin": 4}]})
+    assert results(run) == [("1", "d1", 0, None), ("1", "d2", 0, None)]
+    assert run.notes == ("results without start and end, taken as whole documents: 2",)
+    placed = foveal.run_of({"1": [{"doc": "d1"}]}, texts={"d1": "twelve chars"})
+    assert results(placed) == [("1", "d1", 0, 12)]
+
+
+def test_xpaths_wait_for_a_collection() -> None:
+    run = foveal.run_of({"1": [{"doc": "d1", "xpath": "/article[1]/sec[2]"}]})
+    assert results(run) == [("1", "d1", None, None)]
+    assert run.xpath is not None
+    assert run.xpath.to_list() == ["/article[1]/sec[2]"]
+
+
+def test_ambiguous_text_is_never_guessed_silently() -> None:
+    texts = {"d1": "a ford, a ferry, a ford"}
+    twice = {"1": [{"doc": "d1", "text": "a ford"}]}
+    assert "is in document 'd1' 2 times, at 0, 17; give start and end" in refused(
+        twice, texts=texts
+    )
+    first = foveal.run_of(twice, texts=texts, ambiguous="first")
+    assert results(first) == [("1", "d1", 0, 6)]
+    said = "results whose text is in its document more than once"
+    assert first.notes == (f"{said}, taken at the first place: 1",)
+    empty = foveal.run_of(twice, texts=texts, ambiguous="empty")
+    assert results(empty) == [("1", "d1", 0, 0)]
+    assert empty.notes == (f"{said}, left empty: 1",)
+    assert refused(twice, texts=texts, ambiguous="guess") == (
+        "ambiguous 'guess' is not one of error, first, empty"
+    )
+
+
+# -- judgements ---------------------------------------------------------------------------------
+
+
+def test_judgements_in_many_ways() -> None:
+    expected = [("1", "d1", 0, 50), ("2", "d2", 10, 30), ("2", "d1", 60, 70)]
+    rows = [(topic, *span) for topic, spans in TRUTH.items() for span in spans]
+    named = [dict(zip(("qid", "docno", "start", "end"), row, strict=True)) for row in rows]
+    by_document = {"1": {"d1": [(0, 50)]}, "2": {"d2": [(10, 30)], "d1": [(60, 70)]}}
+    with_more = {"1": {"d1": {"spans": [(0, 50)], "length": 90, "bep": 3}}, "2": by_document["2"]}
+    for objects in (TRUTH, rows, named, by_document, with_more, pl.DataFrame(named)):
+        assert highlights(foveal.judgements_of(objects)) == expected
+    told = foveal.judgements_of(with_more)
+    assert told.length.tolist() == [90, -1, -1]
+    assert told.bep.tolist() == [3, -1, -1]
+
+
+def test_documents_judged_not_relevant() -> None:
+    by_document = foveal.judgements_of({"1": {"d1": [(0, 5)], "d2": []}})
+    frame = foveal.judgements_of(
+        pl.DataFrame({"topic": "1", "doc": ["d1", "d2"], "start": [0, None], "end": [5, None]})
+    )
+    for judgements in (by_document, frame):
+        assert highlights(judgements) == [("1", "d1", 0, 5), ("1", "d2", None, None)]
+        assert judgements.relevant.tolist() == [True, False]
+
+
+def test_grades_assessors_sets_and_quotes() -> None:
+    spans = [
+        {"doc": "d1", "start": 0, "end": 7, "grade": 2, "assessor": "a", "quote": "A ferry"},
+        {"doc": "d1", "start": 12, "end": 15, "grade": 0, "assessor": "a"},
+        {"doc": "d1", "start": 0, "end": 7, "assessor": "b", "sets": ["s1", "s2"]},
+    ]
+    judgements = foveal.judgements_of({"1": spans}, texts={"d1": "A ferry and a ford."})
+    assert judgements.assessors == ("a", "b")
+    assert judgements.grade is not None
+    assert judgements.grade.tolist() == [2, 0, 1]
+    assert judgements.length.tolist() == [19, 19]
+    assert judgements.quotes is not None
+    assert judgements.quotes["quote"].to_list() == ["A ferry", None, None]
+    assert judgements.sets is not None
+    assert judgements.sets.to_list() == [None, None, ["s1", "s2"]]
+    highlighted = {"spans": [(0, 7), (12, 15)], "sets": [["s1"], None]}
+    assert foveal.judgements_of({"1": {"d1": highlighted}}).sets.to_list() == [["s1"], None]
+
+
+def test_grades_without_offsets_judge_whole_documents() -> None:
+    qrels = pd.DataFrame({"qid": ["1", "1"], "docno": ["d1", "d2"], "label": [1, 0]})
+    judgements = foveal.judgements_of(qrels)
+    assert not judgements.has_text
+    assert judgements.relevant.tolist() == [True, False]
+    run = {"1": [{"doc": "d2"}, {"doc": "d1"}]}
+    assert foveal.evaluate(run, qrels, "AP").aggregate() == {"run": {"AP": 0.5}}
+
+
+def test_judgements_are_compared_with_texts() -> None:
+    texts = {"d1": "A ferry and a ford."}
+    wrong = {"1": [{"doc": "d1", "start": 1, "end": 8, "quote": "A ferry"}]}
+    assert refused(wrong, foveal.judgements_of, texts=texts) == (
+        "judgements:1: topic '1', dict: document 'd1' holds ' ferry ' at [1,8); its text is "
+        "'A ferry'"
+    )
+    past = refused({"1": [("d1", 12, 25)]}, foveal.judgements_of, texts=texts)
+    assert "ends at 25, past the 19 characters of document 'd1'" in past
+
+
+def test_topics_without_judgement_are_named() -> None:
+    truth = foveal.judgements_of({"1": [("d1", 0, 5)], "2": [], "3": {}})
+    assert truth.topics == ("1",)
+    assert truth.notes == ("topics without any judgement, left out: 2, 3",)
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"1": {"d1": 5}}, "topic '1', document 'd1' has 5; expected a list of (start, end)"),
+        ({"1": {"d1": [5]}}, "5 is no span; expected (start, end) or (start, end, grade)"),
+        ({"1": {"d1": {"spans": [(0, 5)], "sets": [["a"], ["b"]]}}}, "2 lists of sets for 1 span"),
+        ({"1": "d1"}, "'1' has str 'd1'; expected a list for each topic"),
+        ([("d1", 0, 5)], "spans without topics"),
+        (7, "int cannot be judgements"),
+        ({"1": [{"doc": "d", "start": 0, "end": 5}, {"doc": "e", "grade": 1}]}, "by its grade"),
+        ({"1": [{"doc": "d", "start": 0, "end": 9, "length": 5}]}, "past the document's length 5"),
+        ({"1": [{"doc": "d", "start": i, "end": 9, "length": 9 + i} for i in (0, 1)]}, "more than"),
+        ({"1": [{"doc": "d", "start": 0, "end": 9, "sets": "a"}]}, "expected a list of names"),
+        ({"1": {"d": {"span": [(0, 5)]}}}, "document 'd' has the field 'span'; expected spans,"),
+        ({"1": [("d", 0, 5, float("nan"))]}, "judgements:1: grade NaN is not a finite number"),
+    ],
+    ids=repr,
+)
+def test_refused_judgements(objects: Any, message: str) -> None:
+    assert message in refused(objects, foveal.judgements_of)
+
+
+# -- data frames --------------------------------------------------------------------------------
+
+ROWS = {
+    "qid": [1, 1, 2],
+    "docno": ["d1", "d2", "d1"],
+    "start": [10, 20, 0],
+    "end": [60, 25, 5],
+    "score": [1.0, 3.5, 2.0],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def test_frames_of_both_libraries(make: Any) -> None:
+    run = foveal.run_of(make(ROWS))
+    assert results(run) == [("1", "d2", 20, 25), ("1", "d1", 10, 60), ("2", "d1", 0, 5)]
+    assert run.score is not None
+    assert run.score.tolist() == [3.5, 1.0, 2.0]
+
+
+def test_pandas_has_many_ways_to_have_nothing() -> None:
+    frame = pd.DataFrame(ROWS)
+    missing = frame.assign(start=[10.0, None, 0.0], end=[60.0, float("nan"), 5.0])
+    nullable = missing.astype({"start": "Int64", "end": "Int64", "docno": "category"})
+    for own in (missing, nullable):
+        assert results(foveal.run_of(own)) == [
+            ("1", "d2", 0, None),
+            ("1", "d1", 10, 60),
+            ("2", "d1", 0, 5),
+        ]
+
+
+def test_a_frame_may_hold_several_runs() -> None:
+    frame = pl.DataFrame({**ROWS, "run": ["b", "a", "b"]})
+    scores = foveal.evaluate(frame, TRUTH, "charR")
+    assert scores.runs == ("b", "a")
+    assert scores.aggregate() == {"b": {"charR": 0.4}, "a": {"charR": 0.0}}
+    assert "the frame holds 2 runs: b, a" in refused(frame)
+    one = frame.filter(pl.col("run") == "b")
+    assert foveal.run_of(one).name == "b"
+    assert foveal.run_of(one, name="c").name == "c"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"docno": ["d"]}, "no column for the topic: docno; expected topic or topic_id"),
+        ({"qid": ["1"]}, "no column for the doc: qid; expected doc or doc_id"),
+        ({"qid": [1.5], "docno": ["d"]}, "'qid' holds Float64; expected text or whole numbers"),
+        ({"qid": [1], "docno": ["d"], "start": [0.5], "end": [2]}, "'start' holds 0.5; expected"),
+        ({"qid": [1], "docno": ["d"], "start": ["0"], "end": [2]}, "'start' holds String"),
+        ({"qid": [1], "docno": ["d"], "start": [float("inf")], "end": [2]}, "'start' holds inf"),
+        ({"qid": [1], "docno": ["d"], "score": ["x"]}, "'score' holds String; expected a number"),
+        ({"qid": [1], "docno": ["d"], "start": [4], "end": [2]}, "run:1: end 2 is before start 4"),
+        ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1', row: the document is"),
+        ({"qid": [1], "docno": ["d"], "start": [0], "end": [2**63]}, "holds 9223372036854775808"),
+        ({"qid": [1, 1], "docno": "d", "run": ["a", None]}, "row 2 of the frame has no name in"),
+    ],
+    ids=repr,
+)
+def test_refused_frames(columns: dict[str, list[Any]], message: str) -> None:
+    assert message in refused(pl.DataFrame(columns))
+    pandas = refused(pd.DataFrame(columns))
+    assert message in pandas
+
+
+def test_the_column_of_the_document_can_be_named() -> None:
+    frame = pl.DataFrame({"topic": ["1"], "doc": ["chunk-7"], "file": ["d1"], "start": 0, "end": 5})
+    assert results(foveal.run_of(frame, doc="file")) == [("1", "d1", 0, 5)]
+    assert "no column for the doc" in refused(frame, doc="path")
+    assert "for a frame it is the name of a column" in refused(frame, doc=str)
+
+
+# -- properties ---------------------------------------------------------------------------------
+
+spans = st.tuples(st.sampled_from(["d1", "d2", "d3"]), st.integers(0, 99), st.integers(0, 99)).map(
+    lambda s: (s[0], min(s[1:]), max(s[1:]))
+)
+ranked = st.dictionaries(
+    st.sampled_from(["1", "2", "t3"]), st.lists(spans, min_size=1, max_size=6), min_size=1
+)
+
+
+@settings(max_examples=50)
+@given(ranked)
+def test_all_forms_are_one_run(found: dict[str, list[tuple[str, int, int]]]) -> None:
+    expected = results(foveal.Run.from_results(found))
+    rows = [(topic, *result) for topic, own in found.items() for result in own]
+    columns = ("topic", "doc", "start", "end")
+    dicts = [dict(zip(columns, row, strict=True)) for row in rows]
+    frame = pl.DataFrame(dicts, schema_overrides={"topic": pl.String})
+    for objects in (found, rows, dicts, frame, pd.DataFrame(dicts)):
+        assert results(foveal.run_of(objects)) == expected
+    back = foveal.run_of(foveal.run_of(found).to_frame())
+    assert results(back) == expected
+
+
+@settings(max_examples=50)
+@given(ranked)
+def test_judgements_come_back_from_their_frame(
+    found: dict[str, list[tuple[str, int, int]]],
+) -> None:
+    judgements = foveal.judgements_of(found)
+    assert sorted(highlights(judgements)) == sorted(
+        (topic, *span) for topic, own in found.items() for span in own
+    )
+    assert highlights(foveal.judgements_of(judgements.to_frame())) == highlights(judgements)
+
+
+# -- evaluate -----------------------------------------------------------------------------------
+
+
+def test_evaluate_takes_objects() -> None:
+    found = {"1": [("d1", 0, 40)], "2": [("d2", 0, 30)]}
+    scores = foveal.evaluate(found, TRUTH, ["charP", "charR"])
+    # Topic 1: 40 of 40 read are relevant, of 50; topic 2: 20 of 30 read, of 30.
+    assert scores.aggregate() == {
+        "run": {
+            "charP": pytest.approx((1 + 20 / 30) / 2),
+            "charR": pytest.approx((0.8 + 2 / 3) / 2),
+        }
+    }
+
+
+def test_several_runs_have_names() -> None:
+    first, second = {"1": [("d1", 0, 40)]}, {"1": [("d1", 0, 20)]}
+    runs = [foveal.run_of(first, name="first"), foveal.run_of(second, name="second")]
+    scores = foveal.evaluate(runs, {"1": [("d1", 0, 40)]}, "charR")
+    assert scores.aggregate() == {"first": {"charR": 1.0}, "second": {"charR": 0.5}}
+    for unnamed in ([first, second], [first], [pl.DataFrame(ROWS)], [runs[0], second]):
+        assert "have no names; give each its own: foveal.run_of(results, name=...)" in refused(
+            unnamed, lambda found: foveal.evaluate(found, TRUTH, "charR")
+        )
+    confused = {"first": first, "second": second}
+    assert "Several runs are a list of foveal.run_of" in refused(
+        confused, lambda found: foveal.evaluate(found, TRUTH, "charR")
+    )
+
+
+def test_files_and_runs_stay_what_they_are() -> None:
+    run = foveal.Run.from_results({"1": [("d1", 0, 5)]})
+    path = CAMPAIGN / "runs" / "paragraphs.run"
+    assert runs_of(run) == [run]
+    assert runs_of([run, path, str(path)]) == [run, path, str(path)]
+    as_objects = foveal.run_of(foveal.read_run(path).to_frame(), name="paragraphs")
+    read = foveal.evaluate(path, JUDGEMENTS, ["iP@0.01", "AiP"])
+    made = foveal.evaluate(as_objects, JUDGEMENTS, ["iP@0.01", "AiP"])
+    assert made.aggregate() == read.aggregate()
+
+
+def test_wrong_results_are_named_by_number_and_topic() -> None:
+    found = {"1": [("d1", 0, 5), ("d1", -3, 5)], "2": ["d1", ("d1", 0, "5")]}
+    assert refused(found).splitlines() == [
+        (
+            "run:3: topic '2': str 'd1' is no result; expected (doc, start, end), a dict, or an "
+            "object of LangChain, LlamaIndex, Haystack or Chonkie"
+        ),
+        "run:4: topic '2': end is str '5'; expected a whole number",
+    ]
+    assert refused({"1": found["1"]}) == "run:2: [-3,5) is no span; expected offsets from 0"
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({"1": [("d", 5, 3)]}, "end 3 is before start 5"),
+        ({"1": [{"doc": "d", "start": 3}]}, "start and end belong together; one is missing"),
+        ({"1": [("d", 0, 5, float("nan"))]}, "score NaN is not a finite number"),
+        ({"1": [("d", 0, 10**30)]}, "expected a whole number"),
+        ({"1": [("d", 0, 2**60)]}, "no document is that long"),
+        ({"all": [("d", 0, 5)]}, "a topic may not be called 'all'"),
+        ({1.5: [("d", 0, 5)]}, "topic is float 1.5; expected text"),
+        ({"1": [("d\ud800", 0, 5)]}, "half a character"),
+        ({"1": [("", 0, 5)]}, "the document is missing"),
+        ({"1": [("d", 0, 5)], 1: [("d", 5, 9)]}, "'1' and 1 are the same topic; expected one list"),
+        ({"1": [SimpleNamespace(page_content="a", metadata=["d"])]}, "set metadata['source']"),
+        ({"1": [{"doc": "d", "start": 0, "text": 5}]}, "text is int 5; expected text"),
+        ({"1": [{"doc": "d", "start": 3, "end": 4, "text": "abc"}]}, "but its text has 3"),
+        ({"1": [{"doc": "d", "start": 3, "end": 4, "tokens": -1}]}, "tokens -1 is negative"),
+        ({"1": [{"doc": "d", "text": "abc"}]}, "give start and end, or give the texts"),
+        ({"1": [{"doc": "d", "start": True, "end": 4}]}, "start is bool True"),
+        ("my.run", "foveal.read_run reads files"),
+        (None, "NoneType cannot be a run"),
+        ([("d", 0, 5)], "results without topics"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_refused_results(found: Any, message: str) -> None:
+    assert message in refused(found)
+
+
+def test_offsets_of_bytes_are_found_out_by_the_text() -> None:
+    text = "f\u00e4hre und furt"
+    start = len("f\u00e4hre und ".encode())
+    chunk = {"doc": "d", "start": start, "text": "furt"}
+    assert refused({"1": [chunk]}, texts={"d": text}).endswith(
+        "ends at 15, past the 14 characters of document 'd'"
+    )
+    assert results(foveal.run_of({"1": [chunk]})) == [("1", "d", 11, 15)]  # without texts, unseen
+
+
+# -- no framework is needed ---------------------------------------------------------------------
+
+
+def needed(asked: list[str], extras: frozenset[str], seen: set[str]) -> set[str]:
+    """The names of all distributions that requirements and their extras bring here."""
+    chosen = [{"extra": extra} for extra in extras] or [{"extra": ""}]
+    for one in map(Requirement, asked):
+        wanted = one.marker is None or any(one.marker.evaluate(extra) for extra in chosen)
+        name = canonicalize_name(one.name)
+        if wanted and name not in seen:
+            seen.add(name)
+            needed(metadata.requires(name) or [], frozenset(one.extras), seen)
+    return seen
+
+
+def test_no_extra_asks_for_a_framework() -> None:
+    project = tomllib.loads((CAMPAIGN.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = [line for own in project["optional-dependencies"].values() for line in own]
+    found = needed([*project["dependencies"], *extras], frozenset(), set())
+    assert {"numpy", "polars", "scipy", "matplotlib", "starlette"} <= found
+    assert len(found) < 30
+    frameworks = r"langchain|llama|haystack|chonkie|torch|transformers|tiktoken|pydantic|pandas"
+    assert not [name for name in found if re.search(frameworks, name)]
+
+
+def test_no_framework_is_imported() -> None:
+    program = (
+        "import sys, foveal\n"
+        "foveal.evaluate({'1': [('d', 0, 5)]}, {'1': [('d', 0, 5)]}, 'charR')\n"
+        "names = {'langchain_core', 'llama_index', 'haystack', 'chonkie', 'pandas', 'pyarrow'}\n"
+        "print(sorted(names & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+    adapters = Path(foveal.__file__).parent / "adapters"
+    allowed = {"foveal", "numpy", "polars"} | sys.stdlib_module_names
+    for module in adapters.rglob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            named += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert {name.partition(".")[0] for name in named} <= allowed, module.name

@@ -1,0 +1,263 @@
+"""Scores at budgets: curves, their area, who leads where, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import campaigns
+import foveal
+from foveal.analysis.budgets import BudgetCurves, Leader
+from foveal.errors import InputError, UsageError
+from foveal.report.budgets import budget_grid, budget_sentences
+from foveal.report.graphs import budget_graph
+from shared_data import DATA
+
+CHUNKERS = DATA / "chunking_evaluation"
+needs_chunkers = pytest.mark.skipif(
+    not CHUNKERS.exists(), reason="the chunking_evaluation data are not beside the project"
+)
+TRUTH = foveal.Judgements.from_highlights(
+    {
+        "1": {"D": {"spans": [(30, 50)], "length": 90}},
+        "2": {"D": {"spans": [(0, 10)], "length": 90}},
+    }
+)
+SMALL = foveal.Run.from_results(
+    {"1": [("D", 40, 50), ("D", 60, 70), ("D", 30, 40)], "2": [("D", 0, 10)]}, name="small"
+)
+LARGE = foveal.Run.from_results({"1": [("D", 20, 60)], "2": [("D", 0, 40)]}, name="large")
+
+
+def of_curves(*means: list[float], budgets: list[int]) -> BudgetCurves:
+    """Curves of runs a, b, ... on two topics with the same scores."""
+    values = np.repeat(np.array(means)[:, None, :], 2, axis=1)
+    runs = tuple("abcd"[: len(means)])
+    counted = np.ones(values.shape[:2], dtype=bool)
+    meta = {"warnings": []}
+    return BudgetCurves(
+        "charR", "tokens", np.array(budgets), runs, ("1", "2"), values, counted, meta
+    )
+
+
+# -- worked examples ---------------------------------------------------------------------------
+
+
+def test_curves_of_two_chunkings() -> None:
+    curves = foveal.budget_curves([SMALL, LARGE], TRUTH, budgets=[10, 20, 30])
+    assert curves.mean.tolist() == [[0.75, 0.75, 1.0], [0.5, 0.75, 1.0]]
+    gain = foveal.budget_curves([SMALL, LARGE], TRUTH, "gain", budgets=[10, 30])
+    assert gain.mean.tolist() == [[10.0, 15.0], [5.0, 15.0]]
+    assert gain.to_results().measures == ("gain(budget=10)", "gain(budget=30)")
+
+
+def test_area_is_the_mean_height() -> None:
+    curves = of_curves([0.0, 1.0, 1.0], [0.5, 0.5, 0.5], budgets=[100, 200, 400])
+    assert curves.area == pytest.approx({"a": (50 + 200) / 300, "b": 0.5})
+    assert of_curves([0.25], budgets=[100]).area == {"a": 0.25}
+
+
+def test_runs_cross_on_straight_lines() -> None:
+    curves = of_curves([0.2, 0.4, 0.6], [0.3, 0.4, 0.5], budgets=[100, 200, 300])
+    (crossing,) = curves.crossings("a", "b")
+    assert crossing == ("b", "a", 200.0, 100.0, 300.0)
+    curves = of_curves([0.2, 0.6], [0.3, 0.4], budgets=[100, 400])
+    (crossing,) = curves.crossings("b", "a")
+    assert (crossing.below, crossing.above) == ("b", "a")
+    assert crossing.at == pytest.approx(200.0)
+
+
+def test_who_leads_stays_in_the_lead_where_another_is_as_good() -> None:
+    curves = of_curves([0.2, 0.4, 0.5], [0.3, 0.4, 0.4], budgets=[100, 200, 300])
+    assert curves.leaders == (Leader("b", 100, 200), Leader("a", 300, 300))
+    said = list(budget_sentences(curves))
+    assert said[1].startswith("b is better below 200 tokens, a above; between 100 and 300 neither")
+
+
+def test_where_nobody_has_found_anything_nobody_leads_by_name() -> None:
+    curves = of_curves([0.0, 0.1, 0.5], [0.0, 0.2, 0.4], budgets=[100, 200, 300])
+    assert curves.leaders == (Leader("b", 100, 200), Leader("a", 300, 300))
+
+
+def test_a_crossing_that_few_topics_support_is_not_sure() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.5, (12, 1))
+    values = np.stack([noise + np.array([0.01, 0.0, -0.01]), np.zeros((12, 3))])
+    curves = replace(
+        of_curves([0.0] * 3, [0.0] * 3, budgets=[1, 2, 3]),
+        values=values - noise.mean() * np.array([1, 0])[:, None, None],
+        topics=tuple(map(str, range(12))),
+    )
+    (crossing,) = curves.crossings("a", "b")
+    assert (crossing.low, crossing.high) == (None, None)
+    assert crossing == curves.crossings("a", "b")[0]  # the same topics are drawn each time
+    (said,) = list(budget_sentences(curves))[1:]
+    assert "between the smallest budget and the largest neither is surely better" in said
+
+
+def test_one_run_or_one_leader_is_said_so() -> None:
+    assert len(list(budget_sentences(of_curves([0.1, 0.2], budgets=[1, 2])))) == 1
+    both = of_curves([0.1, 0.2], [0.0, 0.1], budgets=[1, 2])
+    assert list(budget_sentences(both))[1] == "a is best at every budget from 1 to 2 tokens."
+
+
+def test_table_and_graph_say_the_same() -> None:
+    curves = of_curves([0.2, 0.4, 0.6], [0.3, 0.4, 0.5], budgets=[100, 200, 300])
+    grid = budget_grid(curves)
+    assert grid.header == ("tokens", "a", "b")
+    assert grid.rows[0] == ("100", "0.2000", "0.3000")
+    assert grid.rows[-1] == ("area", "0.4000", "0.4000")
+    assert {(0, 2), (2, 1)} <= grid.best
+    graph = budget_graph(curves)
+    assert graph.x.text == "tokens read (per topic)"
+    assert [line.y.tolist() for line in graph.lines[:2]] == curves.mean.tolist()
+    assert graph.lines[2].x.tolist() == [200.0, 200.0]
+    assert graph.lines[2].y.tolist() == pytest.approx([0.0, 0.4])
+
+
+def test_many_runs_are_rows() -> None:
+    values = np.zeros((9, 2, 2))
+    many = replace(
+        of_curves([0.0, 0.0], budgets=[1, 2]),
+        runs=tuple("abcdefghi"),
+        values=values,
+        counted=np.ones((9, 2), dtype=bool),
+    )
+    assert budget_grid(many).header == ("run", "1", "2", "area")
+    assert len(budget_grid(many).rows) == 9
+
+
+# -- what evaluate says ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overlap", ["drop", "union", "allow"])
+@pytest.mark.parametrize("measure", ["charR", "charP", "charF(beta=2)", "charR@2", "iP@0.29"])
+@settings(max_examples=10)
+@given(
+    campaign=campaigns.campaigns(),
+    budgets=st.lists(st.integers(1, 70), min_size=1, max_size=4),
+    unit=st.sampled_from(["characters", "tokens", "results"]),
+)
+def test_every_point_is_a_score(
+    measure: str, overlap: str, campaign: campaigns.Campaign, budgets: list[int], unit: str
+) -> None:
+    results, documents = campaign
+    if not results:
+        return
+    run = foveal.Run.from_results({"t": results}, name="mine")
+    run = replace(run, tokens=np.arange(3, len(run) + 3))
+    truth = campaigns.judgements_of(documents)
+    curves = foveal.budget_curves(
+        run, truth, measure, budgets=budgets, unit=unit, overlap=overlap
+    ).to_results()
+    scores = foveal.evaluate(run, truth, list(curves.measures), overlap=overlap)
+    assert curves.measures == scores.measures
+    np.testing.assert_allclose(curves.values, scores.values, atol=1e-12)
+    np.testing.assert_allclose(curves.overall, scores.overall, atol=1e-12)
+
+
+@pytest.mark.parametrize("policy", ["judged", "run", "both"])
+def test_topics_count_as_in_an_evaluation(policy: str) -> None:
+    runs = [SMALL, foveal.Run.from_results({"1": [("D", 30, 50)]}, name="half")]
+    curves = foveal.budget_curves(runs, TRUTH, budgets=[5, 20], topics=policy).to_results()
+    scores = foveal.evaluate(runs, TRUTH, list(curves.measures), topics=policy)
+    np.testing.assert_allclose(curves.overall, scores.overall)
+    assert curves.counted.tolist() == scores.counted.tolist()
+
+
+def test_budgets_end_where_half_of_the_topics_of_a_run_do() -> None:
+    curves = foveal.budget_curves([SMALL, LARGE], TRUTH)
+    assert curves.budgets[-1] == 20  # 30 and 10 characters of small, 40 and 40 of large
+    assert len(foveal.budget_curves([LARGE], TRUTH, up_to=1000).budgets) == 20
+
+
+# -- tokens -------------------------------------------------------------------------------------
+
+
+def test_tokens_are_counted_by_any_tokeniser() -> None:
+    texts = {"D": "ab cd " * 15}
+    assert foveal.with_tokens(LARGE, str.split, texts).tokens.tolist() == [13, 14]
+    assert foveal.with_tokens(LARGE, lambda text: len(text) / 3, texts).tokens.tolist() == [14, 14]
+    assert foveal.with_tokens(LARGE, len, texts).tokens.tolist() == [40, 40]
+    whole = replace(LARGE, start=np.zeros(2, np.int64), end=np.full(2, -1))
+    assert foveal.with_tokens(whole, len, texts).tokens.tolist() == [90, 90]
+
+
+def test_equal_spans_are_counted_once() -> None:
+    seen: list[str] = []
+
+    def tokenise(text: str) -> list[str]:
+        seen.append(text)
+        return text.split()
+
+    run = foveal.Run.from_results({"1": [("D", 0, 3)], "2": [("D", 0, 3), ("D", 4, 6)]})
+    assert foveal.with_tokens(run, tokenise, {"D": "a b c d"}).tokens.tolist() == [2, 2, 1]
+    assert seen == ["a b", "c "]
+
+
+@pytest.mark.parametrize("returned", [-1, float("nan"), float("inf"), None])
+def test_a_tokeniser_that_counts_nothing_is_refused(returned: object) -> None:
+    with pytest.raises(UsageError, match="expected a number of tokens from 0, or the tokens"):
+        foveal.with_tokens(LARGE, lambda _: returned, {"D": "x" * 90})  # type: ignore[arg-type]
+
+
+def test_texts_must_hold_the_results() -> None:
+    with pytest.raises(InputError, match="large:1: no text of document 'D' is given"):
+        foveal.with_tokens(LARGE, len, {})
+    with pytest.raises(InputError, match="ends at 60, past the 50 characters of document 'D'"):
+        foveal.with_tokens(LARGE, len, {"D": "x" * 50})
+    nowhere = replace(LARGE, start=np.full(2, -1), end=np.full(2, -1))
+    with pytest.raises(InputError, match="the result has no offsets"):
+        foveal.with_tokens(nowhere, len, {"D": "x" * 50})
+
+
+# -- wrong use ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"measure": "AP"}, "AP has no budget; expected charR, charP, charF, iP@x or gain"),
+        ({"measure": "charR(budget=5)"}, "budget runs along the curve"),
+        ({"unit": "words"}, "unit 'words' is not one of characters, tokens, results"),
+        ({"budgets": []}, "whole numbers from 1, and at least one"),
+        ({"budgets": [0, 5]}, "whole numbers from 1"),
+        ({"budgets": [1.5]}, "whole numbers from 1"),
+        ({"budgets": [5], "up_to": 9}, "give budgets or up_to, not both"),
+        ({"up_to": 0}, "budgets up to 0 are none"),
+    ],
+)
+def test_what_has_no_curve_is_refused(options: dict[str, object], expected: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        foveal.budget_curves(SMALL, TRUTH, **options)  # type: ignore[arg-type]
+    assert expected in str(refused.value)
+
+
+def test_unknown_runs_do_not_cross() -> None:
+    with pytest.raises(UsageError, match="no run 'c' among the curves; they are of a, b"):
+        of_curves([0.1], [0.2], budgets=[1]).crossings("a", "c")
+
+
+# -- the reference data ------------------------------------------------------------------------
+
+
+@needs_chunkers
+def test_chunkers_of_the_reference_data_cross() -> None:
+    """The figures that docs/compare-chunkers-fairly.md states."""
+    reference = CHUNKERS / "reference"
+    runs = [reference / f"run_bm25_{name}.jsonl" for name in ("rcts-400-0", "rcts-800-400")]
+    truth = CHUNKERS / "focused" / "qrels.jsonl"
+    curves = foveal.budget_curves(runs, truth, up_to=6800, overlap="union")
+    small, large = curves.runs
+    (crossing,) = curves.crossings(small, large)
+    assert (crossing.below, crossing.above) == (small, large)
+    assert round(crossing.at) == 640
+    assert (crossing.low, crossing.high) == (340.0, 1020.0)
+    assert [f"{area:.4f}" for area in curves.area.values()] == ["0.7216", "0.7984"]
+    at_five = foveal.evaluate(runs, truth, ["charP@5", "charR@5"], overlap="union")
+    assert at_five[small, "charP@5"] > at_five[large, "charP@5"]
+    assert at_five[small, "charR@5"] < at_five[large, "charR@5"]

@@ -1,0 +1,308 @@
+"""Our measures in ir_measures: the same numbers as ours, whatever form the inputs have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ir_measures = pytest.importorskip("ir_measures")
+pd = pytest.importorskip("pandas")
+
+from foveal import evaluate, read_judgements, read_run  # noqa: E402
+from foveal.bridges import ir_measures as bridge  # noqa: E402
+from foveal.bridges.ir_measures import Passage, ScoredPassage, register  # noqa: E402
+from foveal.errors import UsageError  # noqa: E402
+from foveal.measures import all_measures  # noqa: E402
+from foveal.model import Judgements, Run  # noqa: E402
+
+CROSSINGS = Path(__file__).resolve().parents[2] / "examples" / "crossings"
+QRELS = [
+    Passage("1", "D1", 1, 10, 40, length=100),
+    Passage("1", "D1", 1, 70, 80, length=100),
+    Passage("1", "D2", 1, 0, 50, length=50),
+    Passage("1", "D3", 0, length=40),
+    Passage("2", "D1", 1, 0, 20, length=100),
+    Passage("3", "D2", 0, length=50),
+]
+RUN = [
+    ScoredPassage("1", "D2", 2.0, 0, 50),
+    ScoredPassage("1", "D1", 3.0, 20, 40),
+    ScoredPassage("1", "D1", 1.0, 60, 90),
+    ScoredPassage("3", "D2", 1.0, 0, 10),
+]
+TRUTH = Judgements.from_highlights(
+    {
+        "1": {
+            "D1": {"length": 100, "spans": [(10, 40), (70, 80)]},
+            "D2": {"length": 50, "spans": [(0, 50)]},
+            "D3": {"length": 40},
+        },
+        "2": {"D1": {"length": 100, "spans": [(0, 20)]}},
+        "3": {"D2": {"length": 50}},
+    }
+)
+RESULTS = {"1": [("D1", 20, 40), ("D2", 0, 50), ("D1", 60, 90)], "3": [("D2", 0, 10)]}
+LABELS = (
+    "AiP",
+    "iP@0.01",
+    "charP@2",
+    "charR",
+    "charF",
+    "HiF(alpha=0.5)@10",
+    "foveal_AP",
+    "num_ret",
+)
+
+
+@pytest.fixture(autouse=True)
+def registries() -> Iterator[None]:
+    """Everything that registering changes is put back."""
+    measures, providers = ir_measures.measures.registry, ir_measures.providers.registry
+    pipeline = ir_measures.DefaultPipeline.providers
+    before = dict(measures), dict(providers), list(pipeline), set(dir(ir_measures))
+    register()
+    yield
+    for registry, known in ((measures, before[0]), (providers, before[1])):
+        registry.clear()
+        registry.update(known)
+    pipeline[:] = before[2]
+    for name in set(dir(ir_measures)) - before[3]:
+        delattr(ir_measures, name)
+
+
+def ours(labels: tuple[str, ...] = LABELS) -> dict[str, float]:
+    own = [label.replace("foveal_", "") for label in labels]
+    results = evaluate(Run.from_results(RESULTS, name="r"), TRUTH, own)
+    return {label: results["r", name] for label, name in zip(labels, own, strict=True)}
+
+
+def calculated(qrels: Any, run: Any, labels: tuple[str, ...] = LABELS) -> dict[str, float]:
+    measures = [ir_measures.parse_measure(label) for label in labels]
+    found = ir_measures.calc_aggregate(measures, qrels, run)
+    return {str(measure): value for measure, value in found.items()}
+
+
+def test_every_measure_is_known_by_name() -> None:
+    for measure in all_measures():
+        name = measure.name if measure.name not in ("P", "R", "AP") else f"foveal_{measure.name}"
+        at = f"@{measure.cutoff.example}" if measure.cutoff.required else ""
+        parsed = ir_measures.parse_measure(f"{name}{at}")
+        assert str(parsed).partition("@")[0] == name
+        assert parsed.foveal.name == measure.name
+        assert parsed == ir_measures.measures.registry[name](**parsed.params)
+
+
+def test_theirs_are_left_alone() -> None:
+    assert type(ir_measures.parse_measure("AP")).__module__.startswith("ir_measures")
+    assert ir_measures.AP is ir_measures.measures.registry["MAP"]
+
+
+def test_the_numbers_are_ours() -> None:
+    """Topic 2 is missing and scores 0; topic 3 has nothing relevant and is not averaged."""
+    assert calculated(iter(QRELS), iter(RUN)) == pytest.approx(ours())
+    assert ours()["charR"] == pytest.approx((80 / 90 + 0) / 2)
+
+
+@pytest.mark.parametrize("form", ["tuples", "frames", "generators"])
+def test_inputs_have_the_forms_of_ir_measures(form: str) -> None:
+    if form == "frames":
+        qrels, run = pd.DataFrame(QRELS), pd.DataFrame(RUN)
+    elif form == "generators":
+        qrels, run = (q for q in QRELS), (r for r in RUN)
+    else:
+        qrels, run = QRELS, RUN
+    assert calculated(qrels, run) == pytest.approx(ours())
+
+
+def test_theirs_and_ours_together() -> None:
+    labels = ("nDCG@10", "charR", "RR")
+    found = calculated(iter(QRELS), iter(RUN), labels)
+    assert set(found) == set(labels)
+    assert found["charR"] == pytest.approx(ours()["charR"])
+    assert found["RR"] > 0
+
+
+def test_dictionaries_have_whole_documents_only() -> None:
+    qrels = {"1": {"D1": 1, "D2": 0}, "2": {"D9": 1}}
+    run = {"1": {"D2": 0.9, "D1": 0.5}}
+    assert calculated(qrels, run, ("foveal_AP",)) == {"foveal_AP": pytest.approx(0.25)}
+    with pytest.raises(Exception, match="AiP needs relevant text"):
+        calculated(qrels, run, ("AiP",))
+
+
+def test_values_by_topic() -> None:
+    measure = ir_measures.charR
+    found = {m.query_id: m.value for m in measure.iter_calc(QRELS, RUN)}
+    assert found["1"] == pytest.approx(80 / 90)
+    assert found["2"] == 0
+    assert found["3"] != found["3"]  # nothing to find
+
+
+def test_options_reach_the_evaluation() -> None:
+    twice = [*RUN, ScoredPassage("1", "D1", 0.5, 20, 40)]
+    with pytest.raises(Exception, match="repeats the result"):
+        calculated(QRELS, twice, ("charR",))
+    register(overlap="union")
+    assert calculated(QRELS, twice, ("charR",)) == pytest.approx(ours(("charR",)))
+    own = [p for p in ir_measures.DefaultPipeline.providers if p.NAME == "foveal"]
+    assert len(own) == 1
+
+
+def test_the_provider_by_its_name() -> None:
+    provider = ir_measures.providers.registry["foveal"]
+    assert provider.supports(ir_measures.AiP)
+    assert not provider.supports(ir_measures.nDCG @ 10)
+    assert "start" in ir_measures.run_inputs([ir_measures.AiP])
+    assert "end" in ir_measures.qrel_inputs([ir_measures.AiP])
+    with pytest.raises(ValueError, match="unsupported measure"):
+        provider.calc_aggregate([ir_measures.RR], QRELS, RUN)
+
+
+def test_an_experiment_of_pyterrier_hands_over_frames() -> None:
+    """What ``pt.Experiment`` does with systems that are frames, by its published source.
+
+    It renames the columns of ir_measures, keeps the others, and asks the default pipeline topic by
+    topic; judged topics that no system was asked about get an empty frame.
+    """
+    names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
+    back = {new: old for old, new in names.items()}
+    qrels = pd.DataFrame(QRELS).rename(columns=back).drop(columns="iteration")
+    res = pd.DataFrame(RUN).rename(columns=back)
+    res["rank"] = 0
+    res["query"] = "words"
+    metrics = [ir_measures.AiP, ir_measures.charR, ir_measures.nDCG @ 10]
+    found: dict[str, list[float]] = {str(m): [] for m in metrics}
+    for metric in ir_measures.iter_calc(
+        metrics, qrels.rename(columns=names), res.rename(columns=names)
+    ):
+        if metric.query_id != "3":
+            found[str(metric.measure)].append(metric.value)
+    assert sum(found["charR"]) / 2 == pytest.approx(ours()["charR"])
+    assert sum(found["AiP"]) / 2 == pytest.approx(ours()["AiP"])
+    empty = pd.DataFrame([], columns=["query_id", "doc_id", "score"])
+    nothing = list(ir_measures.iter_calc(metrics, qrels.rename(columns=names), empty))
+    assert {metric.value for metric in nothing} == {0.0}
+
+
+def test_ids_that_hold_offsets() -> None:
+    """As datasets with passage ids have them; ids are taken apart only where that is asked for."""
+    qrels = [ir_measures.Qrel("1", "D1:10-40", 1), ir_measures.Qrel("1", "D2", 0)]
+    run = [ir_measures.ScoredDoc("1", "D1:20-50", 0.5)]
+    found = calculated(bridge.passages_of(qrels), bridge.passages_of(run), ("charP", "charR"))
+    assert found == {"charP": pytest.approx(2 / 3), "charR": pytest.approx(2 / 3)}
+    assert calculated(qrels, run, ("foveal_AP",)) == {"foveal_AP": 0.0}
+
+
+class IrDatasetsQrel(tuple):
+    """A qrel with fields of a dataset's own, as qrels_iter of ir_datasets yields them."""
+
+    _fields = ("query_id", "doc_id", "relevance", "start", "end", "note")
+    query_id, doc_id, relevance, start, end, note = (
+        property(lambda self, i=i: self[i]) for i in range(6)
+    )
+
+
+def test_fields_of_a_dataset_are_taken_by_name() -> None:
+    qrels = [
+        IrDatasetsQrel(("1", "D1", 2, 10, 40, "x")),
+        IrDatasetsQrel(("1", "D4", 0, -1, -1, "")),
+    ]
+    assert calculated(qrels, RUN[:2], ("charR",))["charR"] == pytest.approx(2 / 3)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["1", "2"]),
+            st.sampled_from(["D1", "D2"]),
+            st.integers(0, 9),
+            st.integers(1, 9),
+            st.sampled_from([-1.0, 0.0, 0.5, 2.0]),
+        ),
+        max_size=8,
+    )
+)
+@settings(max_examples=30)
+def test_runs_come_in_the_order_of_their_scores(rows: list[tuple[Any, ...]]) -> None:
+    given_ = [ScoredPassage(q, d, score, s, s + n) for q, d, s, n, score in rows]
+    run = bridge.run_of(given_)
+    expected = sorted(given_, key=lambda row: -row.score)
+    for k, topic in enumerate(run.topics):
+        own = [row for row in expected if row.query_id == topic]
+        low, high = run.bounds[k], run.bounds[k + 1]
+        assert run.doc[int(low) : int(high)].to_list() == [row.doc_id for row in own]
+        assert run.start[low:high].tolist() == [row.start for row in own]
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ([Passage("1", "D1", 1, 0, 5), Passage("1", "D2", 1)], "qrel 2, query '1', document 'D2'"),
+        ([("1", "D1", 1)], "tuple is no row"),
+        (pd.DataFrame({"query_id": ["1"], "doc_id": ["D1"]}), "relevance not among the fields"),
+    ],
+)
+def test_qrels_that_cannot_be_used_are_said(qrels: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        bridge.judgements_of(qrels)
+
+
+def test_half_an_offset_is_refused() -> None:
+    with pytest.raises(UsageError, match="a start without an end"):
+        bridge.run_of([ScoredPassage("1", "D1", 1.0, start=3)])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ir_measures.charF(gamma=3), "no parameter 'gamma'"),
+        (lambda: ir_measures.iP, "needs a recall cut-off"),
+        (lambda: ir_measures.iP @ 3, "expected a recall level"),
+    ],
+)
+def test_wrong_parameters_are_said_as_we_say_them(call: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ir_measures.calc_aggregate([call()], QRELS, RUN)
+
+
+# -- the command -------------------------------------------------------------------------------
+
+
+def command(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "foveal.bridges.ir_measures", *args],
+        cwd=CROSSINGS,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_command_reads_offsets() -> None:
+    labels = ("AiP", "iP@0.01", "foveal_AP")
+    done = command("judgements.qrels", "runs/paragraphs.run", *labels)
+    assert done.returncode == 0, done.stderr
+    own = [label.replace("foveal_", "") for label in labels]
+    run = read_run(CROSSINGS / "runs" / "paragraphs.run")
+    results = evaluate(run, read_judgements(CROSSINGS / "judgements.qrels"), own)
+    expected = [
+        f"{label}\t{results[run.name, name]:.4f}" for label, name in zip(labels, own, strict=True)
+    ]
+    assert done.stdout.splitlines() == expected
+
+
+def test_the_command_reads_json_lines_and_says_what_is_wrong() -> None:
+    done = command("judgements.jsonl", "runs/focused.jsonl", "charR", "-q")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("all\tcharR\t")
+    refused = command("judgements.jsonl", "nothing.run", "charR")
+    assert refused.returncode == 1
+    assert "nothing.run" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,166 @@
+"""``foveal budget`` and ``foveal project`` at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import assert_refused, call, write_toy
+
+CHUNKS = """\
+{"doc": "D1", "start": 0, "end": 40}
+{"doc": "D1", "start": 40, "end": 100}
+{"doc": "D2", "start": 0, "end": 50}
+"""
+PRICED = """\
+{"topic": "toy", "doc": "D1", "rank": 1, "start": 0, "end": 40, "tokens": 10}
+{"topic": "toy", "doc": "D2", "rank": 2, "start": 0, "end": 50, "tokens": 10}
+"""
+
+
+@pytest.fixture(autouse=True)
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_toy(tmp_path)
+    (tmp_path / "chunks.jsonl").write_text(CHUNKS)
+    (tmp_path / "priced.jsonl").write_text(PRICED)
+    monkeypatch.chdir(tmp_path)
+
+
+# -- budget ------------------------------------------------------------------------------------
+
+
+def test_a_table_with_area_and_words(capsys: pytest.CaptureFixture[str]) -> None:
+    done = call(
+        capsys, "budget", "run", "priced.jsonl", "-j", "qrels", "--at", "20,40,90", "-f", "table"
+    )
+    assert done.code == 0
+    assert done.out.splitlines()[:7] == [
+        "charR at budgets of characters, mean over topics",
+        "",
+        "characters    mine  priced",
+        "----------  ------  ------",
+        "20          0.2222  0.1111",
+        "40          0.4444  0.3333",
+        "90          0.7778  0.8889",
+    ]
+    assert "mine is better below 65 characters, priced above; between 40 and 90" in done.out
+
+
+def test_rows_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
+    budget = call(
+        capsys, "budget", "priced.jsonl", "-j", "qrels", "--unit", "tokens", "--at", "5,15", "-q"
+    )
+    names = ("charR(budget=5,unit=tokens)", "charR(budget=15,unit=tokens)")
+    measures = [part for name in names for part in ("-m", name)]
+    assert (
+        budget.out == call(capsys, "evaluate", "priced.jsonl", "-j", "qrels", *measures, "-q").out
+    )
+
+
+def test_saved_curves_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("priced.jsonl", "-j", "qrels", "-m", "iP@0.5", "--unit", "results", "--at", "1,2")
+    assert call(capsys, "budget", *common, "-o", "saved.json", "-f", "json").code == 0
+    assert call(capsys, "plot", "budget", "saved.json", "-o", "saved.dat").code == 0
+    drawn = Path("saved.dat").read_text()
+    assert "Scores at budgets: iP(unit=results)@0.5, mean over topics" in drawn
+    assert "results read (per topic)" in drawn
+    assert call(capsys, "budget", *common, "-o", "own.dat").code == 0
+    assert "results read (per topic)" in Path("own.dat").read_text()
+
+
+def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    done = call(capsys, "budget", "run", "priced.jsonl", "-j", "qrels", "-o", "budget.svg")
+    assert done.code == 0
+    assert "<svg" in Path("budget.svg").read_text()
+    assert "area: mean height of a curve" in done.err
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("run", "--unit", "tokens"), "run:1: the result says nothing of its tokens"),
+        (("run", "-t", "2009.Focused"), "foveal: a task (-t) has no budgets"),
+        (("run", "-m", "charR", "-m", "charP"), "foveal: one measure at a time has a curve"),
+        (("run", "-m", "AP"), "foveal: AP has no budget; expected charR"),
+    ],
+)
+def test_wrong_use_of_budget(
+    capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
+) -> None:
+    assert_refused(call(capsys, "budget", *args, "-j", "qrels", "-o", "out"), said)
+
+
+def test_budgets_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    done = call(capsys, "budget", "run", "-j", "qrels", "--at", "5,x")
+    assert done.code == 2
+    assert "'5,x' is no list of budgets; expected 250,500,1000" in done.err
+    assert_refused(call(capsys, "budget", "run", "-o", "out"), "foveal: runs are scored against")
+
+
+# -- project -----------------------------------------------------------------------------------
+
+
+def test_two_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    done = call(
+        capsys, "project", "-j", "qrels", "--division", "chunks.jsonl", "--window", "50/25", "-f",
+        "table", "--at", "60",
+    )  # fmt: skip
+    assert done.code == 0
+    row = next(line for line in done.out.splitlines() if line.startswith("chunks"))
+    assert row.split()[:5] == ["chunks", "3", "50", "1.0000", "1.0000"]
+    assert "windows 50/25" in done.out
+    assert "charR@60" in done.out
+
+
+def test_qrels_gains_and_units(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("project", "-j", "qrels", "--division", "chunks.jsonl")
+    graded = call(capsys, *common, "-f", "qrels", "--grades", "4").out
+    assert graded == "toy 0 D1:0-40 3\ntoy 0 D1:40-100 1\ntoy 0 D2:0-50 4\n"
+    assert call(capsys, *common, "-f", "qrels", "--threshold", "0.8").out == "toy 0 D2:0-50 1\n"
+    gains = call(capsys, *common, "-f", "gains").out.splitlines()
+    assert gains[1] == "toy\tD1:0-40\t40\t30\t0.75"
+    assert call(capsys, *common, "-f", "units", "-o", "units.jsonl").code == 0
+    again = call(capsys, "project", "-j", "qrels", "--division", "units.jsonl", "-f", "qrels")
+    assert again.out == "toy 0 D1:0-40 1\ntoy 0 D1:40-100 1\ntoy 0 D2:0-50 1\n"
+
+
+def test_figures_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ("project", "-j", "qrels", "--division", "chunks.jsonl")
+    rows = call(capsys, *common, "-q").out.splitlines()
+    assert rows[0] == "division\ttopic\tfigure\tvalue"
+    assert "chunks\ttoy\tbest_P\t1.0" in rows
+    assert "chunks\tall\tbest_P\t1.0" in rows
+    content = json.loads(call(capsys, *common, "-f", "json").out)
+    assert content["chunks"]["means"]["best_P"] == 1.0
+
+
+def test_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("pages.jsonl").write_text('{"doc": "D1", "offsets": [0, 50]}\n')
+    done = call(capsys, "project", "-j", "qrels", "--pages", "pages.jsonl", "-f", "qrels")
+    assert done.out == "toy 0 D1:page1 1\ntoy 0 D1:page2 1\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "foveal: no division given; expected --division, --window, --pages or --tags"),
+        (("--tags", "p"), "foveal: --tags takes a collection (-C)"),
+        (("--window", "5", "--window", "9", "-f", "qrels"), "foveal: qrels are of one division"),
+        (("--division", "absent.jsonl"), "absent.jsonl: "),
+    ],
+)
+def test_wrong_use_of_project(
+    capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
+) -> None:
+    assert_refused(call(capsys, "project", "-j", "qrels", *args, "-o", "out"), said)
+
+
+def test_windows_need_lengths(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare.jsonl").write_text('{"topic": "1", "doc": "D", "spans": [{"start": 0, "end": 5}]}\n')
+    done = call(capsys, "project", "-j", "bare.jsonl", "--window", "5", "-o", "out")
+    assert_refused(done, "foveal: windows end with their document, and the length of 'D' is not")
+    done = call(capsys, "project", "-j", "bare.jsonl", "--window", "5/0")
+    assert "'5/0' is no window; expected SIZE or SIZE/STEP" in done.err
