@@ -199,6 +199,14 @@ def test_a_baseline_may_be_a_file_that_is_not_among_the_runs(
     assert found == rows(capsys, *RUNS, *JUDGED, "-m", "AiP", "--baseline", "articles")
 
 
+def test_a_baseline_that_is_not_there_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = call(capsys, "compare", RUNS[0], *JUDGED, "-m", "AiP", "--baseline", "main.json")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "main.json: no such file; expected the baseline\n"
+
+
 def test_several_tests_have_a_row_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tests = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
     args = [arg for test in tests for arg in ("--test", test)]

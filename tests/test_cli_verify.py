@@ -127,7 +127,7 @@ def test_white_space_counts_as_the_index_counts_it(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "foveal: an index holds no texts; give the documents"),
+        ([], "foveal: the texts of the documents are needed; give --texts"),
         (["--texts", "old", "--quote"], "foveal: --quote adds to the judgements that --repair"),
         (["--texts", "old", "-C", "x"], "foveal: --texts is for documents without an index"),
         (["--texts", "old", "--documents", "old"], "foveal: --texts and --documents both say"),

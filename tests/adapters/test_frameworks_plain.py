@@ -413,6 +413,11 @@ def test_refused_results(found: Any, message: str) -> None:
     assert message in refused(found)
 
 
+def test_texts_are_a_mapping() -> None:
+    message = refused({"1": [("d1", 0, 5)]}, texts="corpus")
+    assert message == "texts is a str; expected a mapping of documents to texts"
+
+
 def test_offsets_of_bytes_are_found_out_by_the_text() -> None:
     text = "f\u00e4hre und furt"
     start = len("f\u00e4hre und ".encode())

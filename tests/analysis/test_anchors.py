@@ -115,6 +115,12 @@ def test_a_quote_that_is_nearly_there_has_changed(was: str, now: str) -> None:
     assert abs(end - text.index(now) - len(now)) <= 3
 
 
+def test_a_short_quote_that_is_written_otherwise_is_not_lost() -> None:
+    own = Quotations("the caf\u00e9 is open").find(Quote(0, 5, "cafe\u0301"))
+    assert (own.kind, own.places) == (CHANGED, ((4, 8),))
+    assert own.note == "white space or characters are written otherwise"
+
+
 def test_what_stands_between_the_old_neighbours_is_what_it_became() -> None:
     text = "alpha beta gamma: abcdefgh; delta"
     own = Quotations(text, similarity=0.4).find(Quote(0, 8, "abXXefXX", "gamma: ", "; delta"))

@@ -47,6 +47,25 @@ def of_curves(*means: list[float], budgets: list[int]) -> BudgetCurves:
 # -- worked examples ---------------------------------------------------------------------------
 
 
+def test_budgets_end_where_new_text_does() -> None:
+    twice = {"1": [{"doc": "D", "start": 0, "end": 50, "tokens": 10}] * 3}
+    run = foveal.run_of(twice)
+    ends = {
+        rule: foveal.budget_curves(run, TRUTH, unit="tokens", overlap=rule).budgets[-1]
+        for rule in ("union", "allow")
+    }
+    assert ends == {"union": 10, "allow": 30}
+
+
+def test_curves_of_python_objects() -> None:
+    found = {"1": [("D", 20, 60)], "2": [("D", 0, 40)]}
+    truth = {"1": [("D", 30, 50)], "2": [("D", 0, 10)]}
+    curves = foveal.budget_curves(found, truth, budgets=[10, 20, 30])
+    assert curves.mean.tolist() == [[0.5, 0.75, 1.0]]
+    same = foveal.budget_curves(LARGE, TRUTH, budgets=[10, 20, 30])
+    assert np.array_equal(curves.values, same.values)
+
+
 def test_curves_of_two_chunkings() -> None:
     curves = foveal.budget_curves([SMALL, LARGE], TRUTH, budgets=[10, 20, 30])
     assert curves.mean.tolist() == [[0.75, 0.75, 1.0], [0.5, 0.75, 1.0]]
@@ -199,7 +218,9 @@ def test_equal_spans_are_counted_once() -> None:
     assert seen == ["a b", "c "]
 
 
-@pytest.mark.parametrize("returned", [-1, float("nan"), float("inf"), None])
+@pytest.mark.parametrize(
+    "returned", [-1, float("nan"), float("inf"), None, True, "ab", {"input_ids": [1, 2]}]
+)
 def test_a_tokeniser_that_counts_nothing_is_refused(returned: object) -> None:
     with pytest.raises(UsageError, match="expected a number of tokens from 0, or the tokens"):
         foveal.with_tokens(LARGE, lambda _: returned, {"D": "x" * 90})  # type: ignore[arg-type]

@@ -170,6 +170,10 @@ def test_divisions_are_read(tmp_path: Path) -> None:
     [
         ('{"doc": "A", "start": 0}\n', ":1: start and end belong together"),
         ('{"doc": "A"}\n', ":1: start and end are missing"),
+        (
+            '{"type": "header", "end": "inclusive"}\n{"doc": "A", "start": 0, "end": 9}\n',
+            ":1: offsets here are code points with an exclusive end",
+        ),
         ('{"doc": "A", "start": 9, "end": 5}\n', ":1: end 5 is before start 9"),
         ('{"doc": "A", "start": 5, "end": 5}\n', ":1: a unit without text at 5"),
         ('{"start": 0, "end": 5}\n', ":1: doc is missing"),
@@ -215,6 +219,11 @@ def test_pages_are_read(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError, match=expected):
             read_pages(path, {"A": 100})
+
+
+def test_judgements_may_be_python_objects() -> None:
+    found = project({"1": [("A", 10, 30)]}, Division.of([("A", 0, 20)]))
+    assert found.gains.select("unit", "relevant").rows() == [("A:0-20", 10)]
 
 
 def test_judgements_without_anything_relevant_are_refused() -> None:

@@ -18,7 +18,7 @@ pd = pytest.importorskip("pandas")
 from foveal import evaluate, read_judgements, read_run  # noqa: E402
 from foveal.bridges import ir_measures as bridge  # noqa: E402
 from foveal.bridges.ir_measures import Passage, ScoredPassage, register  # noqa: E402
-from foveal.errors import UsageError  # noqa: E402
+from foveal.errors import FovealError, UsageError  # noqa: E402
 from foveal.measures import all_measures  # noqa: E402
 from foveal.model import Judgements, Run  # noqa: E402
 
@@ -165,30 +165,24 @@ def test_the_provider_by_its_name() -> None:
         provider.calc_aggregate([ir_measures.RR], QRELS, RUN)
 
 
-def test_an_experiment_of_pyterrier_hands_over_frames() -> None:
-    """What ``pt.Experiment`` does with systems that are frames, by its published source.
+def test_an_experiment_of_pyterrier() -> None:
+    """With frames as systems it needs no Java; it takes measures, not their names."""
+    import pyterrier
 
-    It renames the columns of ir_measures, keeps the others, and asks the default pipeline topic by
-    topic; judged topics that no system was asked about get an empty frame.
-    """
-    names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
-    back = {new: old for old, new in names.items()}
-    qrels = pd.DataFrame(QRELS).rename(columns=back).drop(columns="iteration")
-    res = pd.DataFrame(RUN).rename(columns=back)
-    res["rank"] = 0
-    res["query"] = "words"
+    names = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+    qrels = pd.DataFrame(QRELS).rename(columns=names)
+    results = pd.DataFrame(RUN).rename(columns=names).assign(rank=0, query="words")
+    topics = pd.DataFrame({"qid": sorted(set(results["qid"])), "query": "words"})
     metrics = [ir_measures.AiP, ir_measures.charR, ir_measures.nDCG @ 10]
-    found: dict[str, list[float]] = {str(m): [] for m in metrics}
-    for metric in ir_measures.iter_calc(
-        metrics, qrels.rename(columns=names), res.rename(columns=names)
-    ):
-        if metric.query_id != "3":
-            found[str(metric.measure)].append(metric.value)
-    assert sum(found["charR"]) / 2 == pytest.approx(ours()["charR"])
-    assert sum(found["AiP"]) / 2 == pytest.approx(ours()["AiP"])
-    empty = pd.DataFrame([], columns=["query_id", "doc_id", "score"])
-    nothing = list(ir_measures.iter_calc(metrics, qrels.rename(columns=names), empty))
-    assert {metric.value for metric in nothing} == {0.0}
+    found = pyterrier.Experiment([results], topics, qrels, metrics, names=["ours"], perquery=True)
+    for name in ("AiP", "charR"):
+        values = found[found["measure"] == name]
+        expected = evaluate(bridge.run_of(RUN), bridge.judgements_of(QRELS), name)
+        by_topic = {t: v for _, t, _, v in expected.tidy().iter_rows() if t in set(topics["qid"])}
+        assert dict(zip(values["qid"], values["value"], strict=True)) == pytest.approx(
+            by_topic, nan_ok=True
+        )
+    assert set(found["measure"]) == {"AiP", "charR", "nDCG@10"}
 
 
 def test_ids_that_hold_offsets() -> None:
@@ -252,6 +246,24 @@ def test_runs_come_in_the_order_of_their_scores(rows: list[tuple[Any, ...]]) -> 
 def test_qrels_that_cannot_be_used_are_said(qrels: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         bridge.judgements_of(qrels)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (("1", "D1", float("nan"), 0, 5), "run:1: score is missing or no finite number"),
+        (("1", "D1", None, 0, 5), "run:1: score is missing or no finite number"),
+        (("1", None, 1.0, 0, 5), "run:1: query_id or doc_id is missing"),
+        (("1", "D1", 1.0, 5, 2), "run:1: no span; expected 0 <= start <= end"),
+        (("1", "D1", 1.0, -5, 2), "run:1: no span; expected 0 <= start <= end"),
+        (("1", "D1", 1.0, 0.5, 2), "start holds 0.5; expected whole numbers"),
+        (("1", "D1", "high", 0, 5), "score holds String; expected numbers"),
+    ],
+)
+def test_results_that_other_readers_refuse_are_refused(result: Any, message: str) -> None:
+    with pytest.raises(FovealError) as caught:
+        bridge.run_of([ScoredPassage(*result)])
+    assert str(caught.value) == message
 
 
 def test_half_an_offset_is_refused() -> None:

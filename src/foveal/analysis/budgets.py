@@ -342,12 +342,14 @@ def _offered(prepared: Prepared, unit: str) -> int:
     """What half of the topics have to read at least, to two digits."""
     alignment, union = _form(prepared)
     run = alignment.run
+    size = alignment.new_size if union else alignment.size
     if unit == "characters":
-        cost = alignment.new_size if union else alignment.size
+        cost: Ints | Floats = size
     elif unit == "results" or run.tokens is None:
         cost = np.ones(len(run), dtype=np.int64)
     else:
-        cost = run.tokens
+        # Under union only new text is paid for, here as in `readings`.
+        cost = run.tokens * size / np.maximum(alignment.size, 1)
     total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
     digits = int(10 ** max(len(str(total)) - 2, 0))
     return max(total // digits * digits, 1)

@@ -18,6 +18,7 @@ from foveal.errors import InputError, Problem, UsageError
 from foveal.formats import Source
 from foveal.formats.checks import Defects, check_given, check_required, check_spans
 from foveal.formats.objects import header_of, loads, read_objects
+from foveal.formats.units import check_counted
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
@@ -183,6 +184,7 @@ def read_division(path: str | Path) -> Division:
     """
     source = Source.open(str(path))
     header, line = header_of(source)
+    check_counted(source, header, line)
     table = read_objects(source, _CHUNK, line)
     frame, defects = table.frame, Defects(source, table.line)
     frame = frame.with_columns(pl.col("topic").fill_null("-"))

@@ -25,6 +25,7 @@ from foveal.errors import InputError, UsageError, some
 from foveal.formats import Source
 from foveal.formats.checks import Defects, check_given, check_spans
 from foveal.formats.objects import header_of, read_objects
+from foveal.formats.units import check_counted
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -36,7 +37,6 @@ _SCHEMA: dict[str, Any] = {
     "start": pl.Int64,
     "end": pl.Int64,
 }
-_COUNTED = ("codepoint", "exclusive")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 
 
@@ -167,10 +167,7 @@ def read_same_text(path: str | Path) -> Copies:
     """Classes from JSON Lines: ``class``, ``doc``, ``start``, ``end`` of each passage."""
     source = Source.open(str(path))
     header, line = header_of(source)
-    if (header.get("unit", "codepoint"), header.get("end", "exclusive")) != _COUNTED:
-        raise source.error(
-            line, "offsets of passages are code points with an exclusive end; the header says other"
-        )
+    check_counted(source, header, line)
     table = read_objects(source, _SCHEMA, line)
     frame, defects = table.frame, Defects(source, table.line)
     problems = [

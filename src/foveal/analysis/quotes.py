@@ -37,8 +37,6 @@ _SEEDS = 24
 _SEED = 16
 _OFTEN = 50
 """Places of a piece after which it tells nothing."""
-_ALIKE = 0.5
-"""From which a context may have been edited; below, it is another."""
 _LONG = 1000
 """Characters from which quotes are compared by words, which takes a hundredth of the time."""
 _WORDS = re.compile(r"\w+|\W")
@@ -126,7 +124,7 @@ class Quotations:
         before = self.text[max(place[0] - len(prefix), 0) : place[0]]
         after = self.text[place[1] : place[1] + len(suffix)]
         sides = [(said, there) for said, there in ((prefix, before), (suffix, after)) if said]
-        return bool(sides) and all(_ratio(said, there) < _ALIKE for said, there in sides)
+        return bool(sides) and all(_ratio(said, there) < self.similarity for said, there in sides)
 
     def _in_place(self, span: Quote, places: Sequence[Place]) -> Quoted:
         """A quote that is at its offset, though perhaps by chance: its context may be elsewhere."""
@@ -173,7 +171,8 @@ class Quotations:
         )
         scored = [(_ratio(quote, self.text[a:b]), (a, b)) for a, b in candidates if a < b]
         best = max((score for score, _ in scored), default=0.0)
-        if best < self.similarity:
+        # Written otherwise it is the same text, however few of a short quote's characters agree.
+        if best < self.similarity and not alike:
             return Quoted(LOST, similarity=best)
         first, *more = (place for score, place in scored if score == best)
         apart = [place for place in more if place[0] >= first[1] or place[1] <= first[0]]

@@ -66,9 +66,13 @@ def _text(run: Run, i: int, texts: Mapping[str, str]) -> str:
 
 def _count(tokeniser: Tokeniser, text: str) -> int:
     found = tokeniser(text)
-    number = len(found) if isinstance(found, Sized) else found
+    # The parts of a mapping or text are no tokens: a tokeniser may return {"input_ids": [...]}.
+    if isinstance(found, Sized) and not isinstance(found, (Mapping, str, bytes)):
+        return len(found)
+    number = np.nan if isinstance(found, (Sized, bool)) else found
     if not (isinstance(number, (int, float, np.number)) and 0 <= number < np.inf):
         raise UsageError(
-            f"the tokeniser returns {found!r}; expected a number of tokens from 0, or the tokens"
+            f"the tokeniser returns {found!r:.60}; expected a number of tokens from 0, or the "
+            "tokens"
         )
     return int(np.ceil(number))

@@ -261,12 +261,14 @@ def _frame(data: Any, value: str, optional: Sequence[str]) -> pl.DataFrame:
 def _column(name: str, values: Sequence[Any], kind: Any) -> pl.Series:
     """A column of its type; numbers that would have to be cut, and what is none, are refused."""
     given = pl.Series(name, values, strict=False)
-    numeric = kind != pl.String and given.dtype != pl.Null
-    if numeric and not given.dtype.is_numeric():
+    if kind == pl.String or given.dtype in (pl.Null, pl.Boolean):
+        return given.cast(kind)
+    if not given.dtype.is_numeric():
         raise UsageError(f"{name} holds {given.dtype}; expected numbers")
-    broken = given.filter(given != given.floor()) if numeric and kind == pl.Int64 else ()
-    if len(broken):
-        raise UsageError(f"{name} holds {broken[0]}; expected whole numbers")
+    if kind == pl.Int64:
+        broken = given.filter(given != given.floor())
+        if len(broken):
+            raise UsageError(f"{name} holds {broken[0]}; expected whole numbers")
     return given.cast(kind)
 
 
@@ -274,7 +276,9 @@ def _checked(frame: pl.DataFrame, value: str) -> pl.DataFrame:
     """The table; what other readers refuse is refused here, too, by the number of its row."""
     wrong = {
         "query_id or doc_id is missing": pl.any_horizontal(pl.col("query_id", "doc_id").is_null()),
-        f"{value} is missing or no finite number": ~pl.col(value).is_finite().fill_null(value=False),
+        f"{value} is missing or no finite number": ~pl.col(value)
+        .is_finite()
+        .fill_null(value=False),
         "no span; expected 0 <= start <= end": (pl.col("start") < 0)
         | (pl.col("end") < pl.col("start")),
     }

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
-from foveal.adapters import judgements_of, runs_of
+from foveal.adapters import judgements_or_files, runs_of
 from foveal.campaign.elements import place_elements
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_run
@@ -154,7 +154,7 @@ def evaluate(
     run_list: list[RunLike] = runs_of(runs)
     if not run_list:
         raise UsageError("no run given")
-    truth = Truth(_read_or_made(judgements), settings, collection)
+    truth = Truth(judgements_or_files(judgements), settings, collection)
     nested = [measure for measure in chosen if measure.structural]
     if settings.overlap == "union" and nested:
         truth.warnings.append(
@@ -182,15 +182,6 @@ def evaluate(
                     progress()
         parts.append((assessor, judged, done))
     return _results(parts, truth, scored, settings, task, shown=len(chosen))
-
-
-def _read_or_made(judgements: Any) -> Judgements | str | Path | Sequence[str | Path]:
-    """Judgements and names of files as they are; other objects made into judgements."""
-    if isinstance(judgements, (Judgements, str, Path)):
-        return judgements
-    if isinstance(judgements, Sequence) and all(isinstance(i, (str, Path)) for i in judgements):
-        return judgements
-    return judgements_of(judgements)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from foveal.cli.scoring import (
     scoring_options,
     stated,
 )
-from foveal.errors import UsageError
+from foveal.errors import InputError, UsageError
 from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
 from foveal.report.grids import GRID_FORMATS, PAPER_FORMATS, plain
@@ -261,6 +261,8 @@ def _scores(
     from foveal.bridges.gates import with_baseline
 
     saved = None
+    if baseline is not None:
+        _check_baseline(baseline)
     if baseline is not None and _is_saved(baseline) and not _given(baseline, runs):
         (saved,) = read_saved([baseline])
     results = _of_runs(runs, judgements, measures, task, None if saved else baseline, options)
@@ -269,6 +271,13 @@ def _scores(
             raise UsageError(f"one run given ({runs[0]}); expected at least two to compare")
         return results, _name(results, baseline)
     return with_baseline(results, saved, str(baseline))
+
+
+def _check_baseline(baseline: str) -> None:
+    """Refuse a file that is not there; a name without a place may be that of a run."""
+    path = Path(baseline)
+    if not path.exists() and (path.suffix == ".json" or len(path.parts) > 1):
+        raise InputError.at(baseline, None, "no such file; expected the baseline")
 
 
 def _is_saved(baseline: str) -> bool:

@@ -132,8 +132,8 @@ def _source(
     )
     if source is None:
         raise UsageError(
-            "an index holds no texts; give the documents: --texts PATH, or -C INDEX with "
-            "--documents SOURCE"
+            "the texts of the documents are needed; give --texts PATH, or -C INDEX with "
+            "--documents SOURCE (an index holds no texts)"
         )
     if rule is not None and rule != source.whitespace:
         raise InputError.at(

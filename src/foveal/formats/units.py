@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects
+from foveal.formats.source import Source
 from foveal.spans import Ints
 
-__all__ = ["ENDS", "UNITS", "to_codepoints"]
+__all__ = ["ENDS", "UNITS", "check_counted", "to_codepoints"]
 
 UNITS = ("codepoint", "byte", "utf16")
 ENDS = ("exclusive", "inclusive")
@@ -73,3 +75,14 @@ def to_codepoints(
         result[own] = at
     defects.raise_if(problems)
     return result
+
+
+def check_counted(source: Source, header: Mapping[str, Any], line: int) -> None:
+    """Refuse a file that declares offsets in other units than its reader takes."""
+    unit, end = header.get("unit", UNITS[0]), header.get("end", ENDS[0])
+    if (unit, end) != (UNITS[0], ENDS[0]):
+        raise source.error(
+            line,
+            f"offsets here are code points with an exclusive end; the header says {unit!r} and "
+            f"{end!r}",
+        )
