@@ -44,7 +44,7 @@ def disjoint(results: list[naive.Result]) -> list[naive.Result]:
 
 
 @given(with_relevance())
-@quick
+@settings(max_examples=20)  # of a hundred scores each
 def test_interpolated_precision_falls_with_recall(campaign: Campaign) -> None:
     curve = [score(m, *campaign, union=True) for m in parse_measures("iP@curve")]
     assert all(a >= b for a, b in pairwise(curve))
