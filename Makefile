@@ -14,8 +14,8 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist worksteal -m "not hypothesis" --cov --cov-report=term
-	$(BIN)/pytest -n auto --dist worksteal -m hypothesis # traced, these would take twice as long
+	$(BIN)/pytest -n auto --dist worksteal -m "not untraced" --cov --cov-report=term
+	$(BIN)/pytest -n auto --dist worksteal -m untraced
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
