@@ -14,8 +14,8 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n auto --dist worksteal -m "not untraced" --cov --cov-report=term
-	$(BIN)/pytest -n auto --dist worksteal -m untraced
+	$(BIN)/pytest -n 4 --dist worksteal -m "not untraced" --cov --cov-report=term
+	$(BIN)/pytest -n 4 --dist worksteal -m untraced
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
@@ -36,6 +36,6 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo package.json
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --group dev
 	@sh tools/browser.sh
 	@touch $@
