@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeGuard
 
 from foveal.errors import UsageError
 from foveal.model import Results
+from foveal.model.results import JSON_ROW, RowForm
 
 __all__ = ["DATA_FORMATS", "separated"]
 
@@ -29,13 +28,22 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(lines)
         return text.getvalue()
-    for name in (name for line in lines for name in line):
-        if not _UNFIT.isdisjoint(name):
-            raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-    return "".join("\t".join(line) + "\n" for line in lines)
+    return "".join("\t".join(map(_tsv_field, line)) + "\n" for line in lines)
 
 
 _UNFIT = frozenset("\t\n\r")
+
+
+def _tsv_field(name: str) -> str:
+    if not _UNFIT.isdisjoint(name):
+        raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
+    return name
+
+
+def _csv_field(name: str) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([name])
+    return text.getvalue().removesuffix("\n")
 
 
 def _field(value: object) -> str:
@@ -49,11 +57,13 @@ def _is_word(value: object) -> TypeGuard[bool | None]:
 
 
 def _tsv(results: Results, *, per_topic: bool) -> str:
-    return separated(_FIELDS, results.rows(per_topic=per_topic), "tsv")
+    form = RowForm(_tsv_field, ("", "\t", "\t", "\t", "\n"), repr)
+    return "\t".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
 
 
 def _csv(results: Results, *, per_topic: bool) -> str:
-    return separated(_FIELDS, results.rows(per_topic=per_topic), "csv")
+    form = RowForm(_csv_field, ("", ",", ",", ",", "\n"), repr)
+    return ",".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
 
 
 def _json(results: Results, *, per_topic: bool) -> str:  # noqa: ARG001 - always complete
@@ -61,19 +71,7 @@ def _json(results: Results, *, per_topic: bool) -> str:  # noqa: ARG001 - always
 
 
 def _jsonl(results: Results, *, per_topic: bool) -> str:
-    return "".join(
-        json.dumps(
-            {
-                "run": run,
-                "topic": topic,
-                "measure": measure,
-                "value": None if math.isnan(value) else value,
-            },
-            ensure_ascii=False,
-        )
-        + "\n"
-        for run, topic, measure, value in results.rows(per_topic=per_topic)
-    )
+    return "".join(f"{row}\n" for row in results.written(JSON_ROW, per_topic=per_topic))
 
 
 def _parquet(results: Results, *, per_topic: bool) -> bytes:

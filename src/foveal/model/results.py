@@ -6,8 +6,8 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,9 @@ import polars as pl
 from foveal.errors import UsageError, some
 from foveal.model import display
 from foveal.model.ordering import topic_order
+from foveal.spans import Ints
 
-__all__ = ["ALL", "Results", "differences"]
+__all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "differences"]
 
 ALL = "all"
 """The topic under which the value over all topics stands."""
@@ -26,6 +27,29 @@ Floats = npt.NDArray[np.float64]
 
 _SHOWN = 20
 """Runs and measures that a notebook shows."""
+
+
+class RowForm(NamedTuple):
+    """How a row of results is written."""
+
+    name: Callable[[str], str]
+    """Run, topic or measure as a field."""
+    around: tuple[str, str, str, str, str]
+    """What stands before run, topic, measure and value, and at the end."""
+    odd: Callable[[float], str]
+    """A value that is not finite as a field."""
+
+
+def _odd_json(value: float) -> str:
+    return "null" if math.isnan(value) else json.dumps(value)
+
+
+JSON_ROW = RowForm(
+    partial(json.dumps, ensure_ascii=False),
+    ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
+    _odd_json,
+)
+"""A row as a JSON object; ``null`` where a value is undefined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +125,55 @@ class Results:
 
     def rows(self, *, per_topic: bool = True) -> Iterator[tuple[str, str, str, float]]:
         """Tidy rows (run, topic, measure, value): runs, topics, measures, with ``all`` last."""
-        for i, run in enumerate(self.runs):
-            if per_topic:
-                for j, topic in enumerate(self.topics):
-                    if self.counted[i, j]:
-                        for k, measure in enumerate(self.measures):
-                            yield run, topic, measure, float(self.values[i, j, k])
-            for k, measure in enumerate(self.measures):
-                yield run, ALL, measure, float(self.overall[i, k])
+        run, topic, values = self._cells(per_topic=per_topic)
+        names = (*self.topics, ALL)
+        for i, j, own in zip(run.tolist(), topic.tolist(), values.tolist(), strict=True):
+            for measure, value in zip(self.measures, own, strict=True):
+                yield self.runs[i], names[j], measure, value
+
+    def _cells(self, *, per_topic: bool) -> tuple[Ints, Ints, Floats]:
+        """Numbers of run and topic (the last is ``all``) of each line, and its values."""
+        shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
+        shown[:, :-1] = self.counted & per_topic
+        run, topic = np.nonzero(shown)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
+        return run, topic, values[run, topic]
+
+    def written(self, form: RowForm, *, per_topic: bool = True) -> list[str]:
+        """The rows as text, a million in a second: what repeats is put together once.
+
+        >>> form = RowForm(str, ("", " ", " ", "=", ";"), str)
+        >>> results = Results.from_tidy([("a", "1", "AP", 0.5), ("a", "all", "AP", None)], {})
+        >>> results.written(form)
+        ['a 1 AP=0.5;', 'a all AP=nan;']
+        """
+        run, topic, values = self._cells(per_topic=per_topic)
+        opening, after_run, after_topic, after_measure, closing = form.around
+        topics = [after_run + form.name(name) + after_topic for name in (*self.topics, ALL)]
+        measures = [form.name(name) + after_measure for name in self.measures]
+        ends = [[own + measure for measure in measures] for own in topics]
+        begins = [opening + form.name(name) for name in self.runs]
+        numbers = list(map(repr, values.ravel().tolist()))
+        for i in np.flatnonzero(~np.isfinite(values.ravel())).tolist():
+            numbers[i] = form.odd(float(values.flat[i]))
+        places = zip(run.tolist(), topic.tolist(), strict=True)
+        heads = (begins[i] + end for i, j in places for end in ends[j])
+        return [f"{head}{number}{closing}" for head, number in zip(heads, numbers, strict=True)]
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """The rows as a Polars frame with columns run, topic, measure, value."""
-        schema = {"run": pl.String, "topic": pl.String, "measure": pl.String, "value": pl.Float64}
-        return pl.DataFrame(list(self.rows(per_topic=per_topic)), schema=schema, orient="row")
+        run, topic, values = self._cells(per_topic=per_topic)
+        width = len(self.measures)
+        columns = {
+            "run": (self.runs, np.repeat(run, width)),
+            "topic": ((*self.topics, ALL), np.repeat(topic, width)),
+            "measure": (self.measures, np.tile(np.arange(width), len(run))),
+        }
+        names = {
+            name: pl.Series(known, dtype=pl.String).gather(own)
+            for name, (known, own) in columns.items()
+        }
+        return pl.DataFrame({**names, "value": values.ravel()})
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
         """One row per run (and topic), one column per measure."""
@@ -152,18 +212,7 @@ class Results:
 
     def to_json(self) -> str:
         """The whole of it, as ``foveal evaluate -f json`` writes it; see `from_json`."""
-        rows = [
-            json.dumps(
-                {
-                    "run": run,
-                    "topic": topic,
-                    "measure": measure,
-                    "value": None if math.isnan(value) else value,
-                },
-                ensure_ascii=False,
-            )
-            for run, topic, measure, value in self.rows()
-        ]
+        rows = self.written(JSON_ROW)
         meta = json.dumps(self.meta, ensure_ascii=False, indent=1)
         return f'{{"meta":{meta},\n"results":[\n' + ",\n".join(rows) + "\n]}\n"
 
