@@ -8,19 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ir_measures
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-ir_measures = pytest.importorskip("ir_measures")
-pd = pytest.importorskip("pandas")
-
-from foveal import evaluate, read_judgements, read_run  # noqa: E402
-from foveal.bridges import ir_measures as bridge  # noqa: E402
-from foveal.bridges.ir_measures import Passage, ScoredPassage, register  # noqa: E402
-from foveal.errors import FovealError, UsageError  # noqa: E402
-from foveal.measures import all_measures  # noqa: E402
-from foveal.model import Judgements, Run  # noqa: E402
+from foveal import evaluate, read_judgements, read_run
+from foveal.bridges import ir_measures as bridge
+from foveal.bridges.ir_measures import Passage, ScoredPassage, register
+from foveal.errors import FovealError, UsageError
+from foveal.measures import all_measures
+from foveal.model import Judgements, Run
 
 CROSSINGS = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 QRELS = [

@@ -36,7 +36,7 @@ SPECIFICATION = """\
       <rank>2</rank></result>
   </topic>
 </inex-submission>
-"""  # noqa: E501
+"""  # noqa: E501 - a usual submission has long lines
 
 
 def submission(*answers: str, topic: str = "1") -> str:

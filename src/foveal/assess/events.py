@@ -90,7 +90,7 @@ class Events(Database):
     def viewed(self, assessor: str, topic: str) -> list[Viewed]:
         """The documents that an assessor has looked at, the last one first."""
         rows = self.reading().execute(
-            f"SELECT doc, title, sum(kind = 'view') AS views, min(at), max(at), {_SECONDS} "  # noqa: S608
+            f"SELECT doc, title, sum(kind = 'view') AS views, min(at), max(at), {_SECONDS} "  # noqa: S608 - a constant
             "FROM events JOIN documents USING (doc) "
             "WHERE assessor = ? AND topic = ? AND kind IN ('view', 'time') GROUP BY doc "
             "HAVING views > 0 ORDER BY max(CASE kind WHEN 'view' THEN id END) DESC",

@@ -100,7 +100,7 @@ class FovealMeasure(theirs.Measure):
     """The name it has in Foveal."""
 
     def __init__(self, **params: Any) -> None:
-        super().__init__(**params)  # type: ignore[no-untyped-call]
+        super().__init__(**params)
         # Before anything asks for its text, which ir_measures cannot write then.
         for name in params.keys() - self.SUPPORTED_PARAMS.keys():
             find_measure(self.OWN)(**{name: params[name]})
@@ -123,7 +123,7 @@ class FovealMeasure(theirs.Measure):
 
     def aggregator(self) -> theirs.base.Agg:
         summed = find_measure(self.OWN).summed
-        return theirs.SumAgg() if summed else _Mean()  # type: ignore[no-untyped-call]
+        return theirs.SumAgg() if summed else _Mean()
 
 
 def _measure(name: str, measure: Measure) -> FovealMeasure:
@@ -339,7 +339,7 @@ class FovealProvider(providers.Provider):
     NAME = NAME
 
     def __init__(self, **options: Any) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.options = options
 
     def supports(self, measure: Any) -> bool:
@@ -415,14 +415,14 @@ def register(**options: Any) -> tuple[str, ...]:
         taken = known is not None and not isinstance(known, FovealMeasure)
         name = PREFIX + own if taken else own
         if name not in theirs.registry:
-            theirs.register(_measure(name, measure))  # type: ignore[no-untyped-call]
+            theirs.register(_measure(name, measure))
         if not hasattr(ir_measures, name):
             setattr(ir_measures, name, theirs.registry[name])
         names.append(name)
     provider = FovealProvider(**options)
     pipeline = ir_measures.DefaultPipeline.providers
     pipeline[:] = [*(p for p in pipeline if not isinstance(p, FovealProvider)), provider]
-    providers.register(provider)  # type: ignore[no-untyped-call]
+    providers.register(provider)
     return tuple(names)
 
 
@@ -473,7 +473,7 @@ def main() -> None:
     # The command reads files by these two names; its own readers take no more than TREC's columns.
     ir_measures.read_trec_qrels, ir_measures.read_trec_run = _read_qrels, _read_run
     try:
-        main_cli()  # type: ignore[no-untyped-call]
+        main_cli()
     except FovealError as error:
         sys.exit(str(error))
 

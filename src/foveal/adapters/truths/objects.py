@@ -124,9 +124,10 @@ def entries(root: Node, name: str) -> Iterator[Node]:
     opening = re.search(rf'"{re.escape(name)}"\s*:\s*\[', text)
     at = -1 if opening is None else opening.end()
     decoder, line, counted = json.JSONDecoder(), 1, 0
-    blank = re.compile(r"[\s,]*")
+    value_at = re.compile(r"[^\s,]|$")
     for node in found:
-        at = blank.match(text, max(at, 0)).end() if at >= 0 else at  # type: ignore[union-attr]
+        following = value_at.search(text, at) if at >= 0 else None
+        at = -1 if following is None else following.start()
         try:
             value, end = decoder.raw_decode(text, at) if at >= 0 else (None, -1)
         except ValueError:
