@@ -119,12 +119,12 @@ class Client:
         found: dict[str, Any] = self.get(f"/api/topics/{topic}/documents/{doc}{query}").json()
         return found
 
-    def act(
+    def body_of(
         self, topic: str, doc: str, uuid: str, base: int, query: str = "", **action: Any
-    ) -> httpx.Response:
+    ) -> dict[str, Any]:
         """An action as the page sends it, with the length and hash of its text."""
         text = self.document(topic, doc, query)["structure"]
-        body = {
+        return {
             "uuid": uuid,
             "base": base,
             "length": text["length"],
@@ -132,7 +132,26 @@ class Client:
             "at": "2009-12-07T09:30:00Z",
             "action": action,
         }
+
+    def act(
+        self, topic: str, doc: str, uuid: str, base: int, query: str = "", **action: Any
+    ) -> httpx.Response:
+        body = self.body_of(topic, doc, uuid, base, query, **action)
         return self.send(f"/api/topics/{topic}/documents/{doc}/actions{query}", body)
+
+
+@contextmanager
+def answering(app: Any, **options: Any) -> Iterator[str]:
+    """The address of a server of an application, as the command runs one, in a thread."""
+    with listen("127.0.0.1", 0) as listening:
+        server = web_server(app, **options)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
 
 
 @contextmanager
@@ -144,16 +163,11 @@ def served(
     **options: Any,
 ) -> Iterator[str]:
     """The address of a server of the campaign; it is stopped in the end."""
-    with Campaign.open(path) as campaign, listen("127.0.0.1", 0) as listening:
-        app = create_app(campaign, local=local, hosts=hosts, **options)
-        server = web_server(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(30)
+    with (
+        Campaign.open(path) as campaign,
+        answering(create_app(campaign, local=local, hosts=hosts, **options)) as address,
+    ):
+        yield address
 
 
 @contextmanager

@@ -134,9 +134,10 @@ def test_the_token_is_not_in_the_file(path: Path, sessions: Sessions) -> None:
 
 def test_signing_in_again_ends_the_session_before(sessions: Sessions) -> None:
     old, _ = sessions.begin("ann")
-    new, _ = sessions.begin("bob", instead_of=old)
+    new, begun = sessions.begin("bob", instead_of=old)
     assert sessions.find(old) is None
-    assert sessions.find(new) is not None
+    assert sessions.find(new) == begun
+    assert begun.user == "bob"
 
 
 def test_a_session_outlives_the_server(path: Path, clock: Clock, sessions: Sessions) -> None:
@@ -182,10 +183,10 @@ def test_old_sessions_are_swept_out(path: Path, sessions: Sessions, clock: Clock
 
 def test_all_sessions_of_one_person_end_together(sessions: Sessions) -> None:
     tokens = [sessions.begin("ann")[0] for _ in range(3)]
-    other, _ = sessions.begin("bob")
+    other, begun = sessions.begin("bob")
     sessions.end_all("ann")
     assert [sessions.find(token) for token in tokens] == [None] * 3
-    assert sessions.find(other) is not None
+    assert sessions.find(other) == begun
 
 
 # -- doors ----------------------------------------------------------------------------------------

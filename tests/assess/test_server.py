@@ -499,7 +499,9 @@ def test_a_campaign_without_an_organiser_gets_one(path: Path) -> None:
     with Campaign.open(path) as campaign:
         campaign.set_role("olga", "assessor")
         assert _local_access(campaign, None).user == ORGANISER
-        assert campaign.user(ORGANISER) is not None
+        made = campaign.user(ORGANISER)
+        assert made is not None
+        assert (made.name, made.role) == (ORGANISER, "organiser")
         assert _local_access(campaign, "ann").organiser is False
 
 

@@ -1,0 +1,307 @@
+"""Actions in a campaign's file: nothing is lost, nothing is saved twice."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assess.campaigns import (
+    ANN,
+    BOB,
+    act,
+    make,
+)
+from foveal.assess.actions import Action, History, RefusedError, State
+from foveal.assess.documents import page_digest
+from foveal.assess.store import FINAL, Campaign, ConflictError
+from foveal.errors import UsageError
+from inputs import refusal
+
+
+@pytest.fixture
+def campaign(tmp_path: Path):
+    with make(tmp_path) as made:
+        yield made
+
+
+def test_an_action_is_there_after_the_file_is_opened_again(campaign: Campaign) -> None:
+    saved = act(campaign, Action("highlight", 3, 9))
+    assert (saved.version, saved.state.spans, saved.can_undo) == (1, ((3, 9),), True)
+    with Campaign.open(campaign.path) as other:
+        assert other.state(ANN, "1", "music") == (1, saved.state)
+        assert other.history(ANN, "1", "music").can_undo
+    assert campaign.state(BOB, "1", "music") == (0, State())
+
+
+def test_the_same_action_again_is_saved_once_and_answered_alike(campaign: Campaign) -> None:
+    first = act(campaign, Action("highlight", 3, 9), uuid="x")
+    act(campaign, Action("highlight", 20, 30))
+    for base in (0, 1, 2, 77):
+        again = act(campaign, Action("highlight", 3, 9), uuid="x", base=base)
+        assert again == first._replace(repeated=True)
+    assert campaign.state(ANN, "1", "music")[0] == 2
+
+
+def test_one_name_for_two_actions_is_refused(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9), uuid="x")
+    for other in ({"doc": "sea"}, {"assessor": BOB}, {}):
+        action = Action("highlight", 3, 9) if other else Action("highlight", 3, 10)
+        with pytest.raises(RefusedError, match="already names another action"):
+            act(campaign, action, uuid="x", **other)
+
+
+def test_an_action_on_an_old_version_is_a_conflict_that_tells_the_last(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9))
+    with pytest.raises(ConflictError) as conflict:
+        act(campaign, Action("bep", 3), base=0)
+    assert (conflict.value.version, conflict.value.state.spans) == (1, ((3, 9),))
+    assert (conflict.value.can_undo, conflict.value.can_redo) == (True, False)
+    assert campaign.state(ANN, "1", "music")[0] == 1
+
+
+def test_an_action_on_another_text_is_refused(campaign: Campaign) -> None:
+    document = campaign.document("music")
+    for length, digest in (
+        (document.length + 1, document.sha256),
+        (document.length, document.digest),
+        (document.length, page_digest("other")),
+    ):
+        with pytest.raises(RefusedError, match="nothing was saved"):
+            campaign.act(ANN, "1", "music", "x", 0, Action("bep", 1), length=length, digest=digest)
+    assert campaign.actions(ANN, "1", "music") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"assessor": "eve"}, "no assessor 'eve'"),
+        ({"topic": "9"}, "not in the pool of topic '9'"),
+        ({"topic": "2"}, "'music' is not in the pool of topic '2'"),
+        ({"uuid": "a\nb"}, "cannot name an action"),
+        ({"uuid": "x" * 101}, "cannot name an action"),
+    ],
+)
+def test_actions_by_nobody_and_on_nothing_are_refused(
+    campaign: Campaign, given: dict, said: str
+) -> None:
+    with pytest.raises(RefusedError, match=said):
+        act(campaign, Action("bep", 1), **given)
+
+
+def test_the_clock_of_a_page_is_noted_and_must_be_one(campaign: Campaign) -> None:
+    document = campaign.document("sea")
+    sent = {"length": document.length, "digest": document.sha256}
+    with pytest.raises(RefusedError, match="is no time"):
+        campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="\ud800", **sent)
+    campaign.act(ANN, "1", "sea", "x", 0, Action("bep", 1), client_at="2026-01-01T00:00Z", **sent)
+    (row,) = campaign.reading().execute("SELECT at, client_at FROM actions").fetchall()
+    assert row["client_at"] == "2026-01-01T00:00Z"
+    assert row["at"].endswith("+00:00")
+
+
+def test_what_is_not_complete_is_not_validated(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 3, 9))
+    with pytest.raises(RefusedError, match=r"cannot be validated: .* no best entry point"):
+        act(campaign, Action("validate"))
+    with pytest.raises(RefusedError, match="no best entry point"):
+        act(campaign, Action("replace", state=State(((1, 2),), validated=True)))
+    act(campaign, Action("bep", 4))
+    assert act(campaign, Action("validate")).state.validated
+    assert campaign.states(ANN, "1") == {"music": (3, True, True, 1)}
+    assert not act(campaign, Action("unhighlight", 3, 5)).state.validated
+    assert act(campaign, Action("undo")).state.validated
+    assert act(campaign, Action("validate"), doc="sea").state.validated  # nothing relevant
+
+
+def test_grades_are_looked_at_with_the_elements_of_the_document(tmp_path: Path) -> None:
+    with make(tmp_path, procedure="2005") as campaign:
+        act(campaign, Action("highlight", 8, 30), doc="sea")
+        act(campaign, Action("bep", 8), doc="sea")
+        with pytest.raises(RefusedError, match=r"has no grade of exhaustivity \(and 3 more\)"):
+            act(campaign, Action("validate"), doc="sea")
+        for path, value in (("/doc[1]/p[1]/i[1]", "?"), ("/doc[1]/p[1]", "2")):
+            grade = {"exhaustivity": value}
+            act(campaign, Action("grade", path=path, grade=grade), doc="sea")
+        with pytest.raises(RefusedError, match="at least as exhaustive"):
+            act(
+                campaign,
+                Action("grade", path="/doc[1]", grade={"exhaustivity": "1"}),
+                doc="sea",
+            )
+        (lacking,) = campaign.missing("1", "sea", campaign.state(ANN, "1", "sea")[1])
+        assert lacking.path == "/doc[1]/p[2]"
+
+
+def test_2003_asks_for_what_runs_returned(tmp_path: Path) -> None:
+    with make(tmp_path, procedure="2003") as campaign:
+        path = "/article[1]/body[1]/sec[1]/p[2]"
+        around = campaign.collection.smallest_around("music", 5, 20).xpath
+        assert set(campaign.pooled("1", "music")) == {path, around}
+        assert campaign.pooled("1", "sea") == ("/doc[1]",)
+        none = {"exhaustivity": "0", "specificity": "0"}
+        act(campaign, Action("grade", path="/doc[1]", grade=none), doc="sea")
+        act(campaign, Action("validate"), doc="sea")
+        assert campaign.states(ANN, "1")["sea"] == (2, False, True, 0)
+
+
+def test_a_new_thread_reads_while_somebody_writes(campaign: Campaign) -> None:
+    with ThreadPoolExecutor(1) as pool, campaign.writing():
+        asked = pool.submit(campaign.pool, "1")
+        try:
+            docs = [entry.doc for entry in asked.result(20)]
+        except TimeoutError:
+            docs = None  # told below, when the thread can end
+    assert docs == [entry.doc for entry in campaign.pool("1")]
+
+
+def test_many_threads_that_send_everything_twice_save_it_once(campaign: Campaign) -> None:
+    """Each thread adds its own characters, tries again at conflicts, and repeats itself."""
+    document = campaign.document("music")
+    threads, each = 8, 6
+
+    def work(number: int) -> int:
+        conflicts = 0
+        for i in range(each):
+            start = 2 * (number * each + i)
+            for attempt in range(2):  # the second time as if the answer had been lost
+                while True:
+                    base = campaign.state(ANN, "1", "music")[0]
+                    try:
+                        saved = campaign.act(
+                            ANN,
+                            "1",
+                            "music",
+                            f"{number}-{i}",
+                            base,
+                            Action("highlight", start, start + 1),
+                            length=document.length,
+                            digest=document.sha256,
+                        )
+                    except ConflictError:
+                        conflicts += 1
+                        continue
+                    assert saved.repeated == bool(attempt)
+                    assert (start, start + 1) in saved.state.spans
+                    break
+        return conflicts
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    version, state = campaign.state(ANN, "1", "music")
+    assert version == threads * each == len(campaign.actions(ANN, "1", "music"))
+    assert state.spans == tuple((2 * i, 2 * i + 1) for i in range(threads * each))
+
+
+def test_two_processes_on_one_file_see_each_other(campaign: Campaign) -> None:
+    """As the server and a command beside it: each has its own connections and caches."""
+    with Campaign.open(campaign.path) as other:
+        for i in range(6):
+            who = (campaign, other)[i % 2]
+            act(who, Action("highlight", 3 * i, 3 * i + 1))
+        assert campaign.state(ANN, "1", "music") == other.state(ANN, "1", "music")
+        assert campaign.history(ANN, "1", "music").version == 6
+        undone = act(campaign, Action("undo"))
+        assert len(undone.state.spans) == 5
+        with pytest.raises(ConflictError):
+            act(other, Action("redo"), base=6)
+
+
+def test_a_commit_that_fails_leaves_nothing(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    with closing(sqlite3.connect(campaign.path)) as other, other:
+        other.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON assessments BEGIN SELECT RAISE(ABORT, 'x'); END"
+        )
+    with pytest.raises(sqlite3.IntegrityError):
+        act(campaign, Action("highlight", 8, 9))
+    with closing(sqlite3.connect(campaign.path)) as other, other:
+        other.execute("DROP TRIGGER full")
+    assert campaign.history(ANN, "1", "music").version == 1
+    assert act(campaign, Action("highlight", 8, 9)).state.spans == ((1, 4), (8, 9))
+
+
+_WORKER = """
+import sys
+from assess.campaigns import act
+from foveal.assess.actions import Action
+from foveal.assess.store import Campaign
+
+campaign = Campaign.open(sys.argv[1])
+for number in range(int(sys.argv[2]), 100_000):
+    act(campaign, Action("highlight", number % 60, number % 60 + 2), uuid=f"n{number}")
+    print(f"n{number}", flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_a_kill_and_is_there_once(campaign: Campaign) -> None:
+    campaign.close()
+    acknowledged: list[str] = []
+    folders = os.pathsep.join(path for path in sys.path if path)
+    for turn in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", _WORKER, str(campaign.path), str(1000 * turn)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": folders},
+        ) as worker:
+            for _, line in zip(range(15), worker.stdout, strict=False):
+                acknowledged.append(line.strip())
+            worker.kill()
+            # What was on its way out when it was killed was acknowledged, too.
+            acknowledged += worker.stdout.read().split()
+        with Campaign.open(campaign.path) as again:
+            rows = again.reading().execute("SELECT uuid FROM actions ORDER BY version").fetchall()
+            saved = [row["uuid"] for row in rows]
+            assert len(set(saved)) == len(saved) == again.state(ANN, "1", "music")[0]
+            assert set(acknowledged) <= set(saved)
+            before = list(again.assessments())
+            again.rebuild()
+            assert list(again.assessments()) == before
+    assert len(acknowledged) >= 45
+
+
+def test_the_log_only_grows(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    campaign.log(ANN, "1", "music", "view", {})
+    for table in ("actions", "events"):
+        for statement in (f"UPDATE {table} SET assessor = 'eve'", f"DELETE FROM {table}"):
+            with (
+                closing(sqlite3.connect(campaign.path)) as other,
+                pytest.raises(sqlite3.IntegrityError, match="never"),
+            ):
+                other.execute(statement)
+
+
+def test_states_can_be_worked_out_from_the_log_again(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4))
+    act(campaign, Action("bep", 1))
+    act(campaign, Action("validate"), assessor=BOB, doc="sea")
+    before = list(campaign.assessments())
+    with campaign.writing() as connection:
+        connection.execute("UPDATE assessments SET state = '{}', version = 9")
+    campaign.rebuild()
+    assert list(campaign.assessments()) == before
+    assert len(before) == 2
+
+
+def test_the_log_is_the_history(campaign: Campaign) -> None:
+    done = [Action("highlight", 1, 4), Action("bep", 2), Action("undo"), Action("note", text="😀")]
+    for action in done:
+        act(campaign, action)
+    logged = [action for action, _ in campaign.actions(ANN, "1", "music")]
+    assert logged == done
+    assert History(logged).state == campaign.state(ANN, "1", "music")[1]
+
+
+def test_the_adjudicated_set_needs_no_account(campaign: Campaign) -> None:
+    act(campaign, Action("highlight", 1, 4), assessor=FINAL)
+    assert campaign.state(FINAL, "1", "music")[0] == 1
+    assert campaign.user(FINAL) is None
+    assert "is kept for" in refusal(campaign.add_user, FINAL, error=UsageError)
