@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	@$(BIN)/foveal demo
 
+# What was compiled once is kept: a run of all tests starts hundreds of processes.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -21,7 +23,7 @@ docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --output build/benchmarks/report.md
 
 clean:
 	rm -rf $(VENV) foveal-demo site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import tempfile
 import threading
 from argparse import ArgumentParser, Namespace
@@ -20,6 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.frame import add_options, parse_options, publish, say, surroundings
+from benchmarks.outcome import Aim, Outcome, Table
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 SHORT = 10_000
@@ -112,7 +114,7 @@ def _served(folder: Path, options: Namespace) -> Iterator[tuple[Any, str]]:
                 length=document.length,
                 digest=document.sha256,
             )
-            print(f"{name}: {document.length:,} characters, {many:,} highlights", file=sys.stderr)
+            say(f"{name}: {document.length:,} characters, {many:,} highlights")
         app, listening = create_app(campaign), listen("127.0.0.1", 0)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -172,27 +174,43 @@ def _press(page: Any, name: str, repeats: int, found: dict[tuple[str, str], list
     page.locator("#save", has_text="✓ saved").wait_for()
 
 
-def _table(found: dict[tuple[str, str], list[float]]) -> Iterator[str]:
-    aims = {"open": 2000.0, "highlight": 100.0, "highlight, elements open": 100.0}
-    yield "| task | short ms | long ms | slowest ms | long / short | aim ms | |"
-    yield "| :-- | --: | --: | --: | --: | --: | :-- |"
-    for task, aim in aims.items():
+AIMS = {"open": 2000.0, "highlight": 100.0, "highlight, elements open": 100.0}
+"""Milliseconds that the long document may take."""
+
+
+def outcome(found: dict[tuple[str, str], list[float]], options: Namespace, load: float) -> Outcome:
+    """The long document beside the short one."""
+    rows, aims = [], []
+    for task, bound in AIMS.items():
         short, long = median(found[task, "short"]), median(found[task, "long"])
-        met = "met" if long < aim else "not met"
-        worst = max(found[task, "long"])
-        yield (
-            f"| {task} | {short:.0f} | {long:.0f} | {worst:.0f} | {long / short:.1f} | "
-            f"{aim:.0f} | {met} |"
-        )
+        cells = [f"{ms:.0f}" for ms in (short, long, max(found[task, "long"]))]
+        rows.append([task, *cells, f"{long / short:.1f}"])
+        aims.append(Aim(f"{task}, long document", long, bound, "ms"))
+    return Outcome(
+        "The article page",
+        [
+            (
+                f"{options.characters:,} characters, {options.highlights:,} highlights, "
+                f"compared with {SHORT:,} characters"
+            ),
+            surroundings(options.repeats, load),
+        ],
+        [Table(["task", "short ms", "long ms", "slowest ms", "long / short"], rows)],
+        aims,
+        measurements={
+            f"{task}, {name}": [{"milliseconds": ms} for ms in own]
+            for (task, name), own in found.items()
+        },
+    )
 
 
 def _options(arguments: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(prog="python -m benchmarks.assess_page", description=__doc__)
     parser.add_argument("--characters", type=int, default=900_000, metavar="N")
     parser.add_argument("--highlights", type=int, default=2000, metavar="N")
-    parser.add_argument("--repeats", type=int, default=7, metavar="N", help="(default 7)")
-    options = parser.parse_args(arguments)
-    if min(vars(options).values()) < 1 or options.characters < 10 * options.highlights:
+    add_options(parser, repeats=7)
+    options = parse_options(parser, arguments)
+    if options.highlights < 1 or options.characters < 10 * options.highlights:
         parser.error("sizes are 1 or more, and a highlight needs ten characters")
     return options
 
@@ -202,11 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, _served(Path(folder), options) as (app, address):
         found = _measured(app, address, options)
-    print("# The article page\n")
-    print(f"- {os.cpu_count()} cores, load average {load:.1f} at the start")
-    print(f"- {options.characters:,} characters, {options.highlights:,} highlights; ", end="")
-    print(f"compared with {SHORT:,} characters; median of {options.repeats}\n")
-    print("\n".join(_table(found)))
+    publish(outcome(found, options, load), options)
 
 
 if __name__ == "__main__":

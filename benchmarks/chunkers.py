@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from statistics import median
 from typing import Any
 
-from benchmarks.frame import add_options, parse_options, publish, table
+from benchmarks.frame import Figures, add_options, parse_options, publish, surroundings
+from benchmarks.outcome import Aim, Outcome, Table
+from benchmarks.processes import Report, timed
 
-__all__ = ["LENGTHS", "TASKS", "campaign", "main", "markdown"]
+__all__ = ["LENGTHS", "TASKS", "campaign", "main", "outcome"]
 
 LENGTHS = (60_000, 120_000, 250_000, 400_000, 700_000)
 """Characters of the documents."""
 _SIZES = (200, 250, 300, 400, 500, 600, 800, 1000)
 _LIMIT = 1.0
-"""Seconds that scoring may take."""
+"""CPU seconds that scoring may take."""
 _MEASURES = ("charP@5", "charR@5", "charF@5", "iP@0.10", "AiP")
 _FOVEAL = {
     "evaluate": f"`foveal.evaluate`: {', '.join(_MEASURES)}",
@@ -129,51 +129,46 @@ TASKS = {"evaluate": _evaluate, "budgets": _budgets, "ir_measures": _ir_measures
 """Each prepares what is read and returns what is timed."""
 
 
-def _measured(options: Namespace) -> dict[str, list[tuple[float, float]]]:
+def _measured(options: Namespace) -> dict[str, list[Report]]:
     """Seconds and CPU seconds of every repeat, the tasks in turn; a first round is not counted."""
     inputs = campaign(options.questions, options.chunkers, options.results)
     works = {name: prepare(*inputs) for name, prepare in TASKS.items()}
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    found: dict[str, list[Report]] = {name: [] for name in works}
     for number in range(options.repeats + 1):
         for name, work in works.items():
-            begin, cpu = time.perf_counter(), time.process_time()
-            work()
+            report = timed(work)
             if number:
-                found[name].append((time.perf_counter() - begin, time.process_time() - cpu))
+                found[name].append(report)
     return found
 
 
 # -- the report --------------------------------------------------------------------------------
 
 
-def markdown(found: dict[str, list[tuple[float, float]]], options: Namespace, load: float) -> str:
+def outcome(found: dict[str, list[Report]], options: Namespace, load: float) -> Outcome:
     """The table of medians, ratios to ir_measures, and whether the aim is met."""
-    seconds = {name: median(wall for wall, _ in own) for name, own in found.items()}
-    cpu = {name: median(used for _, used in own) for name, own in found.items()}
+    figures = Figures(found)
     rows = [
         [
             _FOVEAL[name],
-            f"{seconds[name]:.3f}",
-            f"{cpu[name]:.3f}",
-            f"{cpu[name] / cpu['ir_measures']:.2f}",
+            f"{figures(name, 'inside'):.3f}",
+            f"{figures(name, 'inside_cpu'):.3f}",
+            f"{figures.ratio(name, 'ir_measures', 'inside_cpu'):.2f}",
         ]
         for name in found
     ]
-    slowest = max(cpu["evaluate"], cpu["budgets"])
-    verdict = "met" if slowest < _LIMIT else "not met"
     total = options.questions * options.chunkers * options.results
     size = f"{options.questions} questions x {options.chunkers} chunkers x {options.results} chunks"
-    lines = [
-        "# Chunkers",
-        "",
-        f"{size}, {total:,} results, read before; medians of {options.repeats}.",
-        f"Load {load:.1f} on {os.cpu_count()} cores.",
-        "",
-        *table(["scoring", "seconds", "CPU seconds", "of ir_measures"], rows),
-        "",
-        f"Aim: each of ours under {_LIMIT:g} CPU second: {verdict}.",
-    ]
-    return "\n".join(lines) + "\n"
+    return Outcome(
+        "Chunkers",
+        [f"{size}, {total:,} results, read before", surroundings(options.repeats, load)],
+        [Table(["scoring", "seconds", "CPU seconds", "of ir_measures"], rows)],
+        [
+            Aim(_FOVEAL[name].partition(":")[0], figures(name, "inside_cpu"), _LIMIT, "CPU s")
+            for name in ("evaluate", "budgets")
+        ],
+        measurements=found,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -182,14 +177,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.add_argument(
             f"--{name}", type=int, default=default, metavar="N", help=f"(default {default})"
         )
-    add_options(parser, repeats=5, kept="nothing, as all is in memory; ignored")
+    add_options(parser, repeats=5)
     options = parse_options(parser, arguments)
     if min(options.questions, options.chunkers, options.results) < 1:
         parser.error("questions, chunkers and results must be 1 or more")
     if options.chunkers > 2 * len(_SIZES):
         parser.error(f"there are {2 * len(_SIZES)} chunkers at most")
     load = os.getloadavg()[0]
-    publish(markdown(_measured(options), options, load), options)
+    publish(outcome(_measured(options), options, load), options)
 
 
 if __name__ == "__main__":

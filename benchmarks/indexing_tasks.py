@@ -8,7 +8,6 @@ prints what it found as JSON.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -21,8 +20,7 @@ from xml.parsers import expat
 import numpy as np
 
 from benchmarks.articles import PARTS
-from benchmarks.frame import Report
-from benchmarks.processes import MEMORY_UNIT
+from benchmarks.processes import Report, timed
 from foveal.collection import Collection, build_index
 from foveal.collection.storage import open_sections
 
@@ -122,24 +120,10 @@ TASKS: dict[str, Callable[[Path], Report]] = {
 }
 
 
-def _used(processes: int) -> Report:
-    """What the operating system says of this process and its children.
-
-    Memory is counted as if each child needed what the largest one did.
-    """
-    own = resource.getrusage(resource.RUSAGE_SELF)
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {
-        "cpu": own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime,
-        "megabytes": (own.ru_maxrss + processes * children.ru_maxrss) * MEMORY_UNIT / 1e6,
-    }
-
-
 def main(name: str, folder: str) -> None:
-    begin = time.perf_counter()
-    report = TASKS[name](Path(folder))
-    seconds = time.perf_counter() - begin
-    print(json.dumps({"seconds": seconds} | _used(2 if name == "index_2" else 0) | report))
+    report: Report = {}
+    took = timed(lambda: report.update(TASKS[name](Path(folder))))
+    print(json.dumps(took | report))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """Time the measures of 2002 to 2006 on a campaign of trees, against the reading of its runs.
 
-python -m benchmarks.structure [--topics N] ... [--only FAMILY] [--no-growth] [--data DIR]
+python -m benchmarks.structure [--topics N] ... [--only FAMILY] [--points N] [--data DIR]
 """
 
 from __future__ import annotations
 
-import math
 import os
-import sys
-import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +13,18 @@ from pathlib import Path
 
 from benchmarks import frame
 from benchmarks.frame import (
-    Report,
+    add_growth_options,
     add_options,
     folder_of,
     generated,
+    measured,
     parse_options,
     publish,
-    reported,
-    table,
+    surroundings,
 )
-from benchmarks.processes import compiled
-from benchmarks.structure_tasks import FAMILIES, READINGS
+from benchmarks.outcome import Aim, Curve, Outcome, Table
+from benchmarks.processes import Command, Report
+from benchmarks.structure_tasks import FAMILIES, POLARS, READINGS
 from benchmarks.tree_campaign import Files, Size
 
 # This process must stay small: a child inherits its peak memory (see README.md).
@@ -54,16 +52,23 @@ GROWING = (
 )
 
 
+SIZES = {
+    "results": "results per topic",
+    "relevant": "relevant documents per topic (targets of EPRUM)",
+    "elements": "elements per document",
+}
+
+
 @dataclass(frozen=True)
 class Figures(frame.Figures):
     """The medians of all tasks, and how they compare with reading."""
 
-    def __call__(self, task: str, name: str = "cpu") -> float:
+    def __call__(self, task: str, name: str = "inside_cpu") -> float:
         return super().__call__(task, name)
 
-    def ratio(self, task: str) -> float:
+    def whole(self, task: str) -> float:
         """The whole call against the reading of the same runs."""
-        return self(task) / self(FAMILIES[task].reading)
+        return self.ratio(task, FAMILIES[task].reading, "inside_cpu")
 
     def alone(self, task: str) -> float:
         """What the measures add to what any measure needs, against the reading."""
@@ -74,15 +79,6 @@ class Figures(frame.Figures):
 # -- measuring ---------------------------------------------------------------------------------
 
 
-def _generated(root: Path, size: Size) -> Files:
-    return generated(Files(root), size, "benchmarks.trees")
-
-
-def _run(task: str, files: Files, environment: dict[str, str], *options: str) -> Report:
-    module = "benchmarks.structure_tasks"
-    return reported(module, task, str(files.root), *options, environment=environment)
-
-
 def _needed(families: Iterable[str]) -> list[str]:
     """These families in the order of the report, after what they are compared with."""
     chosen = set(families)
@@ -90,111 +86,107 @@ def _needed(families: Iterable[str]) -> list[str]:
     return [*READINGS, *(name for name in FAMILIES if name in chosen)]
 
 
-def _measured(
-    files: Files, tasks: Sequence[str], repeats: int, environment: dict[str, str]
-) -> Figures:
-    """Every task in a process of its own, one after the other, `repeats` times."""
-    found: dict[str, list[Report]] = {task: [] for task in tasks}
-    _run("read", files, environment)  # compiles the modules, fills the page cache
-    for repeat in range(repeats):
-        for task in tasks:
-            found[task].append(_run(task, files, environment))
-            print(f"{task} done", file=sys.stderr, flush=True)
-        print(f"repeat {repeat + 1} of {repeats} done", file=sys.stderr, flush=True)
-    return Figures(found)
-
-
-def _grown(place: Path, environment: dict[str, str]) -> dict[str, list[Figures]]:
+def _grown(place: Path, options: Namespace) -> tuple[list[Curve], dict[str, list[Report]]]:
     """The CPU seconds of scoring alone, series by series, size by size."""
-    found: dict[str, list[Figures]] = {}
-    for what, values in SERIES.items():
-        found[what] = []
+    divide = options.divide
+    base = replace(GROWTH, results=GROWTH.results // divide, relevant=GROWTH.relevant // divide)
+    series = {
+        what: [value // divide for value in values[: options.points]]
+        for what, values in SERIES.items()
+    }
+    commands = {}
+    for what, values in series.items():
         for value in values:
-            size = replace(GROWTH, **{what: value})
-            files = _generated(place / f"{what}-{value}", size)
-            reports = {task: [_run(task, files, environment, "--scoring")] for task in GROWING}
-            found[what].append(Figures(reports))
-            print(f"{what} {value} done", file=sys.stderr, flush=True)
-    return found
+            files = generated(
+                Files(place / f"{what}-{value}"), replace(base, **{what: value}), "trees"
+            )
+            for task in GROWING:
+                commands[f"{what} {value}, {task}"] = Command.task(
+                    "structure_tasks", task, str(files.root), "--scoring"
+                )
+    found = measured(commands, options.repeats, warm=list(commands)[:1])
+    figures = Figures(found)
+    curves = [
+        Curve(
+            SIZES[what],
+            values,
+            {
+                FAMILIES[task].text: [figures(f"{what} {value}, {task}") for value in values]
+                for task in GROWING
+            },
+            "CPU seconds of scoring, runs and judgements read before,",
+        )
+        for what, values in series.items()
+    ]
+    return curves, found
 
 
 # -- the report --------------------------------------------------------------------------------
 
 
-def _cells(figures: Figures, task: str) -> list[str]:
-    return [f"{figures(task, 'seconds'):.2f}", f"{figures(task):.2f}"]
+def _row(figures: Figures, task: str) -> list[str]:
+    seconds, cpu = f"{figures(task, 'inside'):.2f}", f"{figures(task):.2f}"
+    peak = f"{figures(task, 'megabytes'):.0f}"
+    if task in READINGS:
+        return [READINGS[task][0], seconds, cpu, "", "", "", peak]
+    family = FAMILIES[task]
+    alone = "" if task == family.preparation else f"{figures.alone(task):.2f}"
+    csv = f"{figures.ratio(task, POLARS[family.reading], 'inside_cpu'):.2f}"
+    return [family.text, seconds, cpu, csv, f"{figures.whole(task):.2f}", alone, peak]
 
 
-def _rows(figures: Figures) -> list[list[str]]:
-    rows = []
+def _aims(figures: Figures) -> list[Aim]:
+    aims = []
     for task in figures.of:
-        peak = f"{figures(task, 'megabytes'):.0f}"
-        if task in READINGS:
-            rows.append([READINGS[task][0], *_cells(figures, task), "", "", "", peak])
+        if task not in FAMILIES:
             continue
         family = FAMILIES[task]
-        alone, aim = "", ""
-        if task != family.preparation:
-            alone = f"{figures.alone(task):.2f}"
         if family.bound is not None:
-            met = "met" if figures.alone(task) < family.bound else "not met"
-            aim = f"under {family.bound:g}: {met}"
-        whole = f"{figures.ratio(task):.2f}"
-        rows.append([family.text, *_cells(figures, task), whole, alone, aim, peak])
-    return rows
+            text = f"{family.text}: alone / reading"
+            aims.append(Aim(text, figures.alone(task), family.bound, "times"))
+        if family.whole_bound is not None:
+            ratio = figures.ratio(task, POLARS[family.reading], "inside_cpu")
+            text = f"{family.text}: all / Polars reads"
+            aims.append(Aim(text, ratio, family.whole_bound, "times"))
+    return aims
 
 
-def exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """The power of its size that a time grows with: the slope of a line through the logarithms.
-
-    >>> round(exponent([1, 2, 4], [3, 6, 12]), 2), round(exponent([1, 2, 4], [1, 4, 16]), 2)
-    (1.0, 2.0)
-    """
-    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    spread = sum((a - mean_x) ** 2 for a in x)
-    return sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / spread
-
-
-def _growth(what: str, figures: Sequence[Figures]) -> list[str]:
-    values = SERIES[what]
-    rows = []
-    for task in GROWING:
-        seconds = [each(task) for each in figures]
-        last = math.log(seconds[-1] / seconds[-2], values[-1] / values[-2])
-        cells = [f"{second:.2f}" for second in seconds]
-        power = f"{exponent(values, seconds):.2f}"
-        rows.append([FAMILIES[task].text, *cells, power, f"{last:.2f}"])
-    unit = {"results": "results per topic", "relevant": "relevant documents per topic"}
-    head = [unit.get(what, "elements per document"), *map(str, values), "power", "last"]
-    return table(head, rows)
-
-
-def markdown(
-    figures: Figures,
-    grown: dict[str, list[Figures]],
-    size: Size,
-    facts: Report,
-    *,
-    repeats: int,
-    load: float,
-) -> str:
-    """The report."""
-    campaign = (
-        f"{size.topics} topics x {size.results} results x {size.runs} runs of elements, "
-        f"{size.documents:,} documents with {facts['elements']:,.0f} elements up to "
-        f"{facts['depth']:.0f} deep; per topic {size.relevant} relevant documents (best entry "
-        f"points), {facts['passages per topic']:.0f} passages, "
-        f"{facts['relevant elements per topic']:,.0f} relevant elements; {repeats} repeats, "
-        f"{os.cpu_count()} cores, load {load:.2f} before."
+def outcome(folder: Path, options: Namespace) -> Outcome:
+    """Measure everything."""
+    size, load = options.size, os.getloadavg()[0]
+    files = generated(Files(folder / "campaign"), size, "trees")
+    commands = {
+        task: Command.task("structure_tasks", task, str(files.root))
+        for task in _needed(options.only or FAMILIES)
+    }
+    found = measured(commands, options.repeats, warm=["read"])
+    figures = Figures(found)
+    curves: list[Curve] = []
+    if options.points:
+        curves, more = _grown(folder, options)
+        found |= more
+    facts = files.facts
+    head = ["task", "seconds", "CPU seconds", "of Polars", "of reading", "alone", "peak MB"]
+    return Outcome(
+        options.title,
+        [
+            (
+                f"{size.topics} topics x {size.results} results x {size.runs} runs of elements, "
+                f"{size.lines:,} in all; {size.documents:,} documents with "
+                f"{facts['elements']:,.0f} elements up to {facts['depth']:.0f} deep"
+            ),
+            (
+                f"per topic {size.relevant} relevant documents (best entry points), "
+                f"{facts['passages per topic']:.0f} passages, "
+                f"{facts['relevant elements per topic']:,.0f} relevant elements"
+            ),
+            surroundings(options.repeats, load),
+        ],
+        [Table(head, [_row(figures, task) for task in commands])],
+        _aims(figures),
+        curves,
+        measurements=found,
     )
-    head = ["task", "seconds", "CPU seconds", "whole", "alone", "aim for alone", "peak MB"]
-    parts = [["# Structure"], [campaign], table(head, _rows(figures))]
-    if grown:
-        parts.append(["## Growth"])
-        parts.append(["CPU seconds of scoring, runs and judgements already read."])
-        parts += [_growth(what, each) for what, each in grown.items()]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def _options(arguments: Sequence[str] | None) -> Namespace:
@@ -202,24 +194,16 @@ def _options(arguments: Sequence[str] | None) -> Namespace:
     parser.add_argument(
         "--only", action="append", choices=list(FAMILIES), metavar="FAMILY", help="and no others"
     )
-    parser.add_argument("--no-growth", action="store_true", help="leave out the growth tables")
+    add_growth_options(parser)
+    parser.add_argument("--title", default="Structure", help="of the report")
     add_options(parser, repeats=1, kept="campaigns")
     return parse_options(parser, arguments, Size)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
-    with folder_of(options) as folder, tempfile.TemporaryDirectory() as cache:
-        environment = compiled(Path(cache))
-        files = _generated(folder / "campaign", options.size)
-        load = os.getloadavg()[0]
-        tasks = _needed(options.only or FAMILIES)
-        figures = _measured(files, tasks, options.repeats, environment)
-        grown = {} if options.no_growth else _grown(folder, environment)
-        report = markdown(
-            figures, grown, options.size, files.facts, repeats=options.repeats, load=load
-        )
-    publish(report, options)
+    with folder_of(options) as folder:
+        publish(outcome(folder, options), options)
 
 
 if __name__ == "__main__":

@@ -1,63 +1,69 @@
-"""What a measured process does inside Python: one task, timed after its imports.
+"""What a measured process does inside Python on a campaign of passages: one task, timed.
 
-    python -m benchmarks.tasks polars DIRECTORY
+    python -m benchmarks.tasks polars DIRECTORY context [MOST]
 
-prints the seconds the task took, on one line.
+prints as JSON the seconds that the task took after its imports, on at most so many runs.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.campaign import Files
+from benchmarks.campaign import KINDS, Files
+from benchmarks.processes import timed
 
-__all__ = ["MEASURES", "TASKS"]
+__all__ = ["DOCUMENT_MEASURES", "MEASURES", "TASKS"]
 
-MEASURES = ("iP@0.01", "AiP")
+MEASURES = ("iP@0.01", "AiP", "AgP")
+"""What any run whose results are grouped and do not overlap can be scored by."""
+DOCUMENT_MEASURES = ("AP", "P@10")
+
+Work = Callable[[], object]
 
 
-def polars(files: Files) -> Callable[[], object]:
+def polars(files: Files, kind: str, most: int | None) -> Work:
     """Read every column of the runs, and the lines of the judgements; keep nothing."""
     import polars as pl
 
+    documents = kind == "documents"
+    runs = (files.document_runs if documents else files.runs_of(kind))[:most]
+    judgements = files.document_judgements if documents else files.judgements
+
     def read() -> None:
-        for run in files.runs:
+        for run in runs:
             pl.read_csv(run, separator=" ", has_header=False)
         # The number of fields differs from line to line: each line is one field here.
-        pl.read_csv(files.judgements, separator="\t", has_header=False, quote_char=None)
+        pl.read_csv(judgements, separator="\t", has_header=False, quote_char=None)
 
     return read
 
 
-def foveal(files: Files) -> Callable[[], object]:
+def foveal(files: Files, kind: str, most: int | None) -> Work:
     """Read and score the passage runs."""
     from foveal import evaluate
 
-    return lambda: evaluate(files.runs, files.judgements, MEASURES)
+    return lambda: evaluate(files.runs_of(kind)[:most], files.judgements, MEASURES)
 
 
-def ir_measures(files: Files) -> Callable[[], object]:
-    """Read and score the runs as rankings of documents."""
+def ir_measures(files: Files, _: str, most: int | None) -> Work:
+    """Read and score runs as rankings of documents."""
     import ir_measures as ir
 
-    measures = [ir.AP, ir.P @ 10]
+    measures = [ir.parse_measure(name) for name in DOCUMENT_MEASURES]
 
     def score() -> None:
-        judgements = list(
-            ir.read_trec_qrels(str(files.document_judgements))  # type: ignore[no-untyped-call]
-        )
+        judgements = list(ir.read_trec_qrels(str(files.document_judgements)))
         evaluator = ir.evaluator(measures, judgements)
-        for run in files.document_runs:
-            results = ir.read_trec_run(str(run))  # type: ignore[no-untyped-call]
-            evaluator.calc_aggregate(results)
+        for run in files.document_runs[:most]:
+            evaluator.calc_aggregate(ir.read_trec_run(str(run)))
 
     return score
 
 
-TASKS: dict[str, Callable[[Files], Callable[[], object]]] = {
+TASKS: dict[str, Callable[[Files, str, int | None], Work]] = {
     "polars": polars,
     "foveal": foveal,
     "ir_measures": ir_measures,
@@ -65,11 +71,9 @@ TASKS: dict[str, Callable[[Files], Callable[[], object]]] = {
 """Each imports what it needs and returns what is to be timed."""
 
 
-def main(name: str, root: str) -> None:
-    work = TASKS[name](Files(Path(root)))
-    begin = time.perf_counter()
-    work()
-    print(time.perf_counter() - begin)
+def main(name: str, root: str, kind: str = KINDS[0], most: str | None = None) -> None:
+    work = TASKS[name](Files(Path(root)), kind, None if most is None else int(most))
+    print(json.dumps(timed(work)))
 
 
 if __name__ == "__main__":

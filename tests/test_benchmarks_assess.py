@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.assess_load import Times, main, markdown, quantile
+from benchmarks.assess_load import Times, main, outcome, quantile
 
-ROOT = Path(__file__).parent.parent
+from benchmark_commands import benchmark
 
 
 def test_quantiles_are_values_that_were_measured() -> None:
@@ -24,7 +22,7 @@ def test_the_aim_is_about_the_slowest_of_a_hundred(slowest: float, verdict: str)
     # Of 100 saves the two slowest decide: the last one is beyond 99 of 100.
     times = Times({"save": [0.01] * 98 + [slowest, 9.0]})
     times.of |= {name: [0.002] for name in ("open", "nothing", "disk")}
-    report = markdown(times, options, 0.5)
+    report = outcome(times, options, 0.5).markdown()
     assert verdict in report
     assert f"| save an action, as the client sees it | 100 | 10.0 | {1e3 * slowest:.1f} |" in report
     assert "2 assessors, 60 actions a minute each, for 1 minutes" in report
@@ -46,14 +44,7 @@ def test_benchmark_runs_to_its_end(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     options = ["--assessors", "3", "--rate", "200", "--minutes", "0.04"]
     options += ["--disk", str(tmp_path), "--output", str(report)]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.assess_load", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert done.returncode == 0, done.stderr
+    done = benchmark("benchmarks.assess_load", *options)
     assert "| request | number | p50 ms | p99 ms | max ms | p50 / disk |" in done.stdout
     assert "| save an action, as the client sees it | 24 |" in done.stdout  # 3 x 8
     assert "| open a document | 6 |" in done.stdout  # five actions on the first, three on the next

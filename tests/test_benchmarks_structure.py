@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.structure import exponent
 from benchmarks.structure_tasks import FAMILIES, READINGS, work
 from benchmarks.tree_campaign import Files, Size
 from benchmarks.trees import DEPTH, generate
 
 import foveal
+from benchmark_commands import ROOT, benchmark
 from foveal.collection import Collection
 
-ROOT = Path(__file__).parent.parent
 TINY = Size(topics=3, results=30, runs=4, documents=80, elements=40, relevant=8, judged=15)
 
 
@@ -153,23 +150,14 @@ def test_every_task_has_its_work(files: Files, name: str) -> None:
         assert again.aggregate() == done.aggregate()
 
 
-def test_powers() -> None:
-    assert exponent([10, 20, 40, 80], [3, 6, 12, 24]) == pytest.approx(1)
-    assert exponent([10, 20, 40], [1, 4, 16]) == pytest.approx(2)
-
-
 def test_benchmark_runs_to_its_end(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     sizes = [f"--{name}={value}" for name, value in vars(TINY).items()]
-    only = ["--only", "thorough_spec", "--no-growth"]
-    command = [sys.executable, "-m", "benchmarks.structure", *sizes, *only]
-    done = subprocess.run(
-        [*command, "--output", str(report)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    head = "| task | seconds | CPU seconds | whole | alone | aim for alone | peak MB |"
+    only = ["--only", "thorough_spec", "--points", "0"]
+    done = benchmark("benchmarks.structure", *sizes, *only, "--output", str(report))
+    head = "| task | seconds | CPU seconds | of Polars | of reading | alone | peak MB |"
     assert head in done.stdout
     assert "| Thorough XCG, `quant=spec` |" in done.stdout
-    assert "3 topics x 30 results x 4 runs of elements, 80 documents" in done.stdout
+    assert "3 topics x 30 results x 4 runs of elements, 360 in all; 80 documents" in done.stdout
     assert report.read_text() == done.stdout
     assert str(ROOT) not in done.stdout
