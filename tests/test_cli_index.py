@@ -212,6 +212,69 @@ def test_an_interruption_ends_quietly_and_the_work_is_kept(articles: Path) -> No
     assert len(Collection.open("x")) == 202
 
 
+# -- shards, several sources, checks --------------------------------------------------------------
+
+
+def test_shards_and_their_merging(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert index(capsys, "articles", "-o", "whole.fvx").code == 0
+    for shard in ("1/2", "2/2"):
+        outcome = index(capsys, "articles", "-o", f"{shard[0]}.fvx", "--shard", shard)
+        assert (outcome.code, outcome.out) == (0, "")
+    outcome = index(capsys, "2.fvx", "1.fvx", "-o", "merged.fvx")
+    assert outcome.err.startswith(SUMMARY)
+    assert Path("merged.fvx").read_bytes() == Path("whole.fvx").read_bytes()
+
+
+def test_an_index_that_grows(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index(capsys, "articles", "-o", "x.fvx", "--whitespace", "merge")
+    Path("three.xml").write_text("<a>three \n three</a>")
+    outcome = index(capsys, "x.fvx", "three.xml", "-o", "x.fvx")
+    assert outcome.err.startswith("documents  3\n")
+    collection = Collection.open("x.fvx")
+    assert list(collection) == ["one", "two", "three"]
+    assert collection.whitespace == "merge"  # as in the index
+    assert collection.element("three", "/a").end == 11
+
+
+def test_verify_tells_what_is_whole_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    index(capsys, "articles", "-o", "x.fvx")
+    whole = "x.fvx: whole, 2 documents, 4 elements\n"
+    assert index(capsys, "--verify", "x.fvx") == Outcome(0, whole, "")
+    data = bytearray(Path("x.fvx").read_bytes())
+    data[-64] ^= 1
+    Path("y.fvx").write_bytes(data)
+    Path("z.fvx").write_bytes(data[:100])
+    Path("folder").mkdir()
+    outcome = index(capsys, "--verify", "y.fvx", "x.fvx", "z.fvx", "folder", "articles/one.xml")
+    assert (outcome.code, outcome.err) == (1, "")
+    assert outcome.out.splitlines() == [
+        "y.fvx: the index is damaged: section path_ordinal differs",
+        whole.rstrip(),
+        "z.fvx: the index is damaged: its header is not whole",
+        "folder: holds no index; expected files *.fvx of foveal index",
+        "articles/one.xml: is no collection index of Foveal",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["articles"], "there is no place for the index; expected -o INDEX"),
+        (["articles", "-o", "x", "--shard", "3/2"], "shard 3/2 is none; expected the number"),
+        (["articles", "-o", "x", "--shard", "half"], "shard 'half' is none; expected the number"),
+        (["--verify", "x", "-o", "y"], "--verify builds nothing; expected only indexes with it"),
+        (["articles", "articles", "-o", "x"], "articles: is given twice as a source"),
+    ],
+)
+def test_wrong_use_of_several_sources(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = index(capsys, *args)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert sorted(path.name for path in Path().iterdir()) == ["articles"]
+
+
 # -- evaluate -C ----------------------------------------------------------------------------------
 
 RUN = "1 Q0 one 1 9.5 mine /a[1]/p[1]\n1 Q0 two 2 9.0 mine /a[1]\n"

@@ -20,8 +20,8 @@ import pytest
 import zstandard
 
 from foveal.collection import BuildOptions, Collection, Limits, SourceTexts, build_index, sources
-from foveal.collection.building import _Parsed, _Partial
 from foveal.collection.elements import Batch, Recorder
+from foveal.collection.partial import Parsed, Partial
 from foveal.collection.sources import Source
 from foveal.errors import FovealError
 from inputs import refusal
@@ -236,16 +236,16 @@ def test_a_build_without_memory_is_told_and_leaves_only_what_it_can_go_on_with(
 ) -> None:
     monkeypatch.setattr(sources, "_BATCH_FILES", 1)
     source = write_directory(tmp_path / "d", {f"{i}.txt": str(i) for i in range(3)})
-    whole, added = _Partial.add, [0]
+    whole, added = Partial.add, [0]
 
-    def add(partial: _Partial, parsed: _Parsed) -> None:
+    def add(partial: Partial, parsed: Parsed) -> None:
         if added[0] == batches:
             raise MemoryError
         added[0] += 1
         whole(partial, parsed)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_Partial, "add", add)
+        patched.setattr(Partial, "add", add)
         message = refusal(build_index, source, tmp_path / "x", error=FovealError)
     assert message.startswith("the build takes more memory than there is; ")
     assert (tmp_path / ".x.partial").exists() == (batches > 0)

@@ -625,6 +625,6 @@ def test_a_process_that_dies_is_told_and_the_work_is_kept(
         message = refusal(
             lambda: build_index(source, tmp_path / "x", executor=pool), error=FovealError
         )
-    assert message.startswith("a process of the build was ended")
+    assert message.startswith("a worker was ended")
     build_index(source, tmp_path / "x")
     assert len(Collection.open(tmp_path / "x")) == 30

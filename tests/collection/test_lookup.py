@@ -243,6 +243,9 @@ def check_numbers(collection: Collection, oracle: dict[str, Spans]) -> None:
     names, paths = collection.documents["doc"].to_list(), collection.paths["xpath"].to_list()
     doc, path = np.meshgrid(np.arange(-1, len(names)), np.arange(-1, len(paths)))
     found = collection.find(doc.ravel(), path.ravel())
+    # The first question is answered by a binary search, later ones from slots.
+    for find in (collection._find_in_order, collection._find_in_slots, collection.find):
+        assert find(doc.ravel(), path.ravel()).tolist() == found.tolist()
     hits = 0
     for d, p, element in zip(doc.ravel(), path.ravel(), found, strict=True):
         there = d >= 0 and p >= 0 and paths[p] in oracle[names[d]]

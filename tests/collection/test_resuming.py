@@ -8,17 +8,20 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic, sleep
+from random import Random
+from time import sleep
 
 import pytest
 
 from foveal.collection import BuildOptions, Collection, build_index, sources
-from foveal.collection.building import _Partial
+from foveal.collection import partial as partial_module
+from foveal.collection.partial import Partial
 from foveal.errors import InputError
 from inputs import refusal
+from patience import PATIENCE, finished, started, until
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = 60
+BATCHES = 20
 
 
 class Interrupted(Exception):
@@ -194,36 +197,155 @@ def test_failures_of_an_earlier_attempt_count(source: Path, tmp_path: Path) -> N
 
 
 def test_two_builds_of_one_index_at_once(source: Path, tmp_path: Path) -> None:
-    other = _Partial(tmp_path / "x", "other")
+    other = Partial(tmp_path / "x", "other")
     message = f"{tmp_path / '.x.partial'}: another build of the same index is at work"
     assert refusal(build_index, source, tmp_path / "x", OPTIONS) == message
     other.close()
     resume(source, tmp_path / "x")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_build_that_was_killed(workers: int, tmp_path: Path) -> None:
-    """From the shell: killed at its work, started again, as if nothing had happened."""
-    folder = tmp_path / "source"
+# -- killed at any moment --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A batch is full with one long text; there are as many as documents of such."""
+    folder = tmp_path_factory.mktemp("large") / "source"
     folder.mkdir()
-    text = "<p>some <b>text</b> of <i>no</i> meaning</p>" * 2000
-    for i in range(250):
-        (folder / f"{i}.xml").write_text(f"<a><n>{i}</n>{text}</a>")
-    command = [sys.executable, "-m", "foveal", "index", str(folder), "-w", str(workers), "-o"]
-    state = tmp_path / ".x.partial" / "state.json"
-    build = subprocess.Popen([*command, str(tmp_path / "x")], stderr=subprocess.PIPE, cwd=ROOT)
-    began = monotonic()
-    while not state.exists() and build.poll() is None and monotonic() - began < 60:
-        sleep(0.01)
-    os.kill(build.pid, signal.SIGKILL)
-    build.communicate(timeout=30)  # which waits for its processes: none may live on
-    assert build.returncode == -signal.SIGKILL
-    assert not (tmp_path / "x").exists()
-    batches = json.loads(state.read_bytes())["batches"]
-    assert batches >= 1
-    for output in ("x", "whole"):
-        done = subprocess.run([*command, str(tmp_path / output)], capture_output=True, cwd=ROOT)
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "x").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert len(set(Collection.open(tmp_path / "x"))) == 250
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["source", "whole", "x"]
+    text = "a long text without end " * 180_000
+    for i in range(BATCHES):
+        (folder / f"{i:02}.xml").write_text(f"<a><n{i % 9}>{i}</n{i % 9}>{text}</a>")
+        (folder / f"{i:02}-.xml").write_text(f"<a>{'<b>x</b>' * 300}</a>")
+    return folder
+
+
+def batches_of(partial: Path) -> int:
+    try:
+        return int(json.loads((partial / "state.json").read_bytes())["batches"])
+    except FileNotFoundError:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def large_index(large: Path) -> bytes:
+    """What a build of it that nobody disturbs comes to."""
+    build_index(large, large.with_name("index"))
+    return large.with_name("index").read_bytes()
+
+
+def building(source: Path, output: Path, workers: int) -> list[str]:
+    """The command, as from the shell."""
+    command = [sys.executable, "-m", "foveal", "index", str(source), "-o", str(output)]
+    return [*command, "-w", str(workers)]
+
+
+def reach(partial: Path, batches: int, build: subprocess.Popen[bytes]) -> None:
+    """Wait until so many batches are done; a build that ends before that is none to interrupt."""
+    until(lambda: batches_of(partial) >= batches or build.poll() is not None, f"batch {batches}")
+    assert build.returncode is None
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_again_and_again(
+    workers: int, large: Path, large_index: bytes, tmp_path: Path
+) -> None:
+    """SIGKILL after a random while: nothing is lost, nothing comes twice, nobody lives on.
+
+    First to the process that was started alone, then to its whole group.
+    """
+    random = Random(workers)
+    output, partial = tmp_path / "x", tmp_path / ".x.partial"
+    command = building(large, output, workers)
+    reached = [0]
+    for kill in (os.kill, os.killpg):
+        with started(command, stderr=subprocess.PIPE) as build:
+            reach(partial, reached[-1] + random.randint(1, 3), build)
+            sleep(random.random() / 50)
+            kill(build.pid, signal.SIGKILL)
+            build.communicate(timeout=PATIENCE)  # which waits for all who could still write there
+        assert build.returncode == -signal.SIGKILL
+        assert not output.exists()
+        reached.append(batches_of(partial))
+    assert 0 < reached[1] < reached[2]
+    done = finished(command)
+    assert done.returncode == 0, done.stderr
+    assert output.read_bytes() == large_index
+    assert len(set(Collection.open(output))) == 2 * BATCHES
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_worker_that_is_killed_costs_nothing(
+    large: Path, large_index: bytes, tmp_path: Path
+) -> None:
+    with started(building(large, tmp_path / "x", 2), stderr=subprocess.PIPE) as build:
+        reach(tmp_path / ".x.partial", 1, build)
+        found = [
+            int(child)
+            for children in Path(f"/proc/{build.pid}/task").glob("*/children")
+            for child in children.read_text().split()
+            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
+        ]
+        if not found:
+            pytest.skip("the system does not list the children of a process")
+        os.kill(found[0], signal.SIGKILL)
+        _, error = build.communicate(timeout=PATIENCE)
+    assert build.returncode == 0, error
+    assert (tmp_path / "x").read_bytes() == large_index
+
+
+# -- loss of power ---------------------------------------------------------------------------------
+
+
+def test_after_a_loss_of_power_only_what_was_on_the_disk_counts(
+    source: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The newest state is there, but some of what it tells of is not: zeros stand in its place."""
+    monkeypatch.setattr(partial_module, "_BATCHES_PER_SYNC", 4)
+    partial = interrupt(source, tmp_path / "x", 7)
+    size = json.loads((partial / "synced.json").read_bytes())["sizes"]["start"]
+    data = (partial / "start").read_bytes()
+    assert len(data) > size
+    (partial / "start").write_bytes(data[:size] + bytes(len(data) - size))
+    assert resume(source, tmp_path / "x") == DOCUMENTS - 5 * 4
+    assert (tmp_path / "x").read_bytes() == whole
+
+
+def test_what_is_damaged_on_the_disk_is_done_again(
+    source: Path, whole: bytes, tmp_path: Path
+) -> None:
+    partial = interrupt(source, tmp_path / "x", 3)
+    data = bytearray((partial / "path").read_bytes())
+    data[0] ^= 1
+    (partial / "path").write_bytes(data)
+    assert resume(source, tmp_path / "x") == DOCUMENTS
+    assert (tmp_path / "x").read_bytes() == whole
+
+
+# -- a full disk -----------------------------------------------------------------------------------
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+from foveal.cli import main
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_no_room_for_the_index(
+    share: float, large: Path, large_index: bytes, tmp_path: Path
+) -> None:
+    """At its beginning, in the middle, or when it is assembled: told, and no trace but the work."""
+    room = int(len(large_index) * share)
+    before = "an older index"
+    (tmp_path / "x").write_text(before)
+    command = ["index", str(large), "-o", str(tmp_path / "x"), "-w", "1"]
+    done = finished([sys.executable, "-c", LIMITED, str(room), *command])
+    assert done.returncode == 2
+    assert done.stderr == f"{tmp_path / 'x'}: cannot be read or written: File too large\n"
+    assert (tmp_path / "x").read_text() == before
+    kept = batches_of(tmp_path / ".x.partial")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".x.partial"] * (kept > 0) + ["x"]
+    assert resume(large, tmp_path / "x", BuildOptions()) == 2 * (BATCHES - kept)
+    assert (tmp_path / "x").read_bytes() == large_index

@@ -79,7 +79,7 @@ def test_sections_may_be_files(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
     no = tmp_path / "no"
     assert refusal(Collection.open, no) == f"{no}: cannot be read: no such file"
-    expected = f"{tmp_path}: is a directory; expected an index file"
+    expected = f"{tmp_path}: holds no index; expected files *.fvx of foveal index"
     assert refusal(Collection.open, tmp_path) == expected
 
 

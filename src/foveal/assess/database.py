@@ -121,7 +121,7 @@ class Database:
         """The index that the campaign was made with, and no other."""
         if collection is None:
             place = self.path.parent / self.meta["index"]
-            if not place.is_file():
+            if not place.exists():
                 raise InputError.at(
                     str(self.path), None, f"its index is not at {place}; say where it is (-C)"
                 )

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foveal.collection import Collection
-from foveal.collection.building import add_item, named_inside, shared
+from foveal.collection.building import add_item, named_inside
 from foveal.collection.elements import DocumentError, Recorder, text_digest
-from foveal.collection.sources import Item, Source, Task, name_of, read_items
+from foveal.collection.sources import Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem, UsageError
 
 __all__ = ["Text", "TextSource"]

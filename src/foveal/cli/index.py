@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
-from multiprocessing import get_context, parent_process
+from contextlib import closing, nullcontext
 from pathlib import Path
-from threading import Thread
 from time import monotonic
 
 import click
 
-from foveal.collection import WHITESPACE, BuildOptions, Limits, Source, Summary, build_index
+from foveal.cli.executors import executor, worker_options
+from foveal.collection import (
+    WHITESPACE,
+    BuildOptions,
+    Collection,
+    Limits,
+    Shard,
+    Summary,
+    build_index,
+    open_sources,
+)
+from foveal.collection.merging import IndexSource
 from foveal.collection.safety import BYTES_PER_ELEMENT
+from foveal.errors import InputError, UsageError, counted
 
 __all__ = ["command"]
 
@@ -51,29 +57,6 @@ class _Progress:
             click.echo(err=True)
 
 
-def _prepare_worker() -> None:
-    """Leave an interruption to the parent, and end with it however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-
-    def follow() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    Thread(target=follow, daemon=True).start()
-
-
-@contextmanager
-def _executor(workers: int) -> Iterator[Executor | None]:
-    if workers == 1:
-        yield None
-        return
-    context = get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=_prepare_worker) as pool:
-        yield pool
-
-
 def _summary(summary: Summary, output: str, seconds: float) -> str:
     lines = [
         f"documents  {summary.documents}",
@@ -98,15 +81,40 @@ def _passed_over(summary: Summary) -> list[str]:
     return [f"not taken  {total}: {kinds}"]
 
 
+def _verify(paths: tuple[str, ...]) -> None:
+    """Say of each index whether it is whole, and end with exit code 1 if one is not."""
+    damaged = False
+    for path in paths:
+        try:
+            index = Collection.open(path)
+            index.verify()
+        except InputError as error:
+            damaged = True
+            for problem in error.problems:
+                click.echo(str(problem))
+        else:
+            documents = counted(len(index), "document")
+            click.echo(f"{path}: whole, {documents}, {counted(index.elements, 'element')}")
+    if damaged:
+        sys.exit(1)
+
+
 @click.command("index", epilog="Example: foveal index articles/ -o articles.fvx")
-@click.argument("source")
-@click.option("-o", "--output", required=True, metavar="INDEX", help="The index file to write.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("-o", "--output", metavar="INDEX", help="The index file to write.")
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Index only the K-th of N shares, as large as the others; all of them make one index.",
+)
+@click.option(
+    "--verify", is_flag=True, help="Build nothing: check that the indexes given are whole."
+)
 @click.option(
     "--whitespace",
     type=click.Choice(WHITESPACE),
-    default="keep",
-    show_default=True,
-    help="Count white space as it is, runs as one, or not in text nodes of white space only.",
+    help="Count white space as it is, runs as one, or not in text nodes of white space only "
+    "[default: keep, or as in the indexes given].",
 )
 @click.option(
     "--name-from",
@@ -157,17 +165,13 @@ def _passed_over(summary: Summary) -> list[str]:
     show_default=True,
     help="Longest document that is accepted, when it is no longer compressed.",
 )
-@click.option(
-    "-w",
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes [default: one per core when the work is worth it].",
-)
+@worker_options
 def command(
-    source: str,
-    output: str,
-    whitespace: str,
+    sources: tuple[str, ...],
+    output: str | None,
+    shard: str | None,
+    verify: bool,  # noqa: FBT001 - click passes it by name
+    whitespace: str | None,
     name_from: str,
     max_errors: int,
     max_depth: int,
@@ -176,31 +180,43 @@ def command(
     max_elements: int,
     max_bytes: int,
     workers: int | None,
+    dask: str | None,
 ) -> None:
     """Index the elements of a collection, so that results can be XPaths.
 
     SOURCE is a directory, a zip or tar file (also gz, bz2, xz, zst), or one file: XML, plain
-    text, Markdown, or JSON Lines with doc and text. A build that was interrupted goes on where it
-    stopped when it is started again.
+    text, Markdown, or JSON Lines with doc and text. An index is taken over without parsing its
+    documents again: so shards are put together, and documents added to an index, which may be
+    the output. A build that was interrupted goes on where it stopped when it is started again.
     """
+    if verify:
+        if output is not None or shard is not None:
+            raise UsageError("--verify builds nothing; expected only indexes with it")
+        _verify(sources)
+        return
+    if output is None:
+        raise click.UsageError("there is no place for the index; expected -o INDEX")
+    share = None if shard is None else Shard.parse(shard)
+    began = monotonic()
+    opened = open_sources([Path(source) for source in sources])
+    indexes = [source for source in opened if isinstance(source, IndexSource)]
     options = BuildOptions(
-        whitespace=whitespace,
+        whitespace=whitespace or (indexes[0].header["whitespace"] if indexes else "keep"),
         name_tag=None if name_from == "path" else name_from,
         max_errors=max_errors,
         limits=Limits(max_depth, max_attribute, max_expansion, max_elements, max_bytes),
     )
-    began = monotonic()
-    collection = Source(Path(source))
-    if workers is None:
-        workers = os.cpu_count() or 1 if collection.size >= _WORTH_PROCESSES else 1
+    del dask  # which `executor` looks up
     progress = _Progress() if sys.stderr.isatty() else None
-    with _executor(workers) as executor, closing(progress) if progress else nullcontext():
+    documents = sum(source.size for source in opened if source not in indexes)
+    worth = documents >= _WORTH_PROCESSES * (1 if share is None else share.of)
+    with executor(workers, worth=worth) as pool, closing(progress) if progress else nullcontext():
         summary = build_index(
-            collection,
+            opened,
             Path(output),
             options,
-            executor=executor,
-            ahead=2 * workers,
+            shard=share,
+            executor=pool,
             progress=progress,
         )
     click.echo(_summary(summary, output, monotonic() - began), err=True)

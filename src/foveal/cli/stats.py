@@ -22,15 +22,13 @@ def _statistics(path: str, collection: str | None) -> dict[str, Any]:
     from foveal.campaign import statistics
     from foveal.campaign.placing import place_judgements, place_run
     from foveal.collection import Collection
-    from foveal.collection.storage import MAGIC
+    from foveal.collection.storage import is_index
     from foveal.formats import kind_of, read_judgements, read_run, read_topics
 
-    if Path(path).is_file():
-        with Path(path).open("rb") as stream:
-            if stream.read(len(MAGIC)) == MAGIC:
-                described = Collection.open(path)
-                described.verify()
-                return statistics.collection_statistics(described)
+    if is_index(Path(path)) or Path(path).is_dir():
+        described = Collection.open(path)
+        described.verify()
+        return statistics.collection_statistics(described)
     index = Collection.open(collection) if collection else None
     kind = kind_of(path)
     if kind == "topics":

@@ -1,6 +1,6 @@
 """Documents to element index; XPath to span and back."""
 
-from foveal.collection.building import BuildOptions, Summary, build_index
+from foveal.collection.building import BuildOptions, Shard, Summary, build_index, open_sources
 from foveal.collection.elements import WHITESPACE, DocumentError, Limits
 from foveal.collection.lookup import Collection, Element, Resolved
 from foveal.collection.sources import Source
@@ -14,8 +14,10 @@ __all__ = [
     "Element",
     "Limits",
     "Resolved",
+    "Shard",
     "Source",
     "SourceTexts",
     "Summary",
     "build_index",
+    "open_sources",
 ]

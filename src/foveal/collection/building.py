@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import shutil
-import sys
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
-from dataclasses import asdict, dataclass, field
-from itertools import compress, islice, takewhile
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import Self
 
 from foveal._version import __version__
-from foveal.collection.elements import WHITESPACE, Batch, Bools, DocumentError, Limits, Recorder
+from foveal.collection.elements import WHITESPACE, DocumentError, Limits, Recorder
+from foveal.collection.merging import IndexSource, arranged
+from foveal.collection.partial import Parsed, Partial
 from foveal.collection.safety import NO_MEMORY, not_in_encoding
 from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
-from foveal.collection.storage import write_sections
+from foveal.collection.storage import is_index
 from foveal.errors import FovealError, InputError, Problem, UsageError
-from foveal.spans import Ints
+from foveal.executors import in_order
 
-__all__ = ["BuildOptions", "Summary", "build_index"]
+__all__ = ["BuildOptions", "Shard", "Summary", "build_index", "open_sources"]
 
-_RAW = {
-    "path": "<u4",
-    "start": "<u4",
-    "end": "<u4",
-    "doc_elements": "<u4",
-    "doc_length": "<u4",
-    "doc_digest": "|u1",
-    "doc_names": "|u1",
-    "path_parent": "<i4",
-    "path_tag": "<u4",
-    "path_ordinal": "<u4",
-}
-"""The arrays that grow while an index is built, and the types they have in it."""
-_PATHS = ("path_parent", "path_tag", "path_ordinal")
-_PLACES = "doc_places"
-"""Where each document was found, and whether its name is from within, in JSON, a line each.
-
-Two of one name are both to be told; and only names that are places lose a common folder."""
-_MOST_CHARACTERS = (1 << 32) - 1
 _TOLD = 100
 """Failures beyond those allowed after which a build looks for no more."""
 
@@ -77,6 +57,46 @@ class BuildOptions:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """One of so many shares of the sources, each about as large as the others.
+
+    Batches are dealt out in their order, so that the shares one after the other are the whole.
+
+    >>> Shard.parse("3/8")
+    Shard(number=3, of=8)
+    """
+
+    number: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of:
+            raise UsageError(
+                f"shard {self.number}/{self.of} is none; expected the number of a shard and how "
+                "many there are, such as 3/8"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """From the way it is written."""
+        found = re.fullmatch(r"(\d+)/(\d+)", text, re.ASCII)
+        if found is None:
+            raise UsageError(
+                f"shard {text!r} is none; expected the number of a shard and how many there are, "
+                "such as 3/8"
+            )
+        return cls(int(found[1]), int(found[2]))
+
+    def share_of(self, begun: float) -> int:
+        """The number of the share in which a batch begins, by how much of the sources is before it.
+
+        >>> [Shard(1, 4).share_of(begun) for begun in (0.0, 0.2, 0.25, 1.0)]
+        [1, 1, 2, 4]
+        """
+        return min(int(begun * self.of) + 1, self.of)
+
+
+@dataclass(frozen=True)
 class Summary:
     """What an index holds, and which documents it does not."""
 
@@ -88,19 +108,6 @@ class Summary:
     failures: tuple[tuple[str, str], ...]
     passed_over: tuple[tuple[str, int], ...] = ()
     """What in the source is no document, and how many of each."""
-
-
-@dataclass(frozen=True)
-class _Parsed:
-    batch: Batch
-    places: tuple[str, ...]
-    inside: tuple[bool, ...]
-    """Whether each document has its name from within, not from where it lies."""
-    failures: tuple[tuple[str, str], ...]
-    folder: tuple[str, ...] | None
-    """The folders that hold everything, None without any."""
-    size: int
-    done: float
 
 
 def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
@@ -125,19 +132,7 @@ def named_inside(item: Item, name_tag: str | None) -> bool:
     return item.kind == LINE or (item.kind == XML and name_tag is not None)
 
 
-def shared(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders that two places have in common; of one alone, its own.
-
-    >>> shared(("wiki", "a"), ("wiki", "b")), shared(None, ("wiki",))
-    (('wiki',), ('wiki',))
-    """
-    if folder is None:
-        return other
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
-    return tuple(name for name, _ in pairs)
-
-
-def _parse(task: Task, options: BuildOptions) -> _Parsed:
+def _parse(task: Task, options: BuildOptions) -> Parsed:
     """Parse one batch; runs in any process."""
     sizes: list[int] = []
     without: set[int] = set()
@@ -152,14 +147,13 @@ def _parse(task: Task, options: BuildOptions) -> _Parsed:
             without.add(max(left, key=sizes.__getitem__))
 
 
-def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[int]) -> _Parsed:
+def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[int]) -> Parsed:
     """Parse a batch but for some documents, and note the size of each."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    failures, places, inside, folder = [], [], [], None
+    failures, places, inside = [], [], []
     sizes.clear()
     for number, item in enumerate(read_items(task)):
         sizes.append(len(item.data))
-        folder = shared(folder, item.folder)
         # A file name that is not UTF-8 must not spoil the message that mentions it.
         place = os.fsencode(item.place).decode(errors="replace")
         try:
@@ -172,292 +166,59 @@ def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[i
             places.append(place)
             inside.append(named_inside(item, options.name_tag))
     batch = recorder.batch()
-    return _Parsed(
-        batch, tuple(places), tuple(inside), tuple(failures), folder, sum(sizes), task.done
-    )
+    return Parsed(batch, tuple(places), tuple(inside), tuple(failures), sum(sizes), task.done)
 
 
-def _in_order(
-    tasks: Iterator[Task], options: BuildOptions, executor: Executor | None, ahead: int
-) -> Iterator[_Parsed]:
-    """Parsed batches in the order of the tasks, a few ahead, never all at once."""
-    if executor is None:
-        for task in tasks:
-            yield _parse(task, options)
-        return
-    waiting: deque[Future[_Parsed]] = deque()
-    try:
-        for task in tasks:
-            waiting.append(executor.submit(_parse, task, options))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenExecutor:
-        raise FovealError(
-            "a process of the build was ended, perhaps for want of memory; "
-            "the same command goes on where it stopped"
-        ) from None
-    finally:
-        for future in waiting:
-            future.cancel()
+def open_sources(paths: Sequence[Path | Source | IndexSource]) -> list[Source | IndexSource]:
+    """What documents come from; indexes are recognised, and shards put in their order."""
+    found: dict[str, Source | IndexSource] = {}
+    for path in paths:
+        opened = _opened(path) if isinstance(path, Path) else path
+        if found.setdefault(str(opened.path), opened) is not opened:
+            raise InputError.at(str(opened.path), None, "is given twice as a source")
+    order = arranged({path: getattr(source, "header", {}) for path, source in found.items()})
+    return [found[path] for path in order]
 
 
-class _Partial:
-    """The unfinished index beside the output: raw arrays and a state that says what is whole."""
-
-    def __init__(self, output: Path, identity: str) -> None:
-        self.folder = output.with_name(f".{output.name}.partial")
-        self.identity = identity
-        self.tags: dict[str, int] = {}
-        self.known: dict[int, int] = {}
-        """The number of each path, by its parent and step in one number."""
-        self.names: set[str] = set()
-        self.failures: list[tuple[str, str]] = []
-        self.batches = 0
-        self.characters = 0
-        self.common: tuple[str, ...] | None = None
-        """The folders that hold everything so far."""
-        self.folder.mkdir(exist_ok=True)
-        self.lock = _locked(self.folder / "lock")
-        mode = "ab" if self._resume() else "wb"
-        self.files = {name: (self.folder / name).open(mode) for name in (*_RAW, _PLACES)}
-
-    def _resume(self) -> bool:
-        """Go back to the last whole batch of an earlier attempt at the same thing."""
-        try:
-            state = json.loads((self.folder / "state.json").read_bytes())
-            if state["identity"] != self.identity:
-                return False
-            for name in (*_RAW, _PLACES):
-                size = state["sizes"][name]
-                if (self.folder / name).stat().st_size < size:
-                    return False
-                os.truncate(self.folder / name, size)
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
-        self.tags = {tag: i for i, tag in enumerate(state["tags"])}
-        self.failures = [(place, message) for place, message in state["failures"]]
-        self.batches, self.characters = state["batches"], state["characters"]
-        self.common = None if state["common"] is None else tuple(state["common"])
-        parent, tag, ordinal = (self._read(name).astype(np.int64) for name in _PATHS)
-        rows = zip((parent + 1).tolist(), _steps(tag, ordinal).tolist(), strict=True)
-        self.known = {above << 64 | step: number for number, (above, step) in enumerate(rows)}
-        self.names = set(self._read_names())
-        return True
-
-    def _read(self, name: str) -> np.ndarray[Any, Any]:
-        return np.fromfile(self.folder / name, dtype=_RAW[name])
-
-    def _read_names(self) -> list[str]:
-        return (self.folder / "doc_names").read_bytes().decode().split("\n")[:-1]
-
-    def add(self, parsed: _Parsed) -> None:
-        """Append one batch and note that it is whole."""
-        kept, twice = self._new_names(parsed)
-        batch = parsed.batch.only(kept)
-        path = self._global_paths(batch)[batch.path]
-        order = np.argsort(batch.document << 32 | path)
-        columns = {
-            "path": path[order],
-            "start": batch.start[order],
-            "end": batch.end[order],
-            "doc_elements": np.bincount(batch.document, minlength=len(batch.documents)),
-            "doc_length": batch.lengths,
-        }
-        for name, column in columns.items():
-            self.files[name].write(column.astype(_RAW[name]).tobytes())
-        self.files["doc_digest"].write(b"".join(batch.digests))
-        self.files["doc_names"].write("".join(f"{name}\n" for name in batch.documents).encode())
-        rows = compress(zip(parsed.places, parsed.inside, strict=True), kept)
-        self.files[_PLACES].write("".join(f"{json.dumps(row)}\n" for row in rows).encode())
-        self.failures += [*parsed.failures, *twice]
-        self.characters += int(batch.lengths.sum())
-        if parsed.folder is not None:
-            self.common = shared(self.common, parsed.folder)
-        self.batches += 1
-        self._save()
-
-    def _new_names(self, parsed: _Parsed) -> tuple[Bools, list[tuple[str, str]]]:
-        """Which documents may stay, and what is wrong with those whose name or length is not."""
-        names, places = parsed.batch.documents, parsed.places
-        kept = parsed.batch.lengths <= _MOST_CHARACTERS
-        failures = [
-            (places[i], f"the document has more than {_MOST_CHARACTERS} characters")
-            for i in np.flatnonzero(~kept).tolist()
-        ]
-        here: dict[str, str] = {}
-        twice: list[int] = []
-        for i in np.flatnonzero(kept).tolist():
-            if names[i] in self.names:
-                twice.append(i)
-            else:
-                self.names.add(names[i])
-                here[names[i]] = places[i]
-        kept[twice] = False
-        here |= self._places_of({names[i] for i in twice} - set(here))
-        failures += [(places[i], _twice(names[i], here[names[i]])) for i in twice]
-        return kept, failures
-
-    def _read_places(self) -> Iterator[tuple[str, bool]]:
-        """Where each document was found, and whether its name is from within."""
-        with (self.folder / _PLACES).open("rb") as lines:
-            for line in lines:
-                place, inside = json.loads(line)
-                yield place, inside
-
-    def _places_of(self, names: set[str]) -> dict[str, str]:
-        """Where the documents of these names are, which came in earlier batches."""
-        if not names:
-            return {}
-        rows = zip(self._read_names(), self._read_places(), strict=True)
-        return {name: place for name, (place, _) in rows if name in names}
-
-    def _names_in_archive(self) -> list[str]:
-        """The names without the folders that hold everything, where they are places."""
-        prefix = "".join(f"{folder}/" for folder in self.common or ())
-        found: dict[str, str] = {}
-        problems: list[Problem] = []
-        for name, (place, inside) in zip(self._read_names(), self._read_places(), strict=True):
-            cut = name if inside else name.removeprefix(prefix)
-            if cut in found:  # one is a place, the other from within
-                problems.append(Problem(place, None, _twice(cut, found[cut])))
-            found[cut] = place
-        if problems:
-            raise InputError(problems)
-        return list(found)
-
-    def _global_paths(self, batch: Batch) -> Ints:
-        """Number the batch's paths in the index, adding those not known yet."""
-        codes = [self.tags.setdefault(name, len(self.tags)) for name in batch.tags]
-        tag = np.array(codes, dtype=np.int64)[batch.tag]
-        step = _steps(tag, batch.ordinal)
-        number = [-1]  # of the document itself, then of each path
-        known, before = self.known, len(self.known)
-        new: list[int] = []
-        for i, (parent, step_) in enumerate(zip(batch.parent.tolist(), step.tolist(), strict=True)):
-            found = known.setdefault((number[parent + 1] + 1) << 64 | step_, len(known))
-            if found == before + len(new):
-                new.append(i)
-            number.append(found)
-        numbers = np.array(number, dtype=np.int64)
-        columns = numbers[batch.parent[new] + 1], tag[new], batch.ordinal[new]
-        for name, column in zip(_PATHS, columns, strict=True):
-            self.files[name].write(column.astype(_RAW[name]).tobytes())
-        return numbers[1:]
-
-    def _save(self) -> None:
-        for stream in self.files.values():
-            stream.flush()
-        state = {
-            "identity": self.identity,
-            "batches": self.batches,
-            "characters": self.characters,
-            "common": self.common,
-            "tags": list(self.tags),
-            "failures": self.failures,
-            "sizes": {name: stream.tell() for name, stream in self.files.items()},
-        }
-        temporary = self.folder / "state.new"
-        temporary.write_text(json.dumps(state), encoding="utf-8")
-        temporary.replace(self.folder / "state.json")
-
-    def close(self) -> None:
-        for stream in (*self.files.values(), self.lock):
-            stream.close()
-
-    def remove(self) -> None:
-        """Leave nothing behind."""
-        shutil.rmtree(self.folder)
-
-    def finish(self, output: Path, options: BuildOptions, source: Source) -> Summary:
-        """Assemble the index and clear away."""
-        for stream in self.files.values():
-            stream.close()
-        counts = self._read("doc_elements").astype(np.uint64)
-        summary = Summary(
-            documents=len(counts),
-            elements=int(counts.sum()),
-            paths=len(self.known),
-            tags=len(self.tags),
-            characters=self.characters,
-            failures=tuple(self.failures),
-            passed_over=tuple(sorted(source.passed_over.items())),
-        )
-        header = {
-            "foveal": __version__,
-            "source": source.path.name,
-            "whitespace": options.whitespace,
-            **asdict(summary),
-            "tags": list(self.tags),
-        }
-        bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
-        sections: dict[str, Any] = {"doc_bounds": bounds}
-        sections |= {n: (self.folder / n, kind) for n, kind in _RAW.items() if n != "doc_elements"}
-        if source.archive:
-            text = "".join(f"{name}\n" for name in self._names_in_archive()).encode()
-            sections["doc_names"] = np.frombuffer(text, dtype=np.uint8)
-        # In the folder, so that whatever happens no trace stays beside the output.
-        whole = self.folder / "index"
-        write_sections(whole, header, sections)
-        whole.replace(output)
-        self.remove()
-        return summary
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """A file that only one build holds at a time, where the system can say so."""
-    stream = path.open("wb")
-    if sys.platform != "win32":
-        import fcntl
-
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            stream.close()
-            message = "another build of the same index is at work"
-            raise InputError.at(str(path.parent), None, message) from None
-    return stream
-
-
-def _steps(tag: Ints, ordinal: Ints) -> Ints:
-    """Tag and ordinal in one number."""
-    return tag << 32 | ordinal
-
-
-def _twice(name: str, place: str) -> str:
-    return f"is called {name!r} like {place}; expected one document of each name"
+def _opened(path: Path) -> Source | IndexSource:
+    return IndexSource(path) if is_index(path) else Source(path)
 
 
 def build_index(
-    source: Path | Source,
+    source: Path | Source | Sequence[Path | Source | IndexSource],
     output: Path,
     options: BuildOptions | None = None,
     *,
+    shard: Shard | None = None,
     executor: Executor | None = None,
-    ahead: int = 4,
+    ahead: int | None = None,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> Summary:
     """Index a collection.
 
     Parameters
     ----------
-    source : Path or Source
-        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file.
+    source : Path, or a sequence of them
+        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file. An index is
+        taken over as it is; one of them may be the output.
     output : Path
         The index file; nothing is left there unless the build succeeds. After an interruption
         the same call goes on where it stopped.
     options : BuildOptions, optional
+    shard : Shard, optional
+        Index only this share of the sources.
     executor : concurrent.futures.Executor, optional
         Where batches are parsed; by default here.
-    ahead : int
-        Batches to keep under way in the executor.
+    ahead : int, optional
+        Batches to keep under way in the executor; by default two for each of its workers.
     progress : callable, optional
-        Called after each batch with its documents, its bytes and the share of the source behind.
+        Called after each batch with its documents, its bytes and the share of the work behind.
     """
     try:
-        opened = source if isinstance(source, Source) else Source(source)
-        return _build(opened, output, options or BuildOptions(), executor, ahead, progress)
+        given = [source] if isinstance(source, Path | Source) else source
+        opened = open_sources(given)
+        build = _Build(opened, output, options or BuildOptions(), shard)
+        return build.run(executor, ahead, progress)
     except OSError as error:
         place, reason = error.filename or output, error.strerror or error
         raise InputError.at(str(place), None, f"cannot be read or written: {reason}") from None
@@ -468,47 +229,164 @@ def build_index(
         ) from None
 
 
-def _check_output(source: Source, output: Path) -> None:
-    """Refuse an output that cannot be, or that would take the place of what is indexed."""
-    if output.is_dir():
-        raise InputError.at(str(output), None, "is a directory; expected a file name")
-    if not output.parent.is_dir():
-        raise InputError.at(str(output), None, "its directory does not exist")
-    if source.would_take(output):
-        what = "is a document of the source" if source.path.is_dir() else "is the source itself"
-        raise InputError.at(str(output), None, f"{what}; expected another place for the index")
+class _Build:
+    """One index from its sources."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source | IndexSource],
+        output: Path,
+        options: BuildOptions,
+        shard: Shard | None,
+    ) -> None:
+        self.sources, self.output, self.options = sources, output, options
+        self.shard = shard or Shard(1, 1)
+        self.is_shard = shard is not None
+        self.batches = [0, 0]
+        """Batches of all sources before this shard, and before the next one."""
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse an output that cannot be, or sources that do not fit."""
+        if self.output.is_dir():
+            raise InputError.at(str(self.output), None, "is a directory; expected a file name")
+        if not self.output.parent.is_dir():
+            raise InputError.at(str(self.output), None, "its directory does not exist")
+        for source in self.sources:
+            if isinstance(source, IndexSource):
+                self._check_index(source)
+            elif source.would_take(self.output):
+                is_dir = source.path.is_dir()
+                what = "is a document of the source" if is_dir else "is the source itself"
+                message = f"{what}; expected another place for the index"
+                raise InputError.at(str(self.output), None, message)
+
+    def _check_index(self, source: IndexSource) -> None:
+        if self.is_shard:
+            message = "is an index; expected documents, of which a shard can be taken"
+            raise InputError.at(str(source.path), None, message)
+        found, expected = source.header["whitespace"], self.options.whitespace
+        if found != expected:
+            message = f"was built with white space {found!r}, expected {expected!r} as the others"
+            raise InputError.at(str(source.path), None, message)
+
+    def run(
+        self,
+        executor: Executor | None,
+        ahead: int | None,
+        progress: Callable[[int, int, float], None] | None,
+    ) -> Summary:
+        partial_index = Partial(self.output, self._identity())
+        try:
+            for documents, size, done in self._grow(partial_index, executor, ahead):
+                if len(partial_index.failures) > self.options.max_errors + _TOLD:
+                    break
+                if progress is not None:
+                    progress(documents, size, done)
+            return self._finish(partial_index)
+        except InputError:
+            partial_index.remove()
+            raise
+        except FovealError as error:  # whoever parses has given up, not the documents
+            if not partial_index.batches:
+                partial_index.remove()
+                raise
+            message = f"{error}; the same command goes on where it stopped"
+            raise FovealError(message) from error
+        except BaseException:
+            if not partial_index.batches:  # nothing to go on with
+                partial_index.remove()
+            raise
+        finally:
+            partial_index.close()
+
+    def _identity(self) -> str:
+        """What must be the same for a build to go on with what another one left."""
+        prints = [source.fingerprint for source in self.sources]
+        shard = self.shard if self.is_shard else None
+        text = f"{prints}{self.options!r}{shard}{__version__}"
+        return hashlib.blake2b(text.encode()).hexdigest()
+
+    def _grow(
+        self, index: Partial, executor: Executor | None, ahead: int | None
+    ) -> Iterator[tuple[int, int, float]]:
+        """Add batch after batch; of each its documents, its bytes and the share behind."""
+        total = max(sum(source.size for source in self.sources), 1)
+        before = 0
+        for number, source in enumerate(self.sources):
+            apart = len(self.sources) > 1 and source.archive
+            skipped = index.begin(number, apart=apart)
+            if isinstance(source, IndexSource):
+                source.verify()
+                numbers = index.add_paths(*source.paths())
+                for block in source.blocks(skipped):
+                    index.add_block(block, str(source.path), numbers)
+                    done = (before + block.done * source.size) / total
+                    yield len(block.documents), 12 * len(block.path), done
+            else:
+                tasks = islice(self._own_tasks(source, before, total), skipped, None)
+                parse = partial(_parse, options=self.options)
+                for parsed in in_order(executor, parse, tasks, ahead):
+                    index.add(parsed)
+                    yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
+            before += source.size
+
+    def _own_tasks(self, source: Source, before: int, total: int) -> Iterator[Task]:
+        """The batches of a source that are in this shard, by the share of all sources behind."""
+        number, of = self.shard.number, self.shard.of
+        begun = before / total
+        for task in source.tasks(self.options.limits.size):
+            done = (before + task.done * source.size) / total
+            share = self.shard.share_of(begun)
+            begun = done
+            self.batches[0] += share < number
+            self.batches[1] += share <= number
+            if share == number:
+                # A worker of a cluster may be in another folder.
+                share_done = min(done * of - (number - 1), 1.0)
+                yield replace(task, root=task.root.absolute(), done=share_done)
+            elif share > number and not source.archive:
+                return  # of an archive all places must be seen: names lose folders of all
+
+    def _finish(self, index: Partial) -> Summary:
+        if len(index.failures) > self.options.max_errors:
+            raise InputError(Problem(place, None, text) for place, text in index.failures)
+        if index.batches == 0 and not self.is_shard:
+            raise InputError.at(str(self.sources[0].path), None, "holds no document")
+        failures: list[tuple[str, str]] = []
+        passed_over: Counter[str] = Counter()
+        for number, source in enumerate(self.sources):
+            failures += source.failures if isinstance(source, IndexSource) else ()
+            failures += index.own_failures(number)
+            # Each shard goes through all of them; together they must not count more.
+            passed_over += source.passed_over if self.shard.number == 1 else Counter()
+        summary = Summary(
+            documents=index.documents,
+            elements=index.elements,
+            paths=len(index.paths),
+            tags=len(index.tags),
+            characters=index.characters,
+            failures=tuple(failures),
+            passed_over=tuple(sorted(passed_over.items())),
+        )
+        names = dict.fromkeys(_source_name(source) for source in self.sources)
+        header = {
+            "foveal": __version__,
+            "source": ", ".join(names),
+            "whitespace": self.options.whitespace,
+            **asdict(summary),
+            "tags": list(index.tags),
+        }
+        if self.is_shard:
+            shard = asdict(self.shard) | {"batches": self.batches}
+            header["shard"] = shard
+        folders = [
+            "".join(f"{folder}/" for folder in source.folders or ()) if source.archive else None
+            for source in self.sources
+        ]
+        index.finish(self.output, header, folders)
+        return summary
 
 
-def _build(
-    source: Source,
-    output: Path,
-    options: BuildOptions,
-    executor: Executor | None,
-    ahead: int,
-    progress: Callable[[int, int, float], None] | None,
-) -> Summary:
-    _check_output(source, output)
-    identity = hashlib.blake2b(f"{source.fingerprint}{options!r}{__version__}".encode())
-    partial = _Partial(output, identity.hexdigest())
-    tasks = islice(source.tasks(options.limits.size), partial.batches, None)
-    try:
-        for parsed in _in_order(tasks, options, executor, ahead):
-            partial.add(parsed)
-            if len(partial.failures) > options.max_errors + _TOLD:
-                break
-            if progress is not None:
-                progress(len(parsed.places) + len(parsed.failures), parsed.size, parsed.done)
-        if len(partial.failures) > options.max_errors:
-            raise InputError(Problem(place, None, text) for place, text in partial.failures)
-        if partial.batches == 0:
-            raise InputError.at(str(source.path), None, "holds no document")
-        return partial.finish(output, options, source)
-    except InputError:
-        partial.remove()
-        raise
-    except BaseException:
-        if not partial.batches:  # nothing to go on with
-            partial.remove()
-        raise
-    finally:
-        partial.close()
+def _source_name(source: Source | IndexSource) -> str:
+    return str(source.header["source"]) if isinstance(source, IndexSource) else source.path.name

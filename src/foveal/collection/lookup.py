@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.collection.dictionary import Dictionary
 from foveal.collection.paths import Paths
 from foveal.collection.storage import Sections, identity, open_sections, verify
 from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Points, canonical, parse_ranges
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Ints
+from foveal.model.hashing import Hashes, Slots
+from foveal.spans import Ints, ordered
 
 __all__ = ["Collection", "Element", "Resolved", "Trees", "held"]
 
@@ -27,6 +29,8 @@ NO_PATH = "document {doc!r} has no element {xpath!r}"
 NO_PLACE = "{xpath!r} is no place in document {doc!r}"
 MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
 
+_FEW_ELEMENTS = 1 << 22
+"""Elements that are looked up by slots of their own, which take 16 to 24 bytes each."""
 _AT_ONCE = 1_000_000
 """Elements of documents whose text nodes are worked out together."""
 
@@ -45,6 +49,9 @@ class Resolved(NamedTuple):
     start: Ints
     end: Ints
     problem: dict[int, str]
+    element: Ints
+    """Which of its document's elements each is, from 0 on; `UNKNOWN` where the path is not that of
+    an element with every ordinal."""
 
 
 class Trees(NamedTuple):
@@ -75,10 +82,18 @@ class Collection:
         self.path = path
         self.header = header
         self._sections = sections
+        self._asked = 0
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
-        """Open an index; refuses what is no index. A damaged part is refused when it is used."""
+        """Open an index; refuses what is no index. A damaged part is refused when it is used.
+
+        Of a directory all indexes (``*.fvx``) are opened, as one.
+        """
+        if Path(path).is_dir():
+            from foveal.collection.several import Several  # which is a collection itself
+
+            return Several.open(path)
         header, sections = open_sections(Path(path))
         return cls(str(path), header, sections)
 
@@ -175,13 +190,38 @@ class Collection:
         """The tag of each path."""
         return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
 
-    def _codes(self, names: pl.Series, table: pl.DataFrame, key: str, code: str) -> Ints:
-        found = pl.DataFrame({key: names}).join(table, on=key, how="left", maintain_order="left")
-        return found[code].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+    def path_columns(self) -> tuple[Ints, Ints, Ints]:
+        """Parent of each path, tag (its place in the header) and ordinal of its last step."""
+        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
+        return self._parent.astype(np.int64), tag.astype(np.int64), ordinal.astype(np.int64)
+
+    @cached_property
+    def _known(self) -> Dictionary:
+        return Dictionary(self._search)
+
+    def _search(self, names: pl.Series) -> Ints:
+        """The numbers of documents that were not asked for before, `UNKNOWN` for foreign ones."""
+        asked = pl.DataFrame({"doc": names, "row": np.arange(len(names))})
+        # The table that is hashed is the smaller one: of a collection only few are asked for.
+        found = asked.join(self.documents, on="doc")
+        number = np.full(len(names), UNKNOWN)
+        number[found["row"].to_numpy()] = found["code"].to_numpy()
+        return number
+
+    def numbers(self, docs: pl.Series) -> Ints:
+        """The numbers of documents, `UNKNOWN` for those not in the collection."""
+        return self._known(docs)
 
     def lengths(self, docs: pl.Series) -> Ints:
         """Lengths of documents, `UNKNOWN` for those not in the collection."""
-        return self._codes(docs, self.documents, "doc", "length")
+        return self.lengths_of(self.numbers(docs))
+
+    def lengths_of(self, numbers: Ints) -> Ints:
+        """Lengths of documents by their numbers, `UNKNOWN` for `UNKNOWN`."""
+        length = self._sections["doc_length"]
+        if not len(length):
+            return np.full(len(numbers), UNKNOWN)
+        return np.where(numbers < 0, UNKNOWN, length[np.maximum(numbers, 0)].astype(np.int64))
 
     def digests(self) -> dict[str, bytes]:
         """The hash of each document's text, of 16 bytes."""
@@ -193,28 +233,64 @@ class Collection:
     def find(self, doc: Ints, path: Ints) -> Ints:
         """The element of each document and path (numbers), `UNKNOWN` where there is none.
 
-        Elements are sorted by document and path, so this is a binary search in each document's
-        part, all of them at once.
+        Once as many were asked for as there are elements, each element gets a slot, which pays for
+        itself within a few runs; a large collection does without.
         """
-        known = (doc >= 0) & (path >= 0)
-        low = np.where(known, self._bounds[doc], 0)
-        high = np.where(known, self._bounds[doc + 1], 0)
-        end, column = high.copy(), self._sections["path"]
-        while (low < high).any():
-            middle = (low + high) >> 1
-            below = (low < high) & (column[np.minimum(middle, len(column) - 1)] < path)
-            low = np.where(below, middle + 1, low)
-            high = np.where(below | (low >= high), high, middle)
-        at = np.minimum(low, max(len(column) - 1, 0))
-        hit = known & (low < end) & (column[at] == path) if len(column) else known & False
-        return np.where(hit, at, UNKNOWN)
+        self._asked += len(doc)
+        if self.elements <= min(self._asked, _FEW_ELEMENTS):
+            return self._find_in_slots(doc, path)
+        return self._find_in_order(doc, path)
+
+    @cached_property
+    def _slots(self) -> Slots:
+        doc = np.repeat(np.arange(len(self)), np.diff(self._bounds))
+        return Slots(self._pairs(doc, self._sections["path"]))
+
+    def _pairs(self, doc: Ints, path: Ints) -> Hashes:
+        """One number for each pair of document and path."""
+        return (doc * len(self._parent) + path).view(np.uint64)
+
+    def _find_in_slots(self, doc: Ints, path: Ints) -> Ints:
+        found = self._slots.find(self._pairs(doc, path))
+        unknown = (doc < 0) | (path < 0)  # with the other, these may look like a pair
+        found[unknown] = UNKNOWN
+        return found
+
+    def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
+        """By a binary search: elements are sorted by document and path.
+
+        That is one in each document's part, all of them at once. Document after document they stay
+        in the processor's cache.
+        """
+        column, found = self._sections["path"], np.full(len(doc), UNKNOWN)
+        known = np.flatnonzero((doc >= 0) & (path >= 0))
+        if not len(known) or not len(column):
+            return found
+        known = known[ordered(doc[known])]
+        own, wanted = doc[known], path[known].astype(column.dtype)
+        at, end = self._bounds[own], self._bounds[own + 1]
+        last = len(column) - 1
+        # From the widest step down: on to the last element whose path is not past the wanted one.
+        for power in reversed(range(int((end - at).max()).bit_length())):
+            further = at + (1 << power)
+            inside = further < end
+            np.minimum(further, last, out=further)
+            inside &= column[further] <= wanted
+            np.copyto(at, further, where=inside)
+        hit = (column[at] == wanted) & (at < end)
+        found[known[hit]] = at[hit]
+        return found
 
     def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
         """The span of each document and XPath."""
-        doc = self._codes(docs, self.documents, "doc", "code")
+        return self.resolve_numbered(docs, self.numbers(docs), xpaths)
+
+    def resolve_numbered(self, docs: pl.Series, doc: Ints, xpaths: pl.Series) -> Resolved:
+        """As `resolve`, for documents whose numbers are known."""
         path = self.path_numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
+        place = np.where(element < 0, UNKNOWN, element - self._bounds[np.maximum(doc, 0)])
         wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
         wrong |= dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
         # What is left is no element that is written with all its ordinals.
@@ -228,14 +304,15 @@ class Collection:
             i: wrong[i].format(doc=name, xpath=xpath)
             for i, (name, xpath) in zip(at, names, strict=True)
         }
-        return Resolved(start, end, problem)
+        return Resolved(start, end, problem, place)
 
     def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
         """Elements, ranges, points and attributes as they may be written; and what is wrong."""
         xpaths = xpaths.fill_null("")
         distinct = xpaths.unique(maintain_order=True)
         table = pl.DataFrame({"xpath": distinct, "number": np.arange(len(distinct))})
-        which = self._codes(xpaths, table, "xpath", "number")
+        asked = pl.DataFrame({"xpath": xpaths}).join(table, on="xpath", maintain_order="left")
+        which = asked["number"].to_numpy()
         opens, closes = parse_ranges(distinct)
         first = _at(opens, which)
         last = first if closes is opens else _at(closes, which)
@@ -330,7 +407,7 @@ class Collection:
 
     def trees(self, docs: pl.Series) -> Trees:
         """The elements of these documents; one that is not in the collection has none."""
-        return self._trees(self._codes(docs, self.documents, "doc", "code"))
+        return self._trees(self.numbers(docs))
 
     def _trees(self, code: Ints) -> Trees:
         """The elements of documents by their numbers."""
@@ -349,7 +426,7 @@ class Collection:
     # -- the way back ---------------------------------------------------------------------------
 
     def _document(self, doc: str) -> tuple[int, slice]:
-        code = int(self._codes(pl.Series([doc]), self.documents, "doc", "code")[0])
+        code = int(self.numbers(pl.Series([doc]))[0])
         if code < 0:
             raise KeyError(doc)
         return code, slice(int(self._bounds[code]), int(self._bounds[code + 1]))

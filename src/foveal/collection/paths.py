@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from foveal.collection.dictionary import Dictionary
 from foveal.collection.trees import distinct
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
@@ -32,6 +33,7 @@ class Paths:
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
         self._parent, self._tag, self._ordinal = parent, tag, ordinal
         self._tags = tags
+        self._known = Dictionary(self._search)
 
     def __len__(self) -> int:
         return len(self._parent)
@@ -62,21 +64,26 @@ class Paths:
     def numbers(self, xpaths: pl.Series) -> Ints:
         """The number of each XPath, `UNKNOWN` for those that no document has.
 
-        Every ordinal must be there. One goes down from the root, a step of all paths at a time.
+        Every ordinal must be there.
         """
-        table = pl.DataFrame({"xpath": xpaths.cast(pl.String)})
-        asked = table.unique(maintain_order=True).filter(pl.col("xpath").str.starts_with("/"))
-        steps = asked.select(pl.col("xpath").str.slice(1).str.split("/"))["xpath"]
+        return self._known(xpaths)
+
+    def _search(self, xpaths: pl.Series) -> Ints:
+        """The numbers of distinct XPaths: down from the root, a step of all paths at a time."""
+        rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
+        steps = xpaths.gather(rooted).str.slice(1).str.split("/")
         depth = steps.list.len().to_numpy().astype(np.int64)
         step = _looked_up(steps.explode().rename("step"), self._step_texts)
         first = np.cumsum(depth) - depth
-        number = np.full(len(asked), UNKNOWN)
-        left = np.arange(len(asked))
+        found = np.full(len(rooted), UNKNOWN)
+        left = np.arange(len(rooted))
         for level in range(int(depth.max(initial=0))):
             left = left[depth[left] > level]
-            number[left] = self._below(number[left], step[first[left] + level])
-            left = left[number[left] >= 0]
-        return _looked_up(table["xpath"], asked.with_columns(number=number))
+            found[left] = self._below(found[left], step[first[left] + level])
+            left = left[found[left] >= 0]
+        number = np.full(len(xpaths), UNKNOWN)
+        number[rooted] = found
+        return number
 
     def _below(self, parent: Ints, step: Ints) -> Ints:
         """The path one step below each, `UNKNOWN` where there is none."""

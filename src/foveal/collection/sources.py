@@ -20,9 +20,10 @@ import zipfile
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count, takewhile
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Self
 
@@ -41,6 +42,7 @@ __all__ = [
     "document_of_line",
     "name_of",
     "read_items",
+    "shared",
 ]
 
 XML, TEXT, LINE = "xml", "text", "line"
@@ -107,6 +109,12 @@ class Task:
     most: int = BYTES
     """Bytes that a document may have."""
 
+    @property
+    def label(self) -> str:
+        """For messages."""
+        first = next(iter([*self.members, *(item.place for item in self.items)]), "no document")
+        return f"indexing of {first} and what follows it"
+
 
 def _kind(member: str) -> str | None:
     """What a file holds, by its extension; None if that does not tell."""
@@ -146,6 +154,54 @@ def _reason(member: str) -> str:
     return BARE if _is_bare(member) else path.suffix.lower()
 
 
+def shared(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders that two places have in common; of one alone, its own.
+
+    >>> shared(("wiki", "a"), ("wiki", "b")), shared(None, ("wiki",))
+    (('wiki',), ('wiki',))
+    """
+    if folder is None:
+        return other
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
+    return tuple(name for name, _ in pairs)
+
+
+class _Files:
+    """Names and sizes of many files in little memory: a million take some thirty megabytes.
+
+    >>> files = _Files([("a.xml", 3, 0), ("b.xml", 4, 0)])
+    >>> list(files), files.size
+    ([('a.xml', 3), ('b.xml', 4)], 7)
+    """
+
+    def __init__(self, files: Iterable[tuple[str, int, int]] = ()) -> None:
+        self._names = bytearray()
+        self._sizes, self._times = array("q"), array("q")
+        digest = hashlib.blake2b(digest_size=16)
+        for name, size, changed in files:
+            raw = os.fsencode(name) + b"\0"
+            digest.update(raw + f"{size} {changed}\n".encode())
+            self._names += raw
+            self._sizes.append(size)
+            self._times.append(changed)
+        self.size = sum(self._sizes)
+        self.fingerprint = digest.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return ((name, size) for name, size, _ in self.rows())
+
+    def rows(self) -> Iterator[tuple[str, int, int]]:
+        """Name, size and time of each."""
+        at = 0
+        for size, changed in zip(self._sizes, self._times, strict=True):
+            after = self._names.index(0, at)
+            yield os.fsdecode(bytes(self._names[at:after])), size, changed
+            at = after + 1
+
+
 class Source:
     """A collection as it lies on the disk.
 
@@ -160,13 +216,15 @@ class Source:
         Bytes on the disk.
     passed_over : Counter
         What is no document, and how many of each; of an archive, when all batches are out.
+    folders : tuple of str
+        The folders that hold everything in an archive, when all batches are out.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._members: list[str] = []
-        self._sizes = array("q")
+        self._files = _Files()
         self.passed_over: Counter[str] = Counter()
+        self.folders: tuple[str, ...] | None = None
         self._tasks: Callable[[int], Iterator[Task]] = self._directory_tasks
         self.archive = False
         try:
@@ -180,8 +238,8 @@ class Source:
         if not path.exists():
             raise InputError.at(str(path), None, "no such file or directory")
         if path.is_dir():
-            self.fingerprint = self._scan()
-            self.size = sum(self._sizes)
+            self._files = self._scan()
+            self.fingerprint, self.size = self._files.fingerprint, self._files.size
             return
         status = path.stat()
         self.size = status.st_size
@@ -208,7 +266,7 @@ class Source:
         if not self.path.is_dir():
             return path.exists() and path.samefile(self.path)
         # Only a file of that name can be it, whatever links lead there.
-        named = (m for m in self._members if m.rpartition("/")[2] == path.name)
+        named = (m for m, _ in self._files if m.rpartition("/")[2] == path.name)
         if path.exists() and any(path.samefile(self.path / member) for member in named):
             return True
         within = self.path.resolve() in path.parent.resolve().joinpath(path.name).parents
@@ -225,14 +283,15 @@ class Source:
             except (*_DAMAGE, MemoryError):
                 return None
 
-    def _scan(self) -> str:
+    def _scan(self) -> _Files:
         """Find the documents below the directory, in the order of their names."""
-        found: list[tuple[str, int, int]] = []
         # Links wait until all real directories are known, so that what a link shows again is not
         # taken twice; directories above the source would lead back into it.
         above = [self.path.resolve(), *self.path.resolve().parents]
         known = {_identity(folder.stat()) for folder in above}
-        links = self._walk(self.path, "", known, found)
+        links: list[tuple[Path, str]] = []
+        real = _Files(self._walk(self.path, "", known, links))
+        linked: list[tuple[str, int, int]] = []
         while links:
             later: list[tuple[Path, str]] = []
             for folder, prefix in sorted(links):
@@ -241,58 +300,69 @@ class Source:
                     self.passed_over[LINKED] += 1
                 else:
                     known.add(identity)
-                    later += self._walk(folder, prefix, known, found)
+                    linked += self._walk(folder, prefix, known, later)
             links = later
-        if not found:
+        files = _Files(sorted(chain(real.rows(), linked))) if linked else real
+        if not len(files):
             raise InputError.at(str(self.path), None, f"holds no document ({', '.join(_KINDS)})")
-        found.sort()
-        digest = hashlib.blake2b(digest_size=16)
-        for name, size, changed in found:
-            digest.update(os.fsencode(name) + f"\0{size} {changed}\n".encode())
-            self._members.append(name)
-            self._sizes.append(size)
-        return digest.hexdigest()
+        return files
 
     def _walk(
-        self,
-        root: Path,
-        prefix: str,
-        known: set[tuple[int, int]],
-        found: list[tuple[str, int, int]],
-    ) -> list[tuple[Path, str]]:
-        """Note the documents below a directory; returns the links to directories, with names."""
-        links: list[tuple[Path, str]] = []
-        folders = [(root, prefix)]
-        while folders:
-            folder, prefix = folders.pop()
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    name, path = f"{prefix}{entry.name}", Path(entry.path)
-                    if entry.is_dir(follow_symlinks=False):
-                        identity = _identity(path.stat())  # scandir knows none on Windows
-                        if identity not in known:
-                            known.add(identity)
-                            folders.append((path, f"{name}/"))
-                    elif entry.is_dir():
-                        links.append((path, f"{name}/"))
-                    elif not entry.is_file():  # also a link that leads nowhere
-                        self.passed_over[NO_FILE] += 1
-                    elif _kind(name) or (_is_bare(name) and _file_is_xml(path)):
-                        status = entry.stat()
-                        found.append((name, status.st_size, status.st_mtime_ns))
-                    else:
-                        self.passed_over[_reason(name)] += 1
-        return links
+        self, root: Path, prefix: str, known: set[tuple[int, int]], links: list[tuple[Path, str]]
+    ) -> Iterator[tuple[str, int, int]]:
+        """Name, size and time of the documents below a directory, in the order of their names.
+
+        Notes links to directories, with their names.
+        """
+        # A folder stands among its neighbours as its name with a slash: so the paths are sorted
+        # although nobody ever sees all of them.
+        open_folders = [iter(self._entries(root, prefix, links))]
+        while open_folders:
+            entry = next(open_folders[-1], None)
+            if entry is None:
+                open_folders.pop()
+                continue
+            name, size, changed, folder = entry
+            if folder is None:
+                yield name, size, changed
+                continue
+            identity = _identity(folder.stat())  # scandir knows none on Windows
+            if identity not in known:
+                known.add(identity)
+                open_folders.append(iter(self._entries(folder, name, links)))
+
+    def _entries(
+        self, folder: Path, prefix: str, links: list[tuple[Path, str]]
+    ) -> list[tuple[str, int, int, Path | None]]:
+        """The documents and folders of a directory, sorted; the path is there for folders."""
+        found: list[tuple[str, int, int, Path | None]] = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name, path = f"{prefix}{entry.name}", Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    found.append((f"{name}/", 0, 0, path))
+                elif entry.is_dir():
+                    links.append((path, f"{name}/"))
+                elif not entry.is_file():  # also a link that leads nowhere
+                    self.passed_over[NO_FILE] += 1
+                elif _kind(name) or (_is_bare(name) and _file_is_xml(path)):
+                    status = entry.stat()
+                    found.append((name, status.st_size, status.st_mtime_ns, None))
+                else:
+                    self.passed_over[_reason(name)] += 1
+        found.sort(key=itemgetter(0))
+        return found
 
     def _directory_tasks(self, most: int) -> Iterator[Task]:
         members: list[str] = []
         size = behind = 0
-        for name, length in zip(self._members, self._sizes, strict=True):
+        for name, length in self._files:
             members.append(name)
             size += length
             if size >= _BATCH_BYTES or len(members) >= _BATCH_FILES:
                 behind += size
-                yield Task(self.path, behind / self.size, tuple(members), most=most)
+                done = behind / max(self.size, 1)
+                yield Task(self.path, done, tuple(members), most=most)
                 members, size = [], 0
         if members:
             yield Task(self.path, 1.0, tuple(members), most=most)
@@ -301,7 +371,9 @@ class Source:
         """Batches of documents that come with the share of the source behind each."""
         batch: list[Item] = []
         size, done = 0, 0.0
+        self.folders = None
         for item, done in items:
+            self.folders = shared(self.folders, item.folder)
             batch.append(item)
             size += len(item.data)
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:

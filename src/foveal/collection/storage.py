@@ -13,20 +13,32 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
 
-__all__ = ["MAGIC", "VERSION", "Sections", "identity", "open_sections", "verify", "write_sections"]
+__all__ = [
+    "MAGIC",
+    "VERSION",
+    "Sections",
+    "identity",
+    "is_index",
+    "open_sections",
+    "sync_folder",
+    "verify",
+    "write_sections",
+]
 
 MAGIC = b"FOVEALIX"
 VERSION = 1
 _PREFIX = struct.Struct("<8sII16s")
 """Magic, version, length of the header, hash of the header."""
 _ALIGNMENT = 64
+_BLOCK = 1 << 20
+"""Bytes that are read or hashed at once."""
 
 
 class Sections(Mapping[str, npt.NDArray[Any]]):
@@ -54,10 +66,41 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
         first = self._start + entry["offset"]
         data = self._raw[first : first + entry["bytes"]]
         if _hash(data.data).hex() != entry["hash"]:
-            message = f"the index is damaged: section {name} differs"
-            raise InputError.at(str(self._path), None, message)
+            self._refuse(name)
         # A plain array: memmap's own class takes its time at every slice.
         self._checked[name] = data.view(np.ndarray).view(entry["dtype"])
+
+    def _refuse(self, name: str) -> NoReturn:
+        message = f"the index is damaged: section {name} differs"
+        raise InputError.at(str(self._path), None, message)
+
+    def verify(self) -> None:
+        """Hash every section, in little memory; raises if one differs."""
+        with self._path.open("rb") as stream:
+            for name, entry in self._layout.items():
+                digest = hashlib.blake2b(digest_size=16)
+                stream.seek(self._start + entry["offset"])
+                left = entry["bytes"]
+                while left and (block := stream.read(min(left, _BLOCK))):
+                    digest.update(block)
+                    left -= len(block)
+                if digest.hexdigest() != entry["hash"]:
+                    self._refuse(name)
+
+    def size(self, name: str) -> int:
+        """How many numbers a section has."""
+        entry = self._layout[name]
+        return int(entry["bytes"] // np.dtype(entry["dtype"]).itemsize)
+
+    def read(self, name: str, first: int, after: int) -> npt.NDArray[Any]:
+        """Some numbers of a section as they are on the disk, unchecked.
+
+        Unlike what is mapped they leave the memory when nobody has them any more.
+        """
+        entry = self._layout[name]
+        kind = np.dtype(entry["dtype"])
+        offset = self._start + entry["offset"] + first * kind.itemsize
+        return np.fromfile(self._path, kind, after - first, offset=offset)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._layout)
@@ -105,6 +148,16 @@ def write_sections(
         temporary.unlink(missing_ok=True)
 
 
+def sync_folder(folder: Path) -> None:
+    """Have the disk know what its files are called, where the system can do that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def _header(header: Mapping[str, Any], layout: Mapping[str, Any]) -> bytes:
     padded = {name: {**entry, "hash": entry["hash"] or "0" * 32} for name, entry in layout.items()}
     return json.dumps({**header, "sections": padded}, ensure_ascii=False).encode()
@@ -121,7 +174,7 @@ def _copy(section: Any, stream: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     if isinstance(section, tuple):
         with section[0].open("rb") as source:
-            while block := source.read(1 << 20):
+            while block := source.read(_BLOCK):
                 digest.update(block)
                 stream.write(block)
     else:
@@ -173,6 +226,12 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
 
 def verify(path: Path) -> None:
     """Hash every section; raises if one differs."""
-    _, sections = open_sections(path)
-    for name in sections:
-        sections.check(name)
+    open_sections(path)[1].verify()
+
+
+def is_index(path: Path) -> bool:
+    """Whether a file begins as an index does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC

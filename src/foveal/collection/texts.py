@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from foveal.collection.building import add_item, named_inside, shared
+from foveal.collection.building import add_item, named_inside
 from foveal.collection.elements import DocumentError, Limits, Recorder, text_digest
-from foveal.collection.sources import Item, Source, Task, name_of, read_items
+from foveal.collection.sources import Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem
 
 __all__ = ["SourceTexts"]
