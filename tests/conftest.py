@@ -1,19 +1,23 @@
 """Hypothesis looks for new examples at every run; in CI it looks at the same ones each time.
 
-No example has a deadline: how long one takes is the machine's affair.
+No example has a deadline: how long one takes is the machine's affair. But no test may hang.
 """
 
 import os
+from collections.abc import Generator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from patience import limited
+
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-_UNTRACED = ("browser", "test_readme.py")
+_UNTRACED = ("browser", "test_readme.py", "test_cli_workers.py", "test_benchmarks*.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,5 +26,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         below = item.path.relative_to(here).parts if item.path.is_relative_to(here) else ("",)
         drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-        if drawn or below[0] in _UNTRACED:
+        if drawn or any(fnmatch(below[0], pattern) for pattern in _UNTRACED):
             item.add_marker("untraced")
+
+
+def _limit(item: pytest.Item) -> Generator[None, object, object]:
+    with limited(item.name):
+        return (yield)
+
+
+# In each phase for itself: what is raised elsewhere would end the session, not the test.
+pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_limit)
+pytest_runtest_call = pytest.hookimpl(wrapper=True)(_limit)
+pytest_runtest_teardown = pytest.hookimpl(wrapper=True)(_limit)

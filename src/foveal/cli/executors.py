@@ -1,0 +1,72 @@
+"""Where a command works: in this process, in several (-w), or on a cluster (--dask)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+import click
+
+from foveal.cli.options import together
+from foveal.errors import UsageError
+from foveal.executors import Processes, cores
+
+__all__ = ["executor", "worker_options"]
+
+worker_options = together(
+    (
+        click.option(
+            "-w",
+            "--workers",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Processes [default: one per core when the work is worth it].",
+        ),
+        click.option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Work on a Dask cluster instead: the address of its scheduler, as in "
+            "tcp://10.0.0.1:8786, or file: and the path of its scheduler file.",
+        ),
+    )
+)
+
+
+@contextmanager
+def executor(
+    workers: int | None, *, worth: bool, most: int | None = None
+) -> Iterator[Executor | None]:
+    """The executor that the options of the command ask for; None for this process.
+
+    Parameters
+    ----------
+    workers : int, optional
+        As given; by default a process per core if the work is `worth` starting them.
+    worth : bool
+    most : int, optional
+        Processes that there is work for.
+    """
+    address = _cluster(workers)
+    if address is not None:
+        from foveal.executors.cluster import connect
+
+        with connect(address) as cluster:
+            yield cluster
+        return
+    if workers is None:
+        workers = min(cores(), most or cores()) if worth else 1
+    if workers == 1:
+        yield None
+        return
+    with Processes(workers) as processes:
+        yield processes
+
+
+def _cluster(workers: int | None) -> str | None:
+    """The address that the command was given, if any."""
+    context = click.get_current_context(silent=True)
+    address: str | None = None if context is None else context.params.get("dask")
+    if address is not None and workers is not None:
+        raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
+    return address

@@ -1,0 +1,235 @@
+"""``-w``: the same bytes whatever the number of processes, and whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+import foveal
+from command import Outcome, assert_refused, call
+from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
+from executor_tasks import Gate
+from foveal.campaign.shares import shares_of
+from foveal.executors import Processes
+from patience import finished
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_campaign(tmp_path_factory.mktemp("workers"))
+
+
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    with Processes(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def kept(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``-w 2`` works in processes that are there already: starting them takes longer than all."""
+    pools = {2: processes}
+    monkeypatch.setattr("foveal.cli.executors.Processes", lambda n: nullcontext(pools[n]))
+
+
+# -- the same bytes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_bytes_are_the_same_whatever_the_number(
+    here: Path, kept: None, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    expected = call(capsys, *command)
+    assert expected.code in (0, 2)
+    assert call(capsys, *command, "-w", "1") == expected
+    assert call(capsys, *command, "-w", "2") == expected
+
+
+def test_three_processes_of_its_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ok = call(capsys, *EVALUATE)
+    assert ok.code == 0
+    assert len([line for line in ok.err.splitlines() if line.startswith("warning: ")]) > 5
+    assert call(capsys, *EVALUATE, "-w", "3") == ok
+
+
+def test_the_first_bad_run(here: Path, kept: None, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = call(capsys, *EVALUATE, "runs/bad.run", "runs/no.run", "-w", "2")
+    assert_refused(bad, "runs/bad.run:1: ")
+
+
+def test_the_library_with_processes(here: Path, processes: Processes) -> None:
+    """Files and objects, assessors one by one, judgements of a directory."""
+    runs = [foveal.read_run(path) for path in RUNS[1:3]]
+    truth = foveal.read_judgements("judgements.jsonl")
+    for given, judged in (
+        (list(RUNS[1:3]), "judgements.jsonl"),
+        (runs, "judgements.jsonl"),
+        (list(RUNS[1:3]), truth),
+        (runs, truth),
+        ([Path(RUNS[1]), runs[1]], [Path("judgements.jsonl")]),
+    ):
+        expected = foveal.evaluate(given, judged, ["AiP", "charP"])
+        found = foveal.evaluate(given, judged, ["AiP", "charP"], executor=processes)
+        assert found.to_json() == expected.to_json()
+
+
+ASSESSORS = """\
+{"type": "header", "format": "foveal-judgements", "version": 1}
+{"topic": "1", "doc": "a", "length": 90, "spans": [{"start": 0, "end": 40}], "assessor": "Ann"}
+{"topic": "2", "doc": "b", "length": 90, "spans": [{"start": 0, "end": 10}], "assessor": "Ann"}
+{"topic": "1", "doc": "a", "length": 90, "spans": [{"start": 20, "end": 60}], "assessor": "Ben"}
+"""
+
+
+def test_each_assessor_in_processes(
+    tmp_path: Path, processes: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("truth.jsonl").write_text(ASSESSORS)
+    for name in ("one", "two"):
+        Path(name).write_text(f"1 Q0 a 1 3 {name} 0 50\n2 Q0 b 1 3 {name} 5 30\n")
+    told: list[int] = []
+    expected = foveal.evaluate(["one", "two"], "truth.jsonl", "charP", assessors="each")
+    assert expected.runs == ("one[Ann]", "two[Ann]", "one[Ben]", "two[Ben]")
+    found = foveal.evaluate(
+        ["one", "two"],
+        "truth.jsonl",
+        "charP",
+        assessors="each",
+        executor=processes,
+        progress=lambda: told.append(1),
+    )
+    assert found.to_json() == expected.to_json()
+    assert len(told) == 2
+
+
+def test_standard_input_in_processes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", *RUNS[1:3], "-m", "AiP", "-j"]
+    expected = call(capsys, *command, "judgements.jsonl")
+    with Path("judgements.jsonl").open("rb") as truth:
+        own = [sys.executable, "-m", "foveal", *command, "-", "-w", "2"]
+        found = finished(own, stdin=truth)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == expected.out != ""
+
+
+def test_shares_are_whole_and_in_order(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / f"{number:03}").write_bytes(bytes(10 + 990 * (number == 50)))
+    runs = [str(path) for path in sorted(tmp_path.iterdir())]
+    for workers in (1, 2, 7):
+        shares = list(shares_of(runs, workers))
+        assert [run for share in shares for run in share] == runs
+        assert all(len(share) <= 100 // (4 * workers) for share in shares)
+        assert (runs[50],) in shares
+
+
+# -- what may happen meanwhile -----------------------------------------------------------------
+
+
+def test_judgements_that_change_meanwhile_are_noticed(
+    here: Path, processes: Processes, tmp_path: Path
+) -> None:
+    truth = tmp_path / "truth.jsonl"
+    truth.write_bytes(Path("judgements.jsonl").read_bytes())
+
+    class Replaced(Executor):
+        def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+            truth.write_bytes(b"\n" + Path("judgements.jsonl").read_bytes())
+            return processes.submit(fn, *args, **kwargs)
+
+    with pytest.raises(foveal.InputError) as caught:
+        foveal.evaluate(list(RUNS[1:3]), truth, "AiP", executor=Replaced())
+    assert str(caught.value) == f"{truth}: changed while runs were being scored; start again"
+
+
+def test_a_process_is_killed_while_it_scores(
+    here: Path, processes: Processes, tmp_path: Path
+) -> None:
+    expected = foveal.evaluate(list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop")
+    with Gate(processes, tmp_path) as gate:
+        found = foveal.evaluate(
+            list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop", executor=gate
+        )
+    assert found.to_json() == expected.to_json()
+    assert gate.killed
+
+
+# -- where results go --------------------------------------------------------------------------
+
+
+FULL = {
+    "scores": ((*EVALUATE, "-f", "json"), "cannot be written"),
+    "an index": (("index", "documents"), "cannot be read or written"),
+}
+
+
+@pytest.mark.parametrize(("command", "what"), FULL.values(), ids=FULL)
+def test_a_full_disk(here: Path, tmp_path: Path, command: tuple[str, ...], what: str) -> None:
+    """No more than a few bytes can be written: said in a line, and nothing is left."""
+    output = tmp_path / "out"
+    output.write_text("before")
+    own = [sys.executable, str(HERE / "little_room.py"), *command, "-w", "2", "-o", str(output)]
+    done = finished(own)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"{output}: {what}: File too large"
+    assert output.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_device_without_room(here: Path, kept: None, capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    found = call(capsys, *EVALUATE, "-w", "2", "-o", "/dev/full")
+    assert found.code == 2
+    assert found.err.splitlines()[-1] == "/dev/full: cannot be written: No space left on device"
+
+
+def test_either_processes_or_a_cluster(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (EVALUATE, ("index", "documents", "-o", "out")):
+        outcome = call(capsys, *command, "-w", "2", "--dask", "tcp://127.0.0.1:1")
+        assert_refused(outcome, "foveal: -w is for processes here, --dask for a cluster; give one")
+
+
+def test_no_command_loads_dask_unless_it_is_asked_to(here: Path) -> None:
+    code = (
+        "import sys; from foveal.cli import main\n"
+        "for arguments in (['--version'], sys.argv[1:]):\n"
+        "    try: main(arguments)\n"
+        "    except SystemExit: pass\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(loaded & {'dask', 'distributed', 'tornado'}))\n"
+    )
+    evaluate = ["evaluate", RUNS[1], "-j", "judgements.jsonl", "-m", "AiP"]
+    said = finished([sys.executable, "-c", code, *evaluate])
+    version, *scores, loaded = said.stdout.splitlines()
+    assert version == f"foveal {foveal.__version__}"
+    assert len(scores) == 2, said.stderr
+    assert loaded == "[]"
+
+
+def test_a_cluster_without_the_package_is_said(
+    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name=__name__)\n")
+    done = finished(
+        [sys.executable, "-m", "foveal", *EVALUATE, "--dask", "tcp://127.0.0.1:1"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    outcome = Outcome(done.returncode, done.stdout, done.stderr)
+    assert_refused(outcome, "foveal: a cluster (--dask) takes the package distributed")
+    assert "install foveal[dask]" in outcome.err

@@ -1,0 +1,316 @@
+"""``--dask``: a cluster on loopback gives the bytes of one process, or a clear word."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import foveal
+from command import assert_refused, call
+from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
+from dask_cluster import DaskCluster
+from executor_tasks import Gate, Named, die, read, refuse, square, wait_for
+from foveal.collection import build_index
+from foveal.errors import FovealError, InputError, Problem
+from foveal.executors import LostTaskError, in_order
+from foveal.executors.cluster import Cluster, connect
+from patience import finished, until
+
+pytest.importorskip("distributed")
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_campaign(tmp_path_factory.mktemp("dask"))
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """A scheduler and two workers, in folders other than that of the client."""
+    cluster = DaskCluster(tmp_path_factory.mktemp("dask") / "cluster")
+    try:
+        for _ in range(2):
+            cluster.worker({"PYTHONPATH": HERE})
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
+def cluster(dask: DaskCluster) -> Iterator[Cluster]:
+    with connect(dask.address) as connected:
+        until(lambda: connected.workers == 2, "the start of two workers")
+        yield connected
+
+
+@pytest.fixture
+def here(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(place)
+    return place
+
+
+# -- the same bytes ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_bytes_are_those_of_one_process(
+    here: Path,
+    dask: DaskCluster,
+    cluster: Cluster,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    expected = call(capsys, *command)
+    assert expected.code in (0, 2)
+    assert call(capsys, *command, "--dask", dask.address) == expected
+
+
+def test_an_index_is_the_same(here: Path, cluster: Cluster, tmp_path: Path) -> None:
+    build_index(Path("documents"), tmp_path / "here.fvx")
+    build_index(Path("documents"), tmp_path / "there.fvx", executor=cluster)
+    assert (tmp_path / "there.fvx").read_bytes() == (tmp_path / "here.fvx").read_bytes()
+
+
+def test_foveal_index_on_a_cluster(
+    here: Path, dask: DaskCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "there.fvx"
+    assert call(capsys, "index", "documents", "-o", str(output), "--dask", dask.address).code == 0
+    assert output.read_bytes() == Path("crossings.fvx").read_bytes()
+
+
+def test_objects_travel_too(here: Path, cluster: Cluster) -> None:
+    runs = [foveal.read_run(path) for path in RUNS[1:3]]
+    truth = foveal.read_judgements("judgements.jsonl")
+    expected = foveal.evaluate(runs, truth, ["AiP", "charP"])
+    found = foveal.evaluate(runs, truth, ["AiP", "charP"], executor=cluster)
+    assert found.to_json() == expected.to_json()
+
+
+def test_a_large_task_passes_without_a_word(cluster: Cluster) -> None:
+    assert cluster.submit(len, bytes(20_000_000)).result() == 20_000_000
+
+
+# -- errors ------------------------------------------------------------------------------------
+
+
+def test_errors_arrive_whole(cluster: Cluster) -> None:
+    with pytest.raises(InputError) as caught:
+        cluster.submit(refuse, 7).result()
+    assert caught.value.problems == (
+        Problem("a.run", 7, "is bad"),
+        Problem("b.run", None, "is worse"),
+    )
+
+
+def test_a_file_that_only_the_client_sees(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker looks into its own folder for a relative name that nobody made absolute."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.txt").write_text("x")
+    with pytest.raises(InputError) as caught:
+        cluster.submit(read, "mine.txt").result()
+    said = str(caught.value)
+    assert said.startswith("mine.txt: no such file on worker tcp://127.0.0.1:")
+    assert said.endswith("; a cluster must see the same files")
+    with pytest.raises(FileNotFoundError):
+        cluster.submit(read, "nobodys.txt").result()
+
+
+def test_a_run_that_only_the_client_sees(
+    here: Path, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name below /proc/self is that of another file in each process."""
+    runs = Path("/proc/self/cwd/runs")
+    if not runs.exists():
+        pytest.skip("there is no /proc")
+    with pytest.raises(InputError) as caught:
+        foveal.evaluate(runs / "focused.jsonl", "judgements.jsonl", "AiP", executor=cluster)
+    said = str(caught.value)
+    assert said.startswith(f"{runs}/focused.jsonl: no such file on worker tcp://127.0.0.1:")
+
+
+# -- workers that die --------------------------------------------------------------------------
+
+
+def test_a_worker_is_killed_while_it_scores(
+    here: Path, dask: DaskCluster, cluster: Cluster, tmp_path: Path
+) -> None:
+    expected = foveal.evaluate(list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop")
+    with Gate(cluster, tmp_path) as gate:
+        found = foveal.evaluate(
+            list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop", executor=gate
+        )
+    assert found.to_json() == expected.to_json()
+    assert gate.killed in [process.pid for process in dask.processes]
+    dask.worker({"PYTHONPATH": HERE})
+    until(lambda: cluster.workers == 2, "the start of another worker")
+
+
+def test_a_worker_is_killed_while_it_parses(
+    here: Path, dask: DaskCluster, cluster: Cluster, tmp_path: Path
+) -> None:
+    with Gate(cluster, tmp_path) as gate:
+        build_index(Path("documents"), tmp_path / "there.fvx", executor=gate)
+    assert gate.killed
+    assert (tmp_path / "there.fvx").read_bytes() == Path("crossings.fvx").read_bytes()
+    dask.worker({"PYTHONPATH": HERE})
+    until(lambda: cluster.workers == 2, "the start of another worker")
+
+
+def test_a_task_that_kills_every_worker_is_named(tmp_path: Path) -> None:
+    own = DaskCluster(
+        tmp_path / "own", {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "PYTHONPATH": HERE}
+    )
+    try:
+        own.worker({"PYTHONPATH": HERE})
+        with (
+            connect(own.address) as cluster,
+            pytest.raises(LostTaskError, match=r"^task 3: given up, as 1 Dask worker ended"),
+        ):
+            list(in_order(cluster, die, [Named(3)]))
+    finally:
+        own.close()
+
+
+# -- clusters that are none --------------------------------------------------------------------
+
+
+def test_nobody_listens(here: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with socket.socket() as taken:  # bound but not listening: nobody answers there
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(FovealError) as caught, connect(address, timeout=0.5):
+            pass
+    assert str(caught.value).startswith(f"no Dask scheduler answers at {address} within 0.5 s; ")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler: "),
+        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler: missing port"),
+        ("file:no.json", "no.json: no such file; expected a Dask scheduler file"),
+        ("file:judgements.jsonl", "judgements.jsonl: is no Dask scheduler file: "),
+    ],
+)
+def test_what_is_no_address(
+    here: Path, capsys: pytest.CaptureFixture[str], address: str, said: str
+) -> None:
+    assert_refused(call(capsys, *EVALUATE, "-o", "out", "--dask", address), said)
+    assert_refused(call(capsys, "index", "documents", "-o", "out", "--dask", address), said)
+
+
+def test_no_worker(tmp_path: Path) -> None:
+    own = DaskCluster(tmp_path / "own")
+    try:
+        with (
+            pytest.raises(FovealError, match=r"has no worker, and none came within 0\.2 s; start"),
+            connect(own.address, wait=0.2),
+        ):
+            pass
+    finally:
+        own.close()
+
+
+# -- versions ----------------------------------------------------------------------------------
+
+
+def _other_version(folder: Path) -> str:
+    """A folder with Foveal as it is but for its version."""
+    package = folder / "foveal"
+    package.mkdir(parents=True)
+    for source in Path(foveal.__file__).parent.iterdir():
+        if source.name not in ("_version.py", "__init__.py", "__pycache__"):
+            (package / source.name).symlink_to(source)
+    # A copy: of a link, the folder would be that of the original.
+    (package / "__init__.py").write_bytes(Path(foveal.__file__).read_bytes())
+    (package / "_version.py").write_text('__version__ = "9.9"\n')
+    return str(folder)
+
+
+def test_another_version_is_refused_before_and_after(tmp_path: Path) -> None:
+    own = DaskCluster(tmp_path / "own")
+    other = {"PYTHONPATH": os.pathsep.join([_other_version(tmp_path / "other"), HERE])}
+    has = r"Dask worker tcp://127\.0\.0\.1:\d+ has foveal 9\.9, expected "
+    has += f"{foveal.__version__} as here; install the same versions everywhere$"
+    try:
+        right = own.worker({"PYTHONPATH": HERE})
+        with connect(own.address) as cluster:
+            assert cluster.submit(square, 3).result() == 9
+            own.worker(other)  # joins later
+            until(lambda: cluster.workers == 2, "the start of another worker")
+            right.kill()
+            until(lambda: cluster.workers == 1, "the end of a worker")
+            with pytest.raises(FovealError, match=has):
+                cluster.submit(square, 3).result()
+        with pytest.raises(FovealError, match=has), connect(own.address):
+            pass
+    finally:
+        own.close()
+
+
+def test_a_worker_without_foveal_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "foveal.py").write_text("raise ImportError('not here')\n")
+    own = DaskCluster(tmp_path / "own")
+    try:
+        own.worker({"PYTHONPATH": str(tmp_path)})
+        with (
+            pytest.raises(FovealError, match=r"has no foveal, expected \S+ as here"),
+            connect(own.address),
+        ):
+            pass
+    finally:
+        own.close()
+
+
+# -- the end -----------------------------------------------------------------------------------
+
+
+def test_a_scheduler_that_goes_is_said(tmp_path: Path) -> None:
+    own = DaskCluster(tmp_path / "own")
+    try:
+        own.worker({"PYTHONPATH": HERE})
+        address = json.loads(own.file.read_text())["address"]
+        with connect(own.address) as cluster:
+            waiting = cluster.submit(wait_for, str(tmp_path))
+            own.processes[0].kill()
+            with pytest.raises(FovealError, match=f"the Dask scheduler at {address} is gone"):
+                waiting.result()
+    finally:
+        own.close()
+
+
+def test_a_device_without_room(
+    here: Path, dask: DaskCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    outcome = call(capsys, *EVALUATE, "-o", "/dev/full", "--dask", dask.address)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1] == "/dev/full: cannot be written: No space left on device"
+
+
+def test_a_full_disk_leaves_no_index(
+    here: Path, dask: DaskCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What workers have parsed finds no room here: said in a line, and nothing is half-written."""
+    output = tmp_path / "there.fvx"
+    output.write_text("before")
+    command = ("index", "documents", "-o", str(output), "--dask", dask.address)
+    done = finished([sys.executable, str(Path(HERE) / "little_room.py"), *command])
+    assert done.returncode == 2
+    assert done.stderr == f"{output}: cannot be read or written: File too large\n"
+    assert output.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [output]
+    assert call(capsys, *command).code == 0
+    assert output.read_bytes() == Path("crossings.fvx").read_bytes()
