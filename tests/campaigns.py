@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from hypothesis import strategies as st
 
@@ -61,9 +62,22 @@ def judgements_of(documents: Mapping[str, naive.Doc]) -> Judgements:
 def view(
     results: Sequence[naive.Result], documents: Mapping[str, naive.Doc], *, union: bool = False
 ) -> Topic:
-    judged = Judged(judgements_of(documents).combined())
+    """The topic as measures see it: made once for all that look at the same campaign."""
+    return _view(tuple(results), tuple(documents.items()), union=union)
+
+
+@lru_cache(maxsize=256)
+def _view(
+    results: tuple[naive.Result, ...], documents: tuple[tuple[str, naive.Doc], ...], *, union: bool
+) -> Topic:
+    judged = Judged(judgements_of(dict(documents)).combined())
     run = Run.from_results({"t": results} if results else {})
     return Alignment(run, judged).topic("t", union=union)
+
+
+def new_view(results: Sequence[naive.Result], documents: Mapping[str, naive.Doc]) -> Topic:
+    """One that nothing has looked at yet."""
+    return _view.__wrapped__(tuple(results), tuple(documents.items()), union=False)
 
 
 def score(

@@ -45,7 +45,7 @@ def test_a_table_with_area_and_words(capsys: pytest.CaptureFixture[str]) -> None
         "40          0.4444  0.3333",
         "90          0.7778  0.8889",
     ]
-    assert "mine is better below 65 characters, priced above; between 40 and 90" in done.out
+    assert "mine is better below 65 characters, priced above; from 40 to 90 that may be" in done.out
 
 
 def test_rows_are_those_of_evaluate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,8 +82,6 @@ def test_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "said"),
     [
         (("run", "--unit", "tokens"), "run:1: the result says nothing of its tokens"),
-        (("run", "-t", "2009.Focused"), "foveal: a task (-t) has no budgets"),
-        (("run", "-m", "charR", "-m", "charP"), "foveal: one measure at a time has a curve"),
         (("run", "-m", "AP"), "foveal: AP has no budget; expected charR"),
     ],
 )
@@ -91,6 +89,15 @@ def test_wrong_use_of_budget(
     capsys: pytest.CaptureFixture[str], args: tuple[str, ...], said: str
 ) -> None:
     assert_refused(call(capsys, "budget", *args, "-j", "qrels", "-o", "out"), said)
+
+
+def test_one_measure_has_a_curve(capsys: pytest.CaptureFixture[str]) -> None:
+    two = call(capsys, "budget", "run", "-j", "qrels", "-m", "charR", "-m", "charP")
+    assert two.code == 2
+    assert "one measure at a time has a curve" in two.err
+    task = call(capsys, "budget", "run", "-j", "qrels", "-t", "2009.Focused")
+    assert task.code == 2
+    assert "No such option '-t'" in task.err
 
 
 def test_budgets_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:

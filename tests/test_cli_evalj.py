@@ -8,70 +8,21 @@ from pathlib import Path
 import pytest
 
 from command import Outcome, assert_refused, call
+from evalj_files import BROWSE, FOCUSSED, PLACES, POOLS, SMALL, STRICT, STRUCTURED, THOROUGH
 from inex2005 import RUNS, submission, write_campaign
 
-PROPERTIES = """\
-# Official settings, as printed; only the paths are ours.
-TASK: CO.Focussed
-METRICS: nxCG, ep/gr, q
-ALPHA: 1.0
-OVERLAP: on
-QUANT_FUNCTIONS: gen, strict, genLifted
-DCV: 10, 25, 50
-ASSESSMENTS_DIR: $data/official/CO+S/*/
-QUERY_TYPE: CO+S
-SUBMISSIONRUNS_DIR: $data/runs*/
-
-TASK: COS.Focussed
-METRICS: nxCG, ep/gr, q
-ALPHA: 1.0
-OVERLAP: on
-QUANT_FUNCTIONS: gen, strict, genLifted
-DCV: 10, 25, 50
-ASSESSMENTS_DIR: $data/official/CO+S/*/
-QUERY_TYPE: CO+S
-SUBMISSIONRUNS_DIR: $data/runs*/
-POOLS: 275,
-   297
-
-TASK: CO.Thorough
-METRICS: nxCG, ep/gr, q
-ALPHA: 1.0
-OVERLAP: off
-QUANT_FUNCTIONS: gen, strict, genLifted
-DCV: 10, 25, 50
-ASSESSMENTS_DIR: $data/official/CO+S/*/
-QUERY_TYPE: CO+S
-SUBMISSIONRUNS_DIR: $data/runs*/
-
-TASK: CO.FetchBrowse
-METRICS: ep/gr
-ALPHA: 1.0
-OVERLAP: on, off
-QUANT_FUNCTIONS: gen, strict, genLifted
-DCV: 10, 25, 50
-ASSESSMENTS_DIR: $data/official/CO+S/*/
-QUERY_TYPE: CO+S
-SUBMISSIONRUNS_DIR: $data/runs*/
-
-TASK: SSCAS #or SVCAS, VSCAS, VVCAS
-METRICS: nxCG, ep/gr, q
-ALPHA: 1.0
-OVERLAP: off
-QUANT_FUNCTIONS: gen, strict, genLifted
-DCV: 10, 25, 50
-ASSESSMENTS_DIR: $data/official/CAS/
-QUERY_TYPE: CAS
-SUBMISSIONRUNS_DIR: $data/runs*/
-"""
-SMALL = """\
-TASK: CO.Thorough
-METRICS: q
-OVERLAP: off
-QUANT_FUNCTIONS: gen
-ASSESSMENTS_DIR: official/
-SUBMISSIONRUNS_DIR: runs/
-"""
+OURS = {
+    "../adhoc2005/official/CO+S*/": "$data/official/CO+S/*/",
+    "../official/SSCAS/ #or ../SVCAS/, ../VSCAS/, ../VVCAS/": "$data/official/CAS/",
+    "../inex2005_runs*/": "$data/runs*/",
+    POOLS: "275,\n   297",
+}
+"""Only paths and pools are ours; the settings are official, as printed."""
+CO_PLACES = "\n".join(FOCUSSED.splitlines()[-3:]) + "\n"
+PROPERTIES = "\n".join([FOCUSSED, STRUCTURED, THOROUGH, BROWSE + CO_PLACES, STRICT])
+for printed, ours in OURS.items():
+    PROPERTIES = PROPERTIES.replace(printed, ours)
+CONFIGURED = SMALL + PLACES
 TOPICS = """\
 <inex_topics>
 <inex_topic topic_id="202" query_type="CO+S"><title>x</title>
@@ -86,7 +37,7 @@ TOPICS = """\
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topics.xml").write_text(TOPICS)
-    (tmp_path / "a.prop").write_text(SMALL)
+    (tmp_path / "a.prop").write_text(CONFIGURED)
     return write_campaign(tmp_path)
 
 
@@ -136,7 +87,7 @@ def test_a_whole_campaign_of_2005_runs_in_one_command(
 def test_results_dir_receives_complete_files(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "a.prop").write_text(f"{SMALL}RESULTS_DIR: out/of/2005\n")
+    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out/of/2005\n")
     outcome = evaluate(capsys, "--config", "a.prop", "-q")
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err.splitlines()[-1] == "1 files written to out/of/2005"
@@ -144,7 +95,7 @@ def test_results_dir_receives_complete_files(
     assert file.name == "thorough.q.tsv"
     content = values(file.read_text())
     assert ("thorough", "202", "Q(quant=gen)") in content
-    (folder / "b.prop").write_text(SMALL)
+    (folder / "b.prop").write_text(CONFIGURED)
     printed = evaluate(capsys, "--config", "b.prop", "-q", "-f", "tsv")
     assert printed.out == file.read_text()
 
@@ -152,8 +103,8 @@ def test_results_dir_receives_complete_files(
 def test_nothing_is_written_if_one_block_fails(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    second = SMALL.replace("CO.Thorough", "CO.Focussed") + "POOLS: 999\nRESULTS_DIR: out\n"
-    (folder / "a.prop").write_text(f"{SMALL}RESULTS_DIR: out\n{second}")
+    second = CONFIGURED.replace("CO.Thorough", "CO.Focussed") + "POOLS: 999\nRESULTS_DIR: out\n"
+    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n{second}")
     outcome = evaluate(capsys, "--config", "a.prop")
     assert_refused(outcome, "a.prop:14: no assessments of pool '999'")
 
@@ -161,8 +112,8 @@ def test_nothing_is_written_if_one_block_fails(
 def test_blocks_with_and_without_a_folder_part(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    second = SMALL.replace("CO.Thorough", "CO.Focussed")
-    (folder / "a.prop").write_text(f"{SMALL}RESULTS_DIR: out\n{second}")
+    second = CONFIGURED.replace("CO.Thorough", "CO.Focussed")
+    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n{second}")
     outcome = evaluate(capsys, "--config", "a.prop", "-o", "focussed.csv", "-f", "csv")
     assert (outcome.code, outcome.out) == (0, "")
     assert (folder / "out" / "thorough.q.tsv").exists()
@@ -173,7 +124,7 @@ def test_blocks_with_and_without_a_folder_part(
 def test_several_blocks_print_one_after_the_other(
     folder: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    (folder / "a.prop").write_text(SMALL.replace("CO.Thorough", "CO.Thorough, CO.Focussed"))
+    (folder / "a.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, CO.Focussed"))
     outcome = evaluate(capsys, "--config", "a.prop", "-f", form)
     assert outcome.code == 0
     assert outcome.out.index("thorough") < outcome.out.index("focussed")
@@ -210,7 +161,7 @@ def test_runs_and_judgements_of_the_command_line_come_first(
 def test_workers_change_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], workers: str
 ) -> None:
-    (folder / "a.prop").write_text(SMALL.replace("CO.Thorough", "CO.Thorough, CO.Focussed"))
+    (folder / "a.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, CO.Focussed"))
     expected = evaluate(capsys, "--config", "a.prop", "-q")
     assert evaluate(capsys, "--config", "a.prop", "-q", "-w", workers) == expected
 
@@ -240,8 +191,8 @@ def test_wrong_use_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], args: tuple[str, ...], problem: str
 ) -> None:
     (folder / "m.xml").write_text('<metrics><BEPD only="BestInContext"/></metrics>')
-    (folder / "two.prop").write_text(SMALL.replace("CO.Thorough", "CO.Thorough, SSCAS"))
-    (folder / "out.prop").write_text(f"{SMALL}RESULTS_DIR: out\n")
+    (folder / "two.prop").write_text(CONFIGURED.replace("CO.Thorough", "CO.Thorough, SSCAS"))
+    (folder / "out.prop").write_text(f"{CONFIGURED}RESULTS_DIR: out\n")
     assert_refused(evaluate(capsys, *args), problem)
 
 
@@ -259,7 +210,7 @@ def test_a_definition_that_is_none_is_explained(
 def test_a_folder_that_cannot_be_made_is_said(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "a.prop").write_text(f"{SMALL}RESULTS_DIR: topics.xml/out\n")
+    (folder / "a.prop").write_text(f"{CONFIGURED}RESULTS_DIR: topics.xml/out\n")
     outcome = evaluate(capsys, "--config", "a.prop")
     assert outcome.code == 2
     assert outcome.err.splitlines()[-1].startswith("topics.xml/out: cannot be made: ")

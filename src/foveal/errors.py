@@ -43,6 +43,17 @@ class InputError(FovealError):
     def at(cls, file: str, line: int | None, message: str) -> InputError:
         return cls([Problem(file, line, message)])
 
+    @classmethod
+    def together(cls, errors: Iterable[InputError]) -> InputError:
+        """What is wrong with the parts of one input, line by line; what several say, once.
+
+        >>> parts = [InputError.at("a.run", 7, "odd"), InputError.at("a.run", 3, "odd")]
+        >>> InputError.together(parts).lines()
+        ['a.run:3: odd', 'a.run:7: odd']
+        """
+        problems = dict.fromkeys(problem for error in errors for problem in error.problems)
+        return cls(sorted(problems, key=lambda problem: problem.line or 0))
+
     def lines(self, limit: int | None = None) -> list[str]:
         """The messages, at most `limit` of them followed by a count of the rest."""
         shown = [str(problem) for problem in self.problems[:limit]]

@@ -26,6 +26,8 @@ __all__ = [
     "intersection",
     "lay_out",
     "newly_covered",
+    "ordered",
+    "search_within",
     "side_by_side",
     "union",
 ]
@@ -43,6 +45,25 @@ def lay_out(extent: Ints) -> Ints:
     base = np.zeros(len(extent), dtype=np.int64)
     np.cumsum(np.maximum(extent[:-1], 0) + 1, out=base[1:])
     return base
+
+
+_DIGIT = 16
+"""Bits that NumPy sorts in linear time."""
+
+
+def ordered(values: Ints) -> Ints:
+    """The stable order of values from 0, as ``argsort(kind="stable")``, digit by digit.
+
+    Two digits of 171,000 offsets take 2 ms, a comparison sort of them 4.5 to 10 ms.
+
+    >>> ordered(np.array([70_000, 5, 1 << 40, 5])).tolist()
+    [1, 3, 0, 2]
+    """
+    order = values.astype(np.uint16).argsort(kind="stable")
+    for shift in range(_DIGIT, int(values.max(initial=0)).bit_length(), _DIGIT):
+        digit = (values >> shift).astype(np.uint16)
+        order = order[digit[order].argsort(kind="stable")]
+    return order
 
 
 def side_by_side(start: Ints, end: Ints, group: Ints) -> tuple[Ints, Ints]:
@@ -102,6 +123,28 @@ def intersection(start: Ints, end: Ints, other_start: Ints, other_end: Ints) -> 
     return at_least(np.concatenate([here[0], there[0]]), np.concatenate([here[1], there[1]]), 2)
 
 
+def search_within(values: Ints, position: Ints, low: Ints, high: Ints) -> Ints:
+    """As ``searchsorted(values, position, "right")``, each in its own stretch ``values[low:high]``.
+
+    The stretches are halved together, so that the longest one decides on the number of steps: for
+    30,000 positions in stretches of up to 5 that takes 0.3 ms, a search through all values 1.3 ms.
+
+    >>> values, position = np.array([2, 5, 9, 1, 4]), np.array([6, 3, 9])
+    >>> search_within(values, position, np.array([0, 3, 3]), np.array([3, 5, 3])).tolist()
+    [2, 4, 3]
+    """
+    at = low.copy()
+    longest = int((high - low).max(initial=0))
+    for k in range(longest.bit_length() - 1, -1, -1):
+        probe = at + (1 << k)
+        inside = probe <= high
+        np.minimum(probe, high, out=probe)
+        # A probe of an empty stretch at the very beginning has nothing before it.
+        inside &= values[np.maximum(probe - 1, 0)] <= position
+        at += inside.astype(np.int64) << k
+    return at
+
+
 class Coverage:
     """The prefix function of a set of spans: how many covered characters lie before x.
 
@@ -119,16 +162,37 @@ class Coverage:
         self._cumulated = np.concatenate([[0], np.cumsum(self.end - self.start)])
         self.total = int(self._cumulated[-1])
 
-    def before(self, position: Ints) -> Ints:
+    def before(self, position: Ints, stretch: tuple[Ints, Ints] | None = None) -> Ints:
+        """Covered characters before each position; see `within` for the stretch."""
         if not len(self.start):
             return np.zeros(len(position), dtype=np.int64)
-        at = np.searchsorted(self.start, position, side="right") - 1
+        if stretch is None:
+            at = np.searchsorted(self.start, position, side="right") - 1
+        else:
+            at = search_within(self.start, position, *stretch) - 1
         known = np.maximum(at, 0)
         inside = np.minimum(position, self.end[known]) - self.start[known]
-        return np.where(at >= 0, self._cumulated[known] + inside, 0)
+        inside += self._cumulated[known]
+        inside[at < 0] = 0
+        return inside
 
-    def within(self, start: Ints, end: Ints) -> Ints:
-        return self.before(np.maximum(start, end)) - self.before(start)
+    def within(self, start: Ints, end: Ints, stretch: tuple[Ints, Ints] | None = None) -> Ints:
+        """Covered characters between start and end.
+
+        Where it is known which of the covered regions (numbers of the first and after the last one)
+        can begin there, as all those of one document, `stretch` says so.
+        """
+        return self.before(np.maximum(start, end), stretch) - self.before(start, stretch)
+
+    def regions(self, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """The regions that begin from start to end: numbers of the first and after the last one.
+
+        >>> regions = Coverage(np.array([10, 70]), np.array([40, 80])).regions
+        >>> [x.tolist() for x in regions(np.array([0, 60]), np.array([90, 65]))]
+        [[0, 1], [2, 1]]
+        """
+        first = np.searchsorted(self.start, start)
+        return first, np.searchsorted(self.start, end, side="right")
 
 
 class Pieces(NamedTuple):
@@ -190,7 +254,7 @@ def conflicts(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     [[0], [2]]
     """
     index = np.flatnonzero(end > start)
-    order = index[np.argsort(start[index], kind="stable")]
+    order = index[ordered(start[index])]
     if len(order) < 2:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     starts, ends = start[order], end[order]
@@ -211,6 +275,46 @@ def disjoint(start: Ints, end: Ints) -> Bools:
     >>> disjoint(np.array([0, 10, 25]), np.array([20, 30, 40])).tolist()
     [True, False, True]
     """
+    found = _in_rounds(start, end)
+    return _in_turn(start, end) if found is None else found
+
+
+_PAIRS, _ROUNDS = 8, 64
+"""Overlaps per span, and steps of who waits for whom, up to which arrays are faster."""
+
+
+def _in_rounds(start: Ints, end: Ints) -> Bools | None:
+    """As `disjoint`; None where too many spans overlap, or too many wait for each other.
+
+    A span that overlaps no earlier one is kept, and what it overlaps is dropped. After that others
+    have no earlier one left. Of 171,000 elements with 13,700 to drop, this takes 23 ms, and one
+    after the other 170 ms.
+    """
+    keep = np.ones(len(start), dtype=bool)
+    index = np.flatnonzero(end > start)
+    order = index[ordered(start[index])]
+    # In this order a span overlaps just those that begin before it ends.
+    counts = np.searchsorted(start[order], end[order]) - np.arange(1, len(order) + 1)
+    total = int(counts.sum())
+    if total > _PAIRS * len(start):
+        return None
+    a = np.repeat(np.arange(len(order)), counts)
+    b = a + 1 + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+    earlier, later = np.minimum(order[a], order[b]), np.maximum(order[a], order[b])
+    waits = np.zeros(len(start), dtype=bool)
+    for _ in range(_ROUNDS):
+        if not len(later):
+            return keep
+        waits[earlier] = False
+        waits[later] = True
+        keep[later[~waits[earlier]]] = False
+        left = waits[earlier] & keep[earlier] & keep[later]
+        earlier, later = earlier[left], later[left]
+    return None
+
+
+def _in_turn(start: Ints, end: Ints) -> Bools:
+    """As `disjoint`, one after the other."""
     keep = np.ones(len(start), dtype=bool)
     later = conflicts(start, end)[1]
     if not len(later):

@@ -22,13 +22,23 @@ JUDGEMENTS = CAMPAIGN / "judgements.jsonl"
 Chunk = TypeVar("Chunk")
 
 
-def framework(module: str) -> Any:
-    """A development dependency; where it is absent tests are skipped, but never in CI."""
-    if os.environ.get("CI"):
-        return importlib.import_module(module)
-    return pytest.importorskip(
-        module, reason=f"{module} is not installed (pip install --group dev)"
-    )
+class framework:
+    """A development dependency; where it is absent tests are skipped, but never in CI.
+
+    It is imported when something of it is used: that takes seconds, and most processes that collect
+    the tests run none of these.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked by those who only look around
+            raise AttributeError(name)
+        if os.environ.get("CI"):
+            return getattr(importlib.import_module(self._module), name)
+        reason = f"{self._module} is not installed (pip install --group dev)"
+        return getattr(pytest.importorskip(self._module, reason=reason), name)
 
 
 @cache

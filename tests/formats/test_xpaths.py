@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection.xpaths import canonical
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.checks import is_root
+from foveal.formats.xpaths import ELEMENT, canonical_paths
 from inputs import read_run
 
 
@@ -83,3 +86,37 @@ def test_two_ways_to_write_a_path_are_one_result(text: str) -> None:
     assert run.xpath is not None
     assert run.xpath.to_list() == ["/a[1]/sec[1]"] * 2
     assert run.duplicates[1].tolist() == [1]
+
+
+STEPS = st.sampled_from(
+    ["/a[1]", "/b[12]", "/a", "b[1]", "/", "]", "\n/a[1]", "/é[2]", "/text()[1]"]
+)
+PATHS = st.lists(st.lists(STEPS, max_size=4).map("".join) | st.none(), max_size=6)
+
+
+def written_out(path: str | None) -> str | None:
+    """The path with every ordinal, step by step."""
+    if path is None or re.fullmatch(ELEMENT[1:-1], path) is None:
+        return path
+    steps = path[1:].split("/")
+    return "".join(f"/{step}" if step.endswith("]") else f"/{step}[1]" for step in steps)
+
+
+@settings(max_examples=60)
+@given(PATHS)
+def test_a_path_is_the_same_alone_and_among_others(paths: list[str | None]) -> None:
+    found = canonical_paths(pl.Series(paths, dtype=pl.String)).to_list()
+    assert found == [written_out(path) for path in paths]
+
+
+def test_a_slash_that_is_missing_does_not_hide_an_ordinal_that_is() -> None:
+    """Together these paths have as many slashes after other characters as there are paths."""
+    assert canonical_paths(pl.Series(["a[1]", "/a/b[1]"])).to_list() == ["a[1]", "/a[1]/b[1]"]
+
+
+@settings(max_examples=60)
+@given(PATHS)
+def test_a_root_is_known_whatever_path_comes_first(paths: list[str | None]) -> None:
+    found = is_root(pl.Series(paths, dtype=pl.String)).tolist()
+    root = re.compile(r"/[^/\[\]@()\s]+(\[1\])?")
+    assert found == [path is not None and root.fullmatch(path) is not None for path in paths]

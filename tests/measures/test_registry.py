@@ -31,7 +31,6 @@ EVERY = [
 ]
 every_measure = pytest.mark.parametrize("measure", EVERY, ids=str)
 OF_TEXT = [measure for measure in EVERY if not measure.structural]
-every_measure_of_text = pytest.mark.parametrize("measure", OF_TEXT, ids=str)
 """Those of elements have their campaigns, and these tests, in test_structural.py."""
 
 
@@ -57,46 +56,50 @@ def test_text_and_python_forms_are_the_same_thing(measure: Measure) -> None:
     assert len({measure, parse_measure(measure.label)}) == 1
 
 
-@every_measure_of_text
+# Drawing a campaign takes longer than all measures on it: each is for all of them.
+
+
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25)
-def test_values_stay_in_range(measure: Measure, campaign: campaigns.Campaign) -> None:
-    value = campaigns.score(measure, *campaign, union=True)
-    low, high = measure.range
-    assert math.isnan(value) or low <= value <= (math.inf if high is None else high + 1e-12)
+@settings(max_examples=60)
+def test_values_stay_in_range(campaign: campaigns.Campaign) -> None:
+    for measure in OF_TEXT:
+        value = campaigns.score(measure, *campaign, union=True)
+        low, high = measure.range
+        within = low <= value <= (math.inf if high is None else high + 1e-12)
+        assert within or math.isnan(value), f"{measure}: {value}"
 
 
-@every_measure_of_text
 @given(documents=campaigns.judged_documents())
-@settings(max_examples=25)
-def test_a_topic_without_results_scores_zero(
-    measure: Measure, documents: dict[str, naive.Doc]
-) -> None:
-    value = campaigns.score(measure, [], documents)
+@settings(max_examples=60)
+def test_a_topic_without_results_scores_zero(documents: dict[str, naive.Doc]) -> None:
     about_the_topic = {"num_rel", "rel_size"}
-    assert math.isnan(value) or value == 0 or measure.name in about_the_topic
+    for measure in OF_TEXT:
+        value = campaigns.score(measure, [], documents)
+        zero = math.isnan(value) or value == 0
+        assert zero or measure.name in about_the_topic, f"{measure}: {value}"
 
 
-@every_measure_of_text
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25)
-def test_nothing_relevant_is_undefined_or_a_count(
-    measure: Measure, campaign: campaigns.Campaign
-) -> None:
+@settings(max_examples=60)
+def test_nothing_relevant_is_undefined_or_a_count(campaign: campaigns.Campaign) -> None:
     results, documents = campaign
     barren = {name: naive.Doc(doc.length) for name, doc in documents.items()}
-    value = campaigns.score(measure, results, barren)
-    assert math.isnan(value) != measure.always_defined
+    for measure in OF_TEXT:
+        value = campaigns.score(measure, results, barren)
+        assert math.isnan(value) != measure.always_defined, f"{measure}: {value}"
 
 
-@every_measure_of_text
 @given(campaign=campaigns.campaigns())
-@settings(max_examples=25)
-def test_the_same_answer_twice(measure: Measure, campaign: campaigns.Campaign) -> None:
-    topic = campaigns.view(*campaign)
-    first = measure.value(topic)
-    again = campaigns.score(measure, *campaign)
-    assert first == again or (math.isnan(first) and math.isnan(again))
+@settings(max_examples=60)
+def test_the_same_answer_twice(campaign: campaigns.Campaign) -> None:
+    """Also after all others have looked at the same topic, and in the other order."""
+    one, other = campaigns.new_view(*campaign), campaigns.new_view(*campaign)
+    first = [measure.value(one) for measure in OF_TEXT]
+    for seen in (one, other):
+        again = [measure.value(seen) for measure in reversed(OF_TEXT)]
+        for measure, value, repeated in zip(OF_TEXT, first, reversed(again), strict=True):
+            same = value == repeated or (math.isnan(value) and math.isnan(repeated))
+            assert same, f"{measure}: {value}, then {repeated}"
 
 
 @st.composite
@@ -119,16 +122,16 @@ def _maximal(doc: naive.Doc) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-@pytest.mark.parametrize("measure", [m for m in OF_TEXT if m.ideal is not None], ids=str)
 @given(campaign=ideal_campaigns())
-@settings(max_examples=40)
-def test_an_ideal_run_scores_one(measure: Measure, campaign: campaigns.Campaign) -> None:
-    value = campaigns.score(measure, *campaign)
-    assert (
-        math.isnan(value)
-        or value == pytest.approx(measure.ideal, abs=1e-12)
-        or (measure.name == "judged" and not campaign[0])
-    )
+@settings(max_examples=60)
+def test_an_ideal_run_scores_one(campaign: campaigns.Campaign) -> None:
+    for measure in (measure for measure in OF_TEXT if measure.ideal is not None):
+        value = campaigns.score(measure, *campaign)
+        assert (
+            math.isnan(value)
+            or value == pytest.approx(measure.ideal, abs=1e-12)
+            or (measure.name == "judged" and not campaign[0])
+        ), f"{measure}: {value}"
 
 
 def test_names_are_matched_exactly_first_then_without_case() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -134,3 +136,49 @@ def test_a_notebook_shows_the_escaped_name_and_the_first_results() -> None:
     assert "&lt;b&gt; &amp; co" in html
     assert "4 results" in html
     assert "<table" in html
+
+
+ELEMENTS = st.lists(st.tuples(st.sampled_from("12"), st.sampled_from("AB"), st.integers(0, 3)))
+
+
+def elements_of(results: list[tuple[str, str, int]]) -> Run:
+    """A run of elements, of which the first two have the same extent."""
+    schema = {"topic": pl.String, "doc": pl.String, "element": pl.Int64}
+    frame = pl.DataFrame(results, schema=schema, orient="row").sort("topic", maintain_order=True)
+    path = pl.format("/a[1]/p[{}]", "element").alias("xpath")
+    start = (pl.col("element") // 2).alias("start")
+    frame = frame.with_columns(path, start, (start + 5).alias("end"))
+    return replace(Run.from_frame(frame, name="r"), element=frame["element"].to_numpy())
+
+
+@settings(max_examples=60)
+@given(ELEMENTS, st.integers(0, 20))
+def test_elements_repeat_each_other_as_their_paths_do(
+    results: list[tuple[str, str, int]], shorter: int
+) -> None:
+    run = elements_of(results)
+    cut = run.end.copy()
+    cut[shorter:] -= 1
+    for one in (run, replace(run, end=cut)):
+        expected = replace(one, element=None).duplicates
+        assert [x.tolist() for x in one.duplicates] == [x.tolist() for x in expected]
+
+
+def test_a_result_that_is_no_element_is_compared_by_its_path() -> None:
+    run = elements_of([("1", "A", 0)] * 3)
+    some = replace(run, element=np.array([0, UNKNOWN, 0]))
+    assert [x.tolist() for x in some.duplicates] == [[0, 0], [1, 2]]
+
+
+@settings(max_examples=30)
+@given(ELEMENTS)
+def test_what_documents_decide_is_the_same_wherever_results_are(
+    results: list[tuple[str, str, int]],
+) -> None:
+    run = elements_of(results)
+    assert run.head_of is not None
+    moved, anew = run.moved(end=run.end + 1), replace(run, end=run.end + 1)
+    assert moved.end.tolist() == anew.end.tolist()
+    for name in ("topic", "position", "first", "heads", "head_of", "repeats", "returns"):
+        assert getattr(moved, name).tolist() == getattr(anew, name).tolist()
+    assert [x.tolist() for x in moved.duplicates] == [x.tolist() for x in anew.duplicates]

@@ -15,18 +15,28 @@ from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Run
+from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
-__all__ = ["named", "place_elements", "whole"]
+__all__ = ["CLIPPED", "MAPPED", "named", "place_elements", "whole"]
 
 Bools = npt.NDArray[np.bool_]
+
+CLIPPED = "results clipped at the end of their document: {}"
+MAPPED = "results mapped to the smallest element around them: {}"
+"""What may be said of results."""
 
 
 def named(run: Run) -> Bools:
     """Which results name an element by its XPath."""
     if run.xpath is None:
         return np.zeros(len(run), dtype=bool)
-    return run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    return _is_element(run.xpath)
+
+
+def _is_element(xpath: pl.Series) -> Bools:
+    found: Bools = xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    return found
 
 
 def whole(run: Run) -> Bools:
@@ -94,13 +104,16 @@ def place_elements(
     rows, found = left[known], element[known]
     xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
+    assert placed.element is not None
+    numbers = placed.element.copy()
+    numbers[rows] = found - trees.bounds[tree[known]]
     notes = placed.notes
     if points:
         xpath[left[odd]] = points
     elif len(odd):
-        notes = (*notes, f"results mapped to the smallest element around them: {len(odd)}")
+        notes = (*notes, Tally(MAPPED, len(odd)))
     series = pl.Series(xpath.tolist(), dtype=pl.String)
-    return replace(placed, xpath=series, start=start, end=end, notes=notes)
+    return placed.moved(xpath=series, start=start, end=end, element=numbers, notes=notes)
 
 
 def _clipped(run: Run) -> Run:
@@ -108,7 +121,7 @@ def _clipped(run: Run) -> Run:
     past = (run.length >= 0) & ((run.end > run.length) | (run.start > run.length))
     if not past.any():
         return run
-    note = f"results clipped at the end of their document: {int(past.sum())}"
+    note = Tally(CLIPPED, int(past.sum()))
     return replace(
         run,
         start=np.where(past, np.minimum(run.start, run.length), run.start),
@@ -123,7 +136,13 @@ def _to_name(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
     by_path = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     lost = by_path & (run.end < 0) & (placed.end == 0) & lenient
     inside = (placed.end <= placed.length) & (placed.start <= placed.length)
-    done = by_path if passages else named(run)
+    done = by_path
+    if not passages:
+        assert placed.element is not None
+        done = placed.element >= 0
+        others = np.flatnonzero(~done & by_path)
+        if len(others) and run.xpath is not None:
+            done[others] = _is_element(run.xpath.gather(others))
     return np.flatnonzero(~done & ~lost & inside & (placed.length >= 0))
 
 

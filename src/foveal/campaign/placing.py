@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ import polars as pl
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model.tallies import Tally
 
-__all__ = ["place_judgements", "place_run", "unplaced"]
+__all__ = ["not_held", "place_judgements", "place_run", "unplaced"]
 
 _SHOWN = 3
 
@@ -27,19 +29,27 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
     if problems:
         if not lenient:
             raise InputError(problems)
-        shown = "; ".join(f"line {p.line}: {p.message}" for p in problems[:_SHOWN])
-        more = "; ..." if len(problems) > _SHOWN else ""
-        notes = (
-            *notes,
-            f"results that the collection does not hold: {len(problems)} ({shown}{more})",
-        )
-    return replace(placed, notes=notes)
+        shown = [f"line {p.line}: {p.message}" for p in problems[:_SHOWN]]
+        notes = (*notes, Tally(not_held, len(problems), shown))
+    return placed.moved(notes=notes)
+
+
+def not_held(number: int, shown: Sequence[str]) -> str:
+    """What is said of `number` results that have no place."""
+    more = "; ..." if number > _SHOWN else ""
+    return (
+        f"results that the collection does not hold: {number} ({'; '.join(shown[:_SHOWN])}{more})"
+    )
 
 
 def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     """The run on the collection's text, and the results that have no place there (left empty)."""
-    length = collection.lengths(run.doc)
+    # Each document of a topic is looked up once: half of the results, or a third.
+    number = collection.numbers(run.doc.gather(run.heads))
+    length = collection.lengths_of(number)[run.head_of]
+    number = number[run.head_of]
     start, end = run.start.copy(), run.end.copy()
+    element = np.full(len(run), UNKNOWN)
     # A path of one step is the whole document only if the root has that name.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     by_path = np.flatnonzero((end < 0) & named & (length >= 0))
@@ -50,13 +60,19 @@ def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
         for i in np.flatnonzero(length < 0).tolist()
     }
     if len(by_path) and run.xpath is not None:
-        found = collection.resolve(run.doc.gather(by_path), run.xpath.gather(by_path))
+        # To gather long texts takes as long as to look them up, and mostly it is all of them.
+        some = len(by_path) < len(run)
+        doc, xpath = run.doc, run.xpath
+        if some:
+            doc, xpath, number = doc.gather(by_path), xpath.gather(by_path), number[by_path]
+        found = collection.resolve_numbered(doc, number, xpath)
         start[by_path], end[by_path] = found.start, found.end
+        element[by_path] = found.element
         problem |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
     problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
-    return replace(run, start=start, end=end, length=length), problems
+    return run.moved(start=start, end=end, length=length, element=element), problems
 
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:

@@ -6,7 +6,7 @@ overlap, interleaved documents, missing inputs. What an option mends is mended a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -20,9 +20,22 @@ from foveal.errors import InputError, Problem, UsageError, some
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
+from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
-__all__ = ["Form", "Prepared", "prepare", "without_topics"]
+__all__ = [
+    "WITHOUT_JUDGEMENTS",
+    "Form",
+    "Prepared",
+    "all_left_out",
+    "form_of",
+    "nothing_in_common",
+    "prepare",
+    "without_topics",
+]
+
+Bools = npt.NDArray[np.bool_]
+WITHOUT_JUDGEMENTS = "topics without judgements, {}: {}"
 
 
 class Form(Enum):
@@ -41,8 +54,14 @@ class Prepared:
 
     alignment: Alignment
     form_of: list[Form]
-    warnings: list[str] = field(default_factory=list)
+    tallies: list[str] = field(default_factory=list)
+    """All that may be said of a run, in order; empty where there is nothing to say of this one."""
     _dropped: dict[Form, Alignment] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is said."""
+        return [tally for tally in self.tallies if tally]
 
     def aligned(self, form: Form) -> Alignment:
         """The alignment of one form of the run."""
@@ -54,9 +73,7 @@ class Prepared:
                 keep = spans.disjoint(*self.alignment.nesting)
             else:
                 keep = run.first == np.arange(len(run))
-            gone = len(run) - int(keep.sum())
-            if gone:
-                self.warnings.append(f"{form.value}: {gone}")
+            self.tallies.append(Tally(f"{form.value}: {{}}", len(run) - int(keep.sum())))
             self._dropped[form] = Alignment(run.take(keep), self.alignment.judged)
         return self._dropped[form]
 
@@ -67,25 +84,39 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     alignment = Alignment(run, judged)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
-    if unjudged:
-        warnings.append(f"topics without judgements, {len(unjudged)}: {some(unjudged)}")
+    warnings.append(Tally(WITHOUT_JUDGEMENTS, len(unjudged), unjudged))
     if not len(alignment.run):
-        raise InputError.at(
-            run.source.path,
-            None,
-            f"no topic in common with the judgements; the run has {some(run.topics) or 'none'}, "
-            f"the judgements {some(judged.judgements.topics)}",
-        )
+        raise nothing_in_common(run.source.path, run.topics, judged.judgements.topics)
     alignment = _cut(alignment, options, warnings)
     alignment = _clip(alignment, options, warnings)
     _check_needs(alignment, measures)
     alignment = _limit(alignment, options, warnings)
-    prepared = Prepared(alignment, [_form(measure, options) for measure in measures], warnings)
+    prepared = Prepared(alignment, [form_of(measure, options) for measure in measures], warnings)
     _check_rules(alignment, measures, options, warnings)
     if options.warn_overlap:
         _warn_of_overlap(alignment, warnings)
     _warn_of_oddities(alignment, measures, warnings)
     return prepared
+
+
+def nothing_in_common(path: str, topics: Sequence[str], judged: Sequence[str]) -> InputError:
+    """What is wrong with a run of which no topic is judged."""
+    return InputError.at(
+        path,
+        None,
+        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
+        f"the judgements {some(judged)}",
+    )
+
+
+def all_left_out(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> InputError:
+    """What is wrong with a run of which no topic is evaluated."""
+    return InputError.at(
+        path,
+        None,
+        f"all topics of the run are left out of the evaluation; the run has "
+        f"{some(topics)}, evaluated are {some(evaluated)}",
+    )
 
 
 def without_topics(run: Run, left_out: frozenset[str], evaluated: Sequence[str]) -> Run:
@@ -95,12 +126,7 @@ def without_topics(run: Run, left_out: frozenset[str], evaluated: Sequence[str])
         return run
     kept = run.take(np.array([topic not in gone for topic in run.topics], dtype=bool)[run.topic])
     if not len(kept):
-        raise InputError.at(
-            run.source.path,
-            None,
-            f"all topics of the run are left out of the evaluation; the run has "
-            f"{some(run.topics)}, evaluated are {some(evaluated)}",
-        )
+        raise all_left_out(run.source.path, run.topics, evaluated)
     return kept
 
 
@@ -112,10 +138,12 @@ def _cut(alignment: Alignment, options: Options, warnings: list[str]) -> Alignme
     """The first `max_results` of each topic."""
     run = alignment.run
     sizes = np.diff(run.bounds)
-    if options.max_results is None or sizes.max() <= options.max_results:
+    if options.max_results is None:
         return alignment
     long = int((sizes > options.max_results).sum())
-    warnings.append(f"topics cut at {options.max_results} results: {long}")
+    warnings.append(Tally(f"topics cut at {options.max_results} results: {{}}", long))
+    if not long:
+        return alignment
     keep = np.arange(len(run)) - run.bounds[run.topic] < options.max_results
     return _again(alignment, run.take(keep))
 
@@ -124,7 +152,9 @@ def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignm
     """Refuse results past the end of their document, or clip them."""
     run, length = alignment.run, alignment.length
     past = (length >= 0) & ((run.end > length) | (run.start > length))
-    if not past.any():
+    clipped = int(past.sum())
+    warnings.append(Tally("results clipped at the end of their document: {}", clipped))
+    if not clipped:
         return alignment
     if not options.lenient:
         raise InputError(
@@ -136,7 +166,6 @@ def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignm
             )
             for i in np.flatnonzero(past).tolist()
         )
-    warnings.append(f"results clipped at the end of their document: {int(past.sum())}")
     start = np.where(past, np.minimum(run.start, length), run.start)
     end = np.where(past & (run.end >= 0), np.minimum(run.end, length), run.end)
     return _again(alignment, replace(run, start=start, end=end))
@@ -151,6 +180,8 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
         group = run.topic if what == "topic" else run.first
         before = _size_before(group, alignment.size)
         over = np.flatnonzero(before + alignment.size > limit)
+        cut = f"results cut at {limit} characters per {what}: {{}}"
+        warnings.append(Tally(cut, len(over)))
         if not len(over):
             continue
         if not options.truncate:
@@ -165,7 +196,6 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
                 )
                 for i in first.tolist()
             )
-        warnings.append(f"results cut at {limit} characters per {what}: {len(over)}")
         room = np.maximum(limit - before, 0)
         end = alignment.end.copy()
         end[over] = np.minimum(end[over], run.start[over] + room[over])
@@ -188,7 +218,7 @@ def _size_before(group: Ints, size: Ints) -> Ints:
 
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
-    missing = _missing(alignment)
+    missing = _missing(alignment, {need for measure in measures for need in measure.needs})
     judgements = alignment.judged.judgements
     for measure in measures:
         try:
@@ -201,47 +231,45 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
                 raise InputError.at(*missing[need], message)
 
 
-def _missing(alignment: Alignment) -> dict[Need, tuple[str, int | None]]:
-    """What the inputs do not hold, with the file and line where that shows."""
-    judgements, run = alignment.judged.judgements, alignment.run
-    relevant = (alignment.row >= 0) & judgements.relevant[alignment.row]
-    nowhere = ~alignment.placed
-    lengths = alignment.judged.length
-    absent = {
-        Need.TEXT: not judgements.has_text,
-        Need.BEP: bool(judgements.relevant.any()) and not (judgements.bep >= 0).any(),
-        Need.RELEVANT_LENGTHS: (lengths[judgements.relevant] < 0).any(),
-        Need.MEAN_LENGTH: np.isnan(alignment.judged.mean_length),
-        Need.ELEMENTS: not alignment.judged.element_size.any(),
+def _missing(alignment: Alignment, wanted: set[Need]) -> dict[Need, tuple[str, int | None]]:
+    """What the inputs do not hold of what is wanted, with the file and line where that shows."""
+    judged, run = alignment.judged, alignment.run
+    judgements, forest = judged.judgements, judged.forest
+    absent: dict[Need, Callable[[], bool]] = {
+        Need.TEXT: lambda: not judgements.has_text,
+        Need.BEP: lambda: judged.no_bep,
+        Need.RELEVANT_LENGTHS: lambda: judged.unmeasured,
+        Need.MEAN_LENGTH: lambda: bool(np.isnan(judged.mean_length)),
+        Need.ELEMENTS: lambda: not judged.element_size.any(),
+        Need.STRUCTURE: lambda: forest is None,
+        Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
+        Need.COLLECTION_SIZE: lambda: judged.collection_elements is None,
     }
-    forest = alignment.judged.forest
-    absent |= {
-        Need.STRUCTURE: forest is None,
-        Need.ELEMENT_SIZES: forest is not None and not forest.placed,
-        Need.COLLECTION_SIZE: alignment.judged.collection_elements is None,
+    lacking: dict[Need, Callable[[], Bools]] = {
+        Need.SPANS: lambda: ~alignment.placed,
+        Need.RELEVANT_SPANS: lambda: ~alignment.placed & alignment.relevant,
+        Need.RELEVANT_STARTS: lambda: (run.start < 0) & alignment.relevant,
+        Need.LENGTHS: lambda: alignment.length < 0,
+        Need.ELEMENT_RESULTS: lambda: _no_elements(run),
     }
-    judged_in = judgements.sources[0].path
-    missing: dict[Need, tuple[str, int | None]] = {
-        need: (judged_in, None) for need, lacking in absent.items() if lacking
-    }
-    for need, rows in (
-        (Need.SPANS, nowhere),
-        (Need.RELEVANT_SPANS, nowhere & relevant),
-        (Need.RELEVANT_STARTS, (run.start < 0) & relevant),
-        (Need.LENGTHS, alignment.length < 0),
-        (Need.ELEMENT_RESULTS, _no_elements(run)),
-    ):
-        if rows.any():
+    missing: dict[Need, tuple[str, int | None]] = {}
+    for need in wanted:
+        if need in absent and absent[need]():
+            missing[need] = (judgements.sources[0].path, None)
+        elif need in lacking and (rows := lacking[need]()).any():
             missing[need] = (run.source.path, int(run.line[rows][0]))
     return missing
 
 
-def _no_elements(run: Run) -> npt.NDArray[np.bool_]:
+def _no_elements(run: Run) -> Bools:
     """Results that are no elements; on a collection all are, but those that it does not hold."""
-    return ~named(run) & ~whole(run) & (run.length is None)
+    if run.length is not None:
+        return np.zeros(len(run), dtype=bool)
+    return ~named(run) & ~whole(run)
 
 
-def _form(measure: Measure, options: Options) -> Form:
+def form_of(measure: Measure, options: Options) -> Form:
+    """The form of a run that a measure is calculated on."""
     one = measure.overlap is Overlap.ONE_PER_DOCUMENT
     if options.overlap == "drop":
         return Form.ONE_PER_DOCUMENT if one else Form.DISJOINT
@@ -288,9 +316,9 @@ def _one_per_document(alignment: Alignment, measure: Measure) -> None:
 
 def _no_overlap(alignment: Alignment, measure: Measure) -> None:
     run = alignment.run
-    earlier, later = spans.conflicts(*alignment.nesting)
+    earlier, later = alignment.clashes
     # Results without text or place can still repeat each other.
-    if len(later) or not _all_have_text(alignment):
+    if len(later) or not alignment.all_have_text:
         pairs = np.concatenate([(earlier, later), run.duplicates], axis=1)
         pairs = pairs[:, np.lexsort((pairs[0], pairs[1]))]
         earlier, later = pairs[:, np.unique(pairs[1], return_index=True)[1]]
@@ -308,10 +336,6 @@ def _no_overlap(alignment: Alignment, measure: Measure) -> None:
         )
 
 
-def _all_have_text(alignment: Alignment) -> bool:
-    return bool((alignment.end > alignment.run.start).all()) and bool(alignment.placed.all())
-
-
 def _same(run: Run, a: int, b: int) -> bool:
     extent = bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
     return extent and (run.end[a] >= 0 or run.xpath is None or run.xpath[a] == run.xpath[b])
@@ -323,8 +347,9 @@ def _not_interleaved(
     """Refuse interleaved documents; with `regroup` each stands at its first result anyway."""
     run = alignment.run
     first, back = run.first, run.returns
-    if len(back) and options.regroup:
-        warnings.append(f"interleaved documents regrouped: {len(np.unique(first[back]))}")
+    if options.regroup:
+        regrouped = int(np.count_nonzero(np.bincount(first[back])))
+        warnings.append(Tally("interleaved documents regrouped: {}", regrouped))
     elif len(back):
         raise InputError(
             Problem(
@@ -340,8 +365,7 @@ def _not_interleaved(
 def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> None:
     """The task forbade overlap; its measures score it, so it is only said."""
     over = int((~spans.disjoint(*alignment.nesting)).sum())
-    if over:
-        warnings.append(f"results that overlap an earlier one, which the task forbids: {over}")
+    warnings.append(Tally("results that overlap an earlier one, which the task forbids: {}", over))
 
 
 def _warn_of_oddities(
@@ -351,10 +375,9 @@ def _warn_of_oddities(
     run = alignment.run
     empty = int(((run.start == run.end) & (run.start >= 0)).sum())
     entries = all(measure.overlap is Overlap.ONE_PER_DOCUMENT for measure in measures)
-    if empty and not entries:  # an entry point has no length
-        warnings.append(f"results without length: {empty}")
-    if _all_have_text(alignment) and not len(alignment.conflicts[0]):
-        return  # results that repeat each other overlap, unless they are empty or without a place
-    duplicates = len(run.duplicates[0])
-    if duplicates:
-        warnings.append(f"results that repeat an earlier one: {duplicates}")
+    if not entries:  # an entry point has no length
+        warnings.append(Tally("results without length: {}", empty))
+    # Results that repeat each other overlap, unless they are empty or without a place.
+    none = alignment.all_have_text and not len(alignment.conflicts[0])
+    duplicates = 0 if none else len(run.duplicates[0])
+    warnings.append(Tally("results that repeat an earlier one: {}", duplicates))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -17,20 +16,30 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.adapters import judgements_or_files, runs_of
-from foveal.campaign.elements import place_elements
+from foveal.campaign.large_truth import JudgedSlices
 from foveal.campaign.options import Options
-from foveal.campaign.placing import place_run
-from foveal.campaign.preparation import Form, prepare, without_topics
+from foveal.campaign.portions import Scores, joined, score_portion
+from foveal.campaign.preparation import without_topics
 from foveal.campaign.presets import find_preset
+from foveal.campaign.shares import Share, named_as, shares_of
+from foveal.campaign.standard import Given, Standard
+from foveal.campaign.streaming import (
+    is_large,
+    memory_of,
+    score_held,
+    score_large,
+    truth_of,
+)
 from foveal.campaign.truth import Truth
-from foveal.campaign.unjudged import judged_share, unjudged_meta, unjudged_warning
-from foveal.collection import Collection
+from foveal.campaign.unjudged import unjudged_meta, unjudged_warning
+from foveal.collection.opened import opened
 from foveal.errors import UsageError, some
-from foveal.formats import read_run
+from foveal.executors import cores, in_order, workers_of
+from foveal.formats import STDIN, read_judgements, read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
-from foveal.model import Judgements, Provenance, Results, Run
+from foveal.model import Judgements, Results, Run
 from foveal.model.provenance import distinct_names
 
 __all__ = ["Scores", "evaluate", "plan", "score_run"]
@@ -42,67 +51,64 @@ Objects = Mapping[Any, Any] | Iterable[Any]
 """What `foveal.run_of` and `foveal.judgements_of` take; pandas' frames too, which have no type."""
 
 
-@dataclass(frozen=True)
-class Scores:
-    """What remains of a run once it is scored: small, and independent of its size."""
-
-    name: str
-    source: Provenance
-    task: str | None
-    values: Floats
-    """(topic, measure) over all evaluated topics; ``nan`` where undefined."""
-    in_run: npt.NDArray[np.bool_]
-    unjudged_topics: int
-    warnings: tuple[str, ...]
-    judged_share: float
-    """judged@10 over the topics of the run."""
-
-
 def score_run(
     run: RunLike,
-    judged: Judged,
+    judged: Judged | JudgedSlices,
     measures: Sequence[Measure],
     options: Options,
     left_out: frozenset[str] = frozenset(),
     collection: str | None = None,
+    memory: int | None = None,
+    cache: str | None = None,
 ) -> Scores:
     """Score one run, or read and score one file, on every judged topic.
 
     Results of topics that are `left_out` of the evaluation are not looked at. The `collection` is
-    the path of an index: opening it again is cheaper than sending it to another process.
+    the path of an index: opening it again is cheaper than sending it to another process. A file
+    that takes more than this `memory` is read in slices, others are kept in the `cache`.
     """
     if not isinstance(run, Run):
-        run = read_run(run)
+        scores = score_large(run, judged, measures, options, left_out, collection, memory=memory)
+        if scores is not None:
+            return scores
+        run = read_run(run, cache=cache)
+    if isinstance(judged, JudgedSlices):
+        return score_held(run, judged, measures, options, left_out, memory=memory)
     topics = judged.judgements.topics
     run = without_topics(run, left_out, topics)
-    if collection is not None:
-        index = Collection.open(collection)
-        if any(measure.structural for measure in measures):
-            run = place_elements(run, index, snap=options.snap, lenient=options.lenient)
-        else:
-            run = place_run(run, index, lenient=options.lenient)
-    prepared = prepare(run, judged, measures, options)
-    columns: list[list[float]] = [[] for _ in measures]
-    for topic in topics:
-        views = {}
-        for column, measure, form in zip(columns, measures, prepared.form_of, strict=True):
-            if form not in views:
-                aligned = prepared.aligned(form)
-                views[form] = aligned.topic(
-                    topic, union=form is Form.UNION, again=form is Form.COUNTED_AGAIN
+    index = None if collection is None else opened(collection)
+    return joined([score_portion(run, judged, measures, options, index=index)], topics)
+
+
+def score_share(share: Share) -> list[tuple[Scores, ...]]:
+    """Score some runs against each part of the standard, in any process."""
+    parts = share.standard.parts
+    collection = share.collection_here
+    done = []
+    for given, place in share.places:
+        with named_as(given, place) as rename:
+            # Read once, however many parts there are.
+            one = len(parts) == 1 or is_large(place, share.memory)
+            run = place if one else _read(place, share.cache)
+            scored = [
+                score_run(
+                    run,
+                    part.judged,
+                    share.measures,
+                    share.options,
+                    part.left_out,
+                    collection,
+                    share.memory,
+                    share.cache,
                 )
-            column.append(measure.value(views[form]))
-    present = prepared.alignment.place
-    return Scores(
-        name=run.name,
-        source=run.source,
-        task=run.task,
-        values=np.array(columns, dtype=np.float64).reshape(len(measures), len(topics)).T,
-        in_run=np.array([topic in present for topic in topics], dtype=bool),
-        unjudged_topics=len(run.topics) - len(present),
-        warnings=tuple(prepared.warnings),
-        judged_share=judged_share(prepared.alignment),
-    )
+                for part in parts
+            ]
+            done.append(tuple(replace(own, source=rename(own.source)) for own in scored))
+    return done
+
+
+def _read(run: RunLike, cache: str | None) -> Run:
+    return run if isinstance(run, Run) else read_run(run, cache=cache)
 
 
 def evaluate(
@@ -114,6 +120,8 @@ def evaluate(
     collection: str | Path | None = None,
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
+    memory: int | str | None = None,
+    cache: str | Path | None = None,
     **options: Any,
 ) -> Results:
     """Score runs against judgements.
@@ -132,8 +140,15 @@ def evaluate(
         A collection index: gives the place of results that are XPaths, and document lengths.
     executor : concurrent.futures.Executor, optional
         Where runs are scored; by default in a thread per core, which share reading and sorting.
+        Other processes (`foveal.executors`) read the files themselves. The result is the same.
     progress : callable, optional
-        Called after each run.
+        Called for each run when it is scored.
+    memory : int or str, optional
+        What each task may use for a run, in bytes or as in ``"2G"``; larger files are read in
+        slices of whole topics. By default a share of what is free. The result is the same.
+    cache : path, optional
+        A folder in which runs are kept as columns, so that scoring the same files again skips
+        parsing. It is safe to delete, and never changes a score.
     **options
         The fields of `foveal.campaign.Options`.
 
@@ -151,47 +166,58 @@ def evaluate(
     {'run': {'charR': 0.26}}
     """
     chosen, settings = plan(measures, task, options)
-    run_list: list[RunLike] = runs_of(runs)
+    limit = memory_of(memory) if isinstance(memory, str) else memory
+    run_list: list[RunLike] = [read_run(r) if r == STDIN else r for r in runs_of(runs)]
     if not run_list:
         raise UsageError("no run given")
-    truth = Truth(judgements_or_files(judgements), settings, collection)
+    given = _readable_again(judgements_or_files(judgements))
+    averaged = (part for measure in chosen for part in measure.averages)
+    scored = tuple(dict.fromkeys([*chosen, *averaged]))
+    truth = truth_of(given, settings, collection, scored, limit)
     nested = [measure for measure in chosen if measure.structural]
     if settings.overlap == "union" and nested:
         truth.warnings.append(
             f"--overlap union is about text and changes nothing for {_listed(nested)}; measures of "
             "elements have a parameter overlap"
         )
-    averaged = (part for measure in chosen for part in measure.averages)
-    scored = tuple(dict.fromkeys([*chosen, *averaged]))
-    parts: list[tuple[str | None, Judged, list[Scores]]] = []
-    for assessor in truth.assessors:
-        judged = truth.judged(assessor, scored)
-        score = partial(
-            score_run,
-            judged=judged,
-            measures=scored,
-            options=settings,
-            left_out=truth.every_topic - frozenset(judged.judgements.topics),
-            collection=None if collection is None else str(collection),
-        )
-        done: list[Scores] = []
-        with _pool(executor, run_list) as pool:
-            for scores in map(score, run_list) if pool is None else pool.map(score, run_list):
-                done.append(scores)
-                if progress is not None:
+    standard = Standard.of(truth, scored, given, collection, limit)
+    place = None if collection is None else str(collection)
+    kept = None if cache is None else str(Path(cache).absolute())
+    share = partial(
+        Share, standard, scored, settings, place, str(Path.cwd()), memory=limit, cache=kept
+    )
+    done: list[tuple[Scores, ...]] = []
+    with _pool(executor, run_list) as pool:
+        shared = map(share, shares_of(run_list, 1 if pool is None else workers_of(pool)))
+        for scores in in_order(pool, score_share, shared):
+            done += scores
+            if progress is not None:
+                for _ in scores:
                     progress()
-        parts.append((assessor, judged, done))
+    by_part = zip(*done, strict=True)
+    parts = [
+        (part.assessor, part.judged, list(own))
+        for part, own in zip(standard.parts, by_part, strict=True)
+    ]
     return _results(parts, truth, scored, settings, task, shown=len(chosen))
+
+
+def _readable_again(given: Given) -> Given:
+    """Judgements that other processes can read too: standard input is read here, once."""
+    if isinstance(given, Judgements):
+        return given
+    files = [given] if isinstance(given, (str, Path)) else given
+    return read_judgements(files) if STDIN in map(str, files) else given
 
 
 @contextmanager
 def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
     """The user's executor, or threads where there is more than one run to share out."""
-    cores = min(os.cpu_count() or 1, len(runs))
-    if executor is not None or cores == 1:
+    number = min(cores(), len(runs))
+    if executor is not None or number == 1:
         yield executor
         return
-    with ThreadPoolExecutor(cores) as threads:
+    with ThreadPoolExecutor(number) as threads:
         yield threads
 
 
@@ -227,7 +253,7 @@ def plan(
 
 
 def _results(
-    parts: Sequence[tuple[str | None, Judged, list[Scores]]],
+    parts: Sequence[tuple[str | None, Judged | JudgedSlices, list[Scores]]],
     truth: Truth,
     measures: tuple[Measure, ...],
     options: Options,

@@ -13,6 +13,7 @@ from foveal.campaign.conversion import sizes_of_text, unknown_tags
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection
+from foveal.collection.opened import opened
 from foveal.errors import UsageError, some
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, Need
@@ -22,7 +23,7 @@ from foveal.model.judgements import ASSESSOR_POLICIES
 from foveal.recall import Forest
 from foveal.recall.forest import scale_of
 
-__all__ = ["Truth"]
+__all__ = ["Truth", "notes_of"]
 
 _OF_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED = ("2005", "2006")
@@ -52,7 +53,7 @@ class Truth:
         kept = self._of_pools(given)
         kept = self._of_topics(kept)
         kept.check_lengths()
-        self.index = None if collection is None else Collection.open(collection)
+        self.index = None if collection is None else opened(collection)
         kept = kept if self.index is None else place_judgements(kept, self.index)
         if not kept.relevant.any():
             # Where nothing is relevant, all of the relevant text is known.
@@ -141,7 +142,7 @@ class Truth:
             forest=self._forest(combined, measures),
             collection_elements=self.index.count_nonempty() if self.index and count else None,
         )
-        for note in _notes(measures, judged):
+        for note in notes_of(measures, judged):
             if note not in self.warnings:
                 self.warnings.append(note)
         return judged
@@ -230,7 +231,7 @@ class Truth:
         return forest.only(listed | ~lists[forest.row])
 
 
-def _notes(measures: Sequence[Measure], judged: Judged) -> Iterator[str]:
+def notes_of(measures: Sequence[Measure], judged: Judged) -> Iterator[str]:
     """What the measures have to say of the judgements; what several of them say, once."""
     by_text: dict[str, list[str]] = {}
     for measure in measures:

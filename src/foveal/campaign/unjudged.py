@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.measures.view import Alignment
 from foveal.model import Judgements
@@ -20,6 +21,7 @@ __all__ = [
     "TOP",
     "UNJUDGED_COUNTS",
     "judged_share",
+    "judged_shares",
     "lists_not_relevant",
     "unjudged_meta",
     "unjudged_warning",
@@ -47,14 +49,19 @@ def judged_share(alignment: Alignment, k: int = TOP) -> float:
     >>> judged_share(Alignment(run, Judged(truth)))
     0.5
     """
+    shares = judged_shares(alignment, k)
+    known = shares[~np.isnan(shares)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def judged_shares(alignment: Alignment, k: int = TOP) -> npt.NDArray[np.float64]:
+    """As `judged_share`, for each topic of the run; nan for one without results."""
     bounds = alignment.run.bounds
     sizes = np.minimum(np.diff(bounds), k)
-    some = sizes > 0
-    if not some.any():
-        return float("nan")
     judged = np.concatenate([[0], np.cumsum(alignment.row >= 0)])
     seen = judged[bounds[:-1] + sizes] - judged[bounds[:-1]]
-    return float((seen[some] / sizes[some]).mean())
+    shares: npt.NDArray[np.float64] = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
+    return shares
 
 
 def lists_not_relevant(judgements: Judgements) -> bool:

@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, output_option, seed_option
 from foveal.cli.output import GRIDS, emit, form_of
 from foveal.errors import UsageError
 
@@ -37,14 +37,7 @@ _WIDTH = 100
     metavar="N",
     help="Small campaigns that every axiom is tried on.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same output.",
-)
+@seed_option
 @click.option("--strict", is_flag=True, help="Exit code 1 if a measure fails, but not by design.")
 @click.option(
     "--show",

@@ -35,7 +35,7 @@ def numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[i
     "qrels.jsonl --overlap union -o budget.svg",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@scoring_options()
+@scoring_options(one_measure=True)
 @click.option(
     "--unit",
     type=click.Choice(("characters", "tokens", "results")),
@@ -56,8 +56,7 @@ def numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[i
 def command(
     runs: tuple[str, ...],
     judgements: tuple[str, ...],
-    measures: tuple[str, ...],
-    tasks: tuple[str, ...],
+    measure: str | None,
     collection: str | None,
     unit: str,
     at: tuple[int, ...] | None,
@@ -77,23 +76,17 @@ def command(
     """
     from foveal.analysis.budgets import budget_curves
 
-    if tasks:
-        raise UsageError("a task (-t) has no budgets; name one measure (-m)")
-    if len(measures) > 1:
-        raise UsageError("one measure at a time has a curve; give one -m")
     if not judgements:
         raise UsageError("runs are scored against judgements; give them with -j")
-    given = stated(options)
-    given.pop("workers", None)
     curves = budget_curves(
         runs_of(files_of(runs), *judgements),
         list(judgements),
-        *measures,
+        *([measure] if measure else []),
         unit=unit,
         budgets=at,
         up_to=up_to,
         collection=collection,
-        **given,
+        **stated(options),
     )
     content = _drawn(curves, output, form) or _table(curves, form, output, per_topic=per_topic)
     warn(curves.warnings)

@@ -11,7 +11,7 @@ import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.gates import check_summary, conclude, summary_option
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, output_option, seed_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
     check_saved,
@@ -123,14 +123,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     metavar="B",
     help="Of the randomisation and bootstrap tests and the bootstrap intervals.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same output.",
-)
+@seed_option
 @click.option(
     "--exact",
     is_flag=True,

@@ -41,6 +41,27 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     return found
 
 
+def _memory(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Bytes of ``500M`` or ``4G``."""
+    if value is None:
+        return None
+    from foveal.campaign.streaming import memory_of
+
+    return memory_of(value)
+
+
+def _cache(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The folder, unless nothing can be written there: that is said once, before any work."""
+    if value is None:
+        return None
+    from foveal.formats.cache import RunCache
+
+    reason = RunCache(value).refusal
+    if reason is not None:
+        warn([reason])
+    return value if reason is None else None
+
+
 @click.command(
     "evaluate",
     epilog="Examples: foveal evaluate a.run b.jsonl -j qrels.txt -m iP@0.01 -m AiP; "
@@ -69,6 +90,22 @@ def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     metavar="M=X",
     help="Exit code 1 if the mean of a run by this measure is worse than this; repeatable, and "
     "the measure need not be among those of -m.",
+)
+@click.option(
+    "--memory",
+    callback=_memory,
+    metavar="SIZE",
+    help="What reading a run may take, as in 500M or 4G; larger files are read in slices of whole "
+    "topics, with the same result [default: a share of what is free].",
+)
+@click.option(
+    "--cache",
+    callback=_cache,
+    envvar="FOVEAL_CACHE",
+    show_envvar=True,
+    metavar="DIR",
+    help="Keep runs as columns there, so that scoring the same files again skips parsing; safe to "
+    "delete, and the scores are the same.",
 )
 @summary_option
 @click.option("-q", "--per-topic", is_flag=True, help="A row per topic before the means.")

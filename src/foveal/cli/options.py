@@ -13,6 +13,7 @@ __all__ = [
     "format_option",
     "judgements_option",
     "output_option",
+    "seed_option",
     "together",
 ]
 
@@ -21,6 +22,14 @@ Option = Callable[[Command], Command]
 
 output_option = click.option(
     "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same output.",
 )
 
 

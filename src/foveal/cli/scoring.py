@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import fields
@@ -14,7 +13,9 @@ import click
 from click.core import ParameterSource
 
 from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
+from foveal.cli import executors
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.executors import worker_options
 from foveal.cli.options import Command, collection_option, judgements_option, together
 from foveal.cli.output import bar
 from foveal.errors import InputError, UsageError
@@ -40,7 +41,13 @@ __all__ = [
 
 
 _WORTH_PROCESSES = 512 * 1024 * 1024
-"""Bytes of runs from which processes pay for their start."""
+"""Bytes of runs from which processes pay for their start.
+
+Measured on two cores that had much other work, passages scored by iP, AiP and AgP, best of three
+in turn, threads against two processes: 36 MB 1.8 and 7.2 s; 107 MB 3.3 and 8.0 s; 355 MB, in a
+busier minute, 16.8 and 21.3 s. The start costs 1.6 to 1.8 s of CPU whatever the size, and by the
+first two sizes each megabyte takes processes half as long; drawn on, that meets at about 550 MB.
+"""
 
 
 def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -60,7 +67,7 @@ def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tupl
     return topics
 
 
-_WHAT = (
+_MEASURES = (
     click.option(
         "-m",
         "--measure",
@@ -77,6 +84,26 @@ _WHAT = (
         metavar="PRESET",
         help="Official settings, such as 2009.Focused.",
     ),
+)
+
+
+def _at_most_one(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> str | None:
+    if len(values) > 1:
+        raise click.BadParameter("one measure at a time has a curve; give one")
+    return values[0] if values else None
+
+
+_ONE_MEASURE = (
+    click.option(
+        "-m",
+        "--measure",
+        multiple=True,
+        callback=_at_most_one,
+        metavar="M",
+        help="The measure [default: charR].",
+    ),
+)
+_WHICH = (
     click.option(
         "--topics",
         type=click.Choice(TOPIC_POLICIES),
@@ -98,7 +125,7 @@ _WHAT = (
         help="Use only the assessments of these pools, as in 275,297.",
     ),
 )
-"""Which measures on which topics."""
+"""Which topics."""
 _NO_RUNS = ("fidelity",)
 """Commands whose runs are simulated, or have offsets."""
 
@@ -164,15 +191,8 @@ _HOW = (
         help="Cut each topic of a run at N results [default: no cut; tasks up to 2006 and "
         "--config: 1500].",
     ),
-    click.option(
-        "-w",
-        "--workers",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Processes [default: one per core when the work is worth it].",
-    ),
 )
-"""How they are applied."""
+"""How measures are applied."""
 
 
 def scoring_options(
@@ -180,18 +200,22 @@ def scoring_options(
     collection: str = "where results are XPaths",
     topics: str = "--cas and for tasks on topics with a castitle",
     documents: str = "numbers in the queries of --cas VS and SS",
+    one_measure: bool = False,
 ) -> Callable[[Command], Command]:
     """Judgements, measures, tasks and everything that decides how a run is scored.
 
     The words say what index, topic statements and documents are for, in commands with more uses.
+    Where there is but one measure, there is no task either, and the work is done in this process.
     """
     return together(
         (
             judgements_option(),
             collection_option(collection),
-            *_WHAT,
+            *(_ONE_MEASURE if one_measure else _MEASURES),
+            *_WHICH,
             cas_options(topics, documents),
             *_HOW,
+            *(() if one_measure else (worker_options,)),
         )
     )
 
@@ -199,13 +223,15 @@ def scoring_options(
 _USUAL = {field.name: field.default for field in fields(Options)}
 _OF_READING: tuple[str, ...] = ("texts",)
 """Options that have done their work when runs are read (`runs_of`)."""
+_OF_PLACE: tuple[str, ...] = ("dask",)
+"""Options of where the work is done (`executor`)."""
 _ALIGNED = "foveal.cli.scoring.aligned"
 """What a command notes once documents (--documents) have been used to place results."""
 
 
 def stated(options: dict[str, Any]) -> dict[str, Any]:
     """Without what is not given, or given as it is anyway, or for the reading of runs only."""
-    context, done = click.get_current_context(silent=True), _OF_READING
+    context, done = click.get_current_context(silent=True), (*_OF_READING, *_OF_PLACE)
     if context is not None and context.meta.get(_ALIGNED) and not options.get("cas"):
         done += ("documents", "name_from")
     return {
@@ -274,23 +300,15 @@ def _text_source() -> TextSource | None:
 
 @contextlib.contextmanager
 def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
-    """A pool of processes where the work is worth it; else the library's own threads."""
-    if workers is None:
-        files = [Path(run) for run in runs if isinstance(run, (str, Path))]
-        size = sum(file.stat().st_size for file in files if file.is_file())
-        workers = min(os.cpu_count() or 1, len(runs)) if size >= _WORTH_PROCESSES else 1
-    elif workers == 1:  # asked for: one run after the other
-        with ThreadPoolExecutor(1) as one:
-            yield one
-        return
-    if workers == 1:
-        yield None
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield pool
+    """Processes where the work is worth it, or a cluster; else the library's own threads."""
+    files = [Path(run) for run in runs if isinstance(run, (str, Path))]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    with executors.executor(workers, worth=size >= _WORTH_PROCESSES, most=len(runs)) as pool:
+        if pool is None and workers == 1:  # asked for: one run after the other
+            with ThreadPoolExecutor(1) as one:
+                yield one
+        else:
+            yield pool
 
 
 def score(
@@ -321,7 +339,7 @@ def score(
 
 def check_saved(task: object, options: dict[str, Any]) -> None:
     """Refuse options of scoring where nothing is scored."""
-    if task or stated(options) or any(options.get(name) for name in _OF_READING):
+    if task or stated(options) or any(options.get(name) for name in (*_OF_READING, *_OF_PLACE)):
         raise UsageError(
             "without judgements (-j) the files are saved results, which are not scored again; "
             "leave out the options of scoring"

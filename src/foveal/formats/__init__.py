@@ -19,6 +19,7 @@ from foveal.formats import (
     topics,
     trec,
 )
+from foveal.formats.cache import CacheWarning, RunCache
 from foveal.formats.detection import expect, found_kind
 from foveal.formats.fields import first_lines
 from foveal.formats.files import write_file, write_folder
@@ -35,14 +36,18 @@ __all__ = [
     "RUN_FORMATS",
     "STDIN",
     "TOPIC_FORMATS",
+    "CacheWarning",
     "Source",
     "found_kind",
+    "judgement_files",
+    "judgement_reader",
     "kind_of",
     "read_judgements",
     "read_pool",
     "read_results",
     "read_run",
     "read_topics",
+    "run_reader",
     "write_file",
     "write_judgements",
     "write_pool",
@@ -69,7 +74,11 @@ JUDGEMENT_FORMATS: dict[str, Callable[[Judgements], str]] = {
 
 
 def read_run(
-    path: str | Path | Source, *, texts: Mapping[str, str] | None = None, thorough: bool = False
+    path: str | Path | Source,
+    *,
+    texts: Mapping[str, str] | None = None,
+    thorough: bool = False,
+    cache: str | Path | None = None,
 ) -> Run:
     """Read a run of any format.
 
@@ -80,24 +89,44 @@ def read_run(
         Needed where offsets are declared in bytes or UTF-16 units.
     thorough : bool
         Count the fields that are not known, for `Run.unread`.
+    cache : path, optional
+        A folder in which runs are kept as columns, so that reading the same file again skips
+        parsing. It is safe to delete. Not used with `texts`.
     """
     source = _opened(path, thorough=thorough)
+    if cache is None or texts is not None or source.whole is not None:
+        return _run(source, texts)
+    kept = RunCache(cache)
+    run = kept.find(source)
+    if run is None:
+        run = _run(source, None)
+        kept.keep(source, run)
+    return run
+
+
+def _run(source: Source, texts: Mapping[str, str] | None) -> Run:
     if source.data.startswith(parquet.MAGIC):
         return _not_empty(parquet.read_run(source))
+    read = run_reader(source)
+    return _not_empty(read(source, texts=texts) if read is jsonl.read_run else read(source))
+
+
+def run_reader(source: Source) -> Callable[..., Run]:
+    """What reads a run that begins like this one, unless it is a table."""
     number, first = _first(source, "run")
     if is_xml(source):
         expect(source, "run", root=inex_runs.ROOT)
-        return _not_empty(inex_runs.read_run(source))
+        return inex_runs.read_run
     if first.startswith(b"{"):
         expect(source, "run")
-        return _not_empty(jsonl.read_run(source, texts=texts))
+        return jsonl.read_run
     fields = first.split()
     if len(fields) == 8:
-        return fol.read_run(source)
+        return fol.read_run
     if len(fields) == 7 and fields[6].startswith(b"/"):
-        return elements.read_run(source)
+        return elements.read_run
     if len(fields) == 6:
-        return trec.read_run(source)
+        return trec.read_run
     raise source.error(
         number,
         f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), "
@@ -115,14 +144,21 @@ def read_judgements(
 
     With `thorough`, fields that are not known are counted in `Judgements.unread`.
     """
+    return Judgements.merged(
+        [_judgements(_opened(path, thorough=thorough), texts) for path in judgement_files(paths)]
+    )
+
+
+def judgement_files(
+    paths: str | Path | Source | Sequence[str | Path | Source],
+) -> list[str | Path | Source]:
+    """The files of one set of judgements, in their order."""
     if isinstance(paths, (str, Path, Source)):
         paths = [paths]
     found = [file for path in paths for file in _files(path)]
     if not found:
         raise UsageError("no judgements given")
-    return Judgements.merged(
-        [_judgements(_opened(path, thorough=thorough), texts) for path in found]
-    )
+    return found
 
 
 def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
@@ -151,21 +187,29 @@ def _opened(path: str | Path | Source, *, thorough: bool) -> Source:
 def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
     if source.data.startswith(parquet.MAGIC):
         raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
+    read = judgement_reader(source)
+    if read is not jsonl_judgements.read_judgements:
+        return read(source)
+    judgements = read(source, texts=texts)
+    if not len(judgements):
+        raise source.error(None, "the judgements are empty: no document is judged")
+    return judgements
+
+
+def judgement_reader(source: Source) -> Callable[..., Judgements]:
+    """What reads judgements that begin like these."""
     number, first = _first(source, "judgements")
     if is_xml(source):
         expect(source, "judgements", root=inex_assessments.ROOT)
-        return inex_assessments.read_judgements(source)
+        return inex_assessments.read_judgements
     if first.startswith(b"{"):
         expect(source, "judgements")
-        judgements = jsonl_judgements.read_judgements(source, texts=texts)
-        if not len(judgements):
-            raise source.error(None, "the judgements are empty: no document is judged")
-        return judgements
+        return jsonl_judgements.read_judgements
     fields = first.split()
     if len(fields) == 4:
-        return trec.read_judgements(source)
+        return trec.read_judgements
     if len(fields) >= 5:
-        return fol.read_judgements(source)
+        return fol.read_judgements
     raise source.error(
         number,
         f"{len(fields)} fields found; judgements have 4 ({trec.JUDGEMENT_FORM}) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,6 +35,9 @@ __all__ = [
 Bools = npt.NDArray[np.bool_]
 RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
 """Said once for all results of such a topic that stand together."""
+_ROOT = r"^/[^/\[\]@()\s]+(?:\[1\])?$"
+_ROOT_OF = re.compile("/[^/]+/")
+"""The first step of a path that has more."""
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 
 
@@ -119,10 +123,21 @@ def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
 
 
 def is_root(xpath: pl.Series) -> Bools:
-    """Paths of the root element: the whole document whatever its length."""
-    root: Bools = (
-        xpath.str.contains(r"^/[^/\[\]@()\s]+(?:\[1\])?$").fill_null(value=False).to_numpy()
-    )
+    """Paths of the root element: the whole document whatever its length.
+
+    >>> is_root(pl.Series(["/a[1]/b[1]", "/a[1]", "/a", "/b[1]", "/a[2]", None])).tolist()
+    [False, True, True, True, False, False]
+    """
+    root = np.zeros(len(xpath), dtype=bool)
+    # Nearly all go down from one root: what begins like that needs no further look.
+    begin = _ROOT_OF.match(str(xpath[0])) if len(xpath) else None
+    if begin is None:
+        rows, left = np.arange(len(xpath)), xpath
+    else:
+        inside = xpath.str.starts_with(begin.group()).fill_null(value=True).to_numpy()
+        rows = np.flatnonzero(~inside)
+        left = xpath.gather(rows)
+    root[rows] = left.str.contains(_ROOT).fill_null(value=False).to_numpy()
     return root
 
 
@@ -130,11 +145,23 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
     """A topic called ``all`` would be mistaken for the mean."""
     if not (topic == ALL).any():
         return []
-    names = topic.rle()
-    reserved = (names.struct.field("value") == ALL).to_numpy()
-    size = names.struct.field("len").to_numpy()
-    first = (np.cumsum(size) - size)[reserved]
-    return [*defects.at(first, RESERVED)]
+    reserved = (topic == ALL).fill_null(value=False).to_numpy()
+    opens = reserved & ~np.concatenate([[False], reserved[:-1] & _adjacent(defects)])
+    return [*defects.at(opens, RESERVED)]
+
+
+def _adjacent(defects: Defects) -> Bools:
+    """Whether each row but the first follows the one before it in the file, too.
+
+    The lines of a slice are in order, and between two rows there are at most comments.
+    """
+    whole = defects.source.whole
+    if whole is None:
+        return np.ones(len(defects.line) - 1, dtype=bool)
+    jump = np.cumsum(np.concatenate([[0], np.diff(whole.line) != 1]))
+    block = jump[np.searchsorted(whole.line, defects.line)]
+    follows: Bools = block[1:] == block[:-1]
+    return follows
 
 
 def check_lengths(defects: Defects, rows: pl.DataFrame, row: Ints, end: Ints) -> None:

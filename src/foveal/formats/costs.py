@@ -15,13 +15,13 @@ __all__ = ["with_costs"]
 
 def with_costs(run: Run, tokens: pl.Series, defects: Defects) -> Run:
     """The run with the tokens of its rows; `tokens` and the lines of `defects` are the file's."""
-    if tokens.null_count() == len(tokens):
+    whole = defects.source.whole
+    if tokens.null_count() == len(tokens) and (whole is None or "tokens" not in whole.given):
         return run
     negative = (tokens < 0).fill_null(value=False).to_numpy()
     defects.raise_if(
         [*defects.at(negative, "tokens {} is negative; expected a number from 0", tokens)]
     )
     # The run is in rank order by now, but a result still knows its line.
-    of_line = np.full(int(defects.line.max()) + 1, UNKNOWN, dtype=np.int64)
-    of_line[defects.line] = tokens.fill_null(UNKNOWN).to_numpy()
-    return replace(run, tokens=of_line[run.line])
+    known = tokens.fill_null(UNKNOWN).to_numpy()
+    return replace(run, tokens=known[np.searchsorted(defects.line, run.line)])

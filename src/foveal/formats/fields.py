@@ -65,12 +65,13 @@ def read_fields(
     separator = b"\t" if first[0][1].count(b"\t") == len(schema) - 1 else b" "
     frame = _try_parse(source.data, schema, keep, separator)
     if frame is not None:
-        return Table(frame, np.arange(1, len(frame) + 1, dtype=np.int64))
-    rows, numbers = normalised(source.data)
+        return Table(frame, source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64)))
+    rows, found = normalised(source.data)
+    numbers = source.numbered(np.array(found, dtype=np.int64))
     frame = _try_parse("\n".join(rows).encode(), schema, keep, b" ")
     if frame is None:
-        raise InputError(_defects(source, rows, numbers, schema, form))
-    return Table(frame, np.array(numbers, dtype=np.int64))
+        raise InputError(_defects(source, rows, numbers.tolist(), schema, form))
+    return Table(frame, numbers)
 
 
 def _try_parse(

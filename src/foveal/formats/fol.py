@@ -107,7 +107,7 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
     """
     source.check_utf8()
     rows, numbers = normalised(source.data)
-    line = np.array(numbers, dtype=np.int64)
+    line = source.numbered(np.array(numbers, dtype=np.int64))
     defects = Defects(source, line)
     text = pl.Series("text", rows, dtype=pl.String)
     names = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")

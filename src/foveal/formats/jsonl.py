@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from foveal.formats.units import ENDS, UNITS, to_codepoints
 from foveal.formats.unknown import unknown_fields
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
+from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "declared_units",
     "header_problems",
     "read_run",
+    "taken_whole",
     "write_run",
 ]
 
@@ -115,12 +117,21 @@ def _misread(source: Source, lines: Ints) -> list[str]:
     """Whole documents whose line holds fields that Foveal does not know may be meant as spans."""
     if not len(lines):
         return []
-    text = source.data.split(b"\n", int(lines[0]))[int(lines[0]) - 1]
+    place = source.place(int(lines[0]))
+    text = source.data.split(b"\n", place)[place - 1]
     unknown = [name for name in json.loads(text) if name not in _RUN]
+    found = Tally(taken_whole, len(lines), [(int(lines[0]), unknown)])
+    # A slice may have nothing to say and still have results to count.
+    return [found] if found or source.whole is not None else []
+
+
+def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
+    """What is said of `number` whole documents, the first of which has fields not known."""
+    line, unknown = min(firsts)
     if not unknown:
-        return []
-    where = f"not understood on line {int(lines[0])}: {', '.join(unknown[:5])}"
-    return [f"results without start and end, taken as whole documents: {len(lines)}; {where}"]
+        return ""
+    where = f"not understood on line {line}: {', '.join(unknown[:5])}"
+    return f"results without start and end, taken as whole documents: {number}; {where}"
 
 
 def write_run(run: Run) -> str:

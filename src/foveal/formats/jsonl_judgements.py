@@ -155,9 +155,10 @@ def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.
     lines, problems = source.data.split(b"\n"), list[Problem]()
     found: list[tuple[int, int, list[str]]] = []
     for place, line in enumerate(table.line.tolist()):
-        if word not in lines[line - 1]:
+        text = lines[source.place(line) - 1]
+        if word not in text:
             continue
-        given = [span for span in loads(lines[line - 1]).get("spans") or () if span is not None]
+        given = [span for span in loads(text).get("spans") or () if span is not None]
         for number, span in enumerate(given):
             value = span.get(name)
             if value is None or value == []:

@@ -18,7 +18,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats.fields import Table, first_lines
 from foveal.formats.source import Source
 
-__all__ = ["header_of", "loads", "read_objects"]
+__all__ = ["header_of", "loads", "parse_objects", "read_objects"]
 
 _LARGEST = sys.float_info.max
 
@@ -56,22 +56,25 @@ def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) ->
     for _ in range(header_line):
         data = data.partition(b"\n")[2]
     count = data.count(b"\n") + (not data.endswith(b"\n"))
-    frame = _parse(data, schema)
+    frame = parse_objects(data, schema)
     if frame is not None and len(frame) == count:
-        return Table(frame, np.arange(header_line + 1, header_line + count + 1, dtype=np.int64))
+        numbers = np.arange(header_line + 1, header_line + count + 1, dtype=np.int64)
+        return Table(frame, source.numbered(numbers))
     lines = [
         (number, line)
         for number, line in enumerate(data.split(b"\n"), header_line + 1)
         if line.strip() and not line.lstrip().startswith(b"#")
     ]
     if frame is None:
-        frame = _parse(b"\n".join(line for _, line in lines), schema)
+        frame = parse_objects(b"\n".join(line for _, line in lines), schema)
+    numbers = source.numbered(np.array([number for number, _ in lines], dtype=np.int64))
     if frame is None or len(frame) != len(lines):
-        raise InputError(_defects(source, lines, schema))
-    return Table(frame, np.array([number for number, _ in lines], dtype=np.int64))
+        numbered = zip(numbers.tolist(), (line for _, line in lines), strict=True)
+        raise InputError(_defects(source, list(numbered), schema))
+    return Table(frame, numbers)
 
 
-def _parse(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
+def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
     """The objects as columns, or None if any line is not what the schema says."""
     if not data.strip():
         return pl.DataFrame(schema=schema)
@@ -102,7 +105,7 @@ def _defects(
     problems = problems or [
         Problem(source.path, number, "not valid JSON: a number or a name cannot be read")
         for number, line in lines
-        if _parse(line, schema) is None
+        if parse_objects(line, schema) is None
     ]
     return problems or [Problem(source.path, None, "cannot be read; expected an object per line")]
 

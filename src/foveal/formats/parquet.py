@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +21,7 @@ from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
-__all__ = ["MAGIC", "frame_to_run", "read_run", "write_run"]
+__all__ = ["MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
 
 MAGIC = (b"PAR1", b"ARROW1")
 """How these files begin."""
@@ -42,29 +44,38 @@ _KINDS = {
 def read_run(source: Source) -> Run:
     """A run from a Parquet or Arrow file; lines in messages are row numbers from 1."""
     arrow = source.data.startswith(b"ARROW1")
+    with damage_said(source, arrow=arrow):
+        content = io.BytesIO(source.data)
+        frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
+    return frame_to_run(frame, source)
+
+
+@contextmanager
+def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
+    """What keeps a table from being read, said of its file."""
     kind = "Arrow" if arrow else "Parquet"
     try:
         with without_panics():
-            content = io.BytesIO(source.data)
-            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
+            yield
     except pl.exceptions.PanicException:
         raise source.error(None, f"damaged {kind} file: its columns cannot be decoded") from None
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise source.error(None, f"damaged {kind} file: {reason}") from None
-    return frame_to_run(frame, source)
 
 
-def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
+def frame_to_run(frame: pl.DataFrame, source: Source, *, names: Sequence[str] | None = None) -> Run:
     """A run from columns ``topic doc`` with ``start end`` or ``xpath``, ``rank score run``, and
     ``tokens``.
+
+    The `names` of runs are those in the column ``run``, unless they are known from the whole file.
     """
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
         raise source.error(
             None, f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
         )
-    defects = Defects(source, np.arange(1, len(frame) + 1, dtype=np.int64))
+    defects = Defects(source, source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64)))
     table = _typed(frame, defects)
     # A frame of a run shows a whole document as start 0 without end.
     whole = (table["start"] == 0) & table["end"].is_null()
@@ -72,7 +83,7 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     check_results(defects, table)
     start, end = places(table, inclusive=False)
     defects.raise_if(check_spans(defects, start, end))
-    names = table["run"].drop_nulls().unique().to_list()
+    names = table["run"].drop_nulls().unique().to_list() if names is None else names
     if len(names) > 1:
         raise source.error(
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"

@@ -6,6 +6,8 @@ at to find out whether they agree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -13,9 +15,10 @@ from foveal.formats.checks import Defects
 from foveal.formats.fields import first_lines, normalised
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Run
+from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
-__all__ = ["line_ranks", "ranked"]
+__all__ = ["line_ranks", "ranked", "unscored"]
 
 _FIELDS = (6, 7, 8)
 _RANK = 3
@@ -27,7 +30,7 @@ def ranked(
     """A run from rows with optional ``rank`` and ``score``, put in order within topics."""
     frame = frame.with_columns(pl.Series("line", line))
     for column, descending in (("rank", False), ("score", True)):
-        if column not in frame.columns or frame[column].null_count() == len(frame):
+        if column not in frame.columns or not _given(column, frame, defects.source):
             continue
         missing = frame[column].is_null().to_numpy()
         defects.raise_if(
@@ -45,11 +48,10 @@ def ranked(
         if name in frame.columns and frame[name].null_count() < len(frame)
     ]
     notes: tuple[str, ...] = ()
-    if "score" in optional and frame["score"].null_count():
-        optional.remove("score")
-        unscored = frame.filter(pl.col("score").is_null())["line"].sort()
-        note = f"results without a score, so that all scores are left out: {len(unscored)}"
-        notes = (f"{note}, the first on line {unscored[0]}",)
+    if _scored_in_part(frame, defects.source):
+        optional = [name for name in optional if name != "score"]
+        lines = frame.filter(pl.col("score").is_null())["line"]
+        notes = (Tally(unscored, len(lines), [lines.min()]),) if len(lines) else ()
     return Run.from_frame(
         frame.select("topic", "doc", "start", "end", "line", *optional),
         name=name,
@@ -57,6 +59,25 @@ def ranked(
         task=task,
         notes=notes,
     )
+
+
+def unscored(number: int, first: Sequence[int]) -> str:
+    """What is said of `number` results without a score where others have one."""
+    note = f"results without a score, so that all scores are left out: {number}"
+    return f"{note}, the first on line {min(first)}"
+
+
+def _given(column: str, frame: pl.DataFrame, source: Source) -> bool:
+    """Whether any result of the file has this column."""
+    here = frame[column].null_count() < len(frame)
+    return here or (source.whole is not None and column in source.whole.given)
+
+
+def _scored_in_part(frame: pl.DataFrame, source: Source) -> bool:
+    """Whether some results of the file have a score and others have none."""
+    if source.whole is not None:
+        return "score" in source.whole.ragged
+    return "score" in frame.columns and 0 < frame["score"].null_count() < len(frame)
 
 
 def line_ranks(source: Source, run: Run) -> Ints | None:

@@ -12,12 +12,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from foveal.errors import InputError
 from foveal.model import Provenance
+from foveal.spans import Ints
 
-__all__ = ["STDIN", "Source"]
+__all__ = ["STDIN", "Source", "Whole"]
 
 STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What only the whole file tells about a slice of it.
+
+    Parameters
+    ----------
+    line : int64 array
+        The line of the file that each line of the slice is.
+    given : frozenset of str
+        Optional fields that any result of the file has.
+    ragged : frozenset of str
+        Those of them that some results lack.
+    """
+
+    line: Ints
+    given: frozenset[str] = frozenset()
+    ragged: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -34,12 +56,15 @@ class Source:
     sha256 : str
     thorough : bool
         Whether readers shall count fields that they do not know, which takes them longer.
+    whole : Whole, optional
+        Where the bytes are a slice of a file: what is known of the whole.
     """
 
     path: str
     data: bytes
     sha256: str
     thorough: bool = False
+    whole: Whole | None = None
 
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False) -> Source:
@@ -70,6 +95,16 @@ class Source:
     def error(self, line: int | None, message: str) -> InputError:
         return InputError.at(self.path, line, message)
 
+    def numbered(self, lines: Ints) -> Ints:
+        """The lines of the file for numbers of lines of these bytes, which may be a slice."""
+        return lines if self.whole is None else self.whole.line[lines - 1]
+
+    def place(self, line: int) -> int:
+        """The number among the lines of these bytes of a line of the file."""
+        if self.whole is None:
+            return line
+        return int(np.searchsorted(self.whole.line, line)) + 1
+
     def check_utf8(self) -> None:
         """Refuse bytes that are not UTF-8, naming the line."""
         if self.data.isascii():
@@ -77,7 +112,7 @@ class Source:
         try:
             self.data.decode()
         except UnicodeDecodeError as error:
-            line = self.data.count(b"\n", 0, error.start) + 1
+            line = int(self.numbered(np.array(self.data.count(b"\n", 0, error.start) + 1)))
             raise self.error(
                 line, f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
             ) from None

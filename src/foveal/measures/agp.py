@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from foveal.measures.base import Example
 from foveal.measures.context import InContext
 from foveal.measures.view import Topic
@@ -27,5 +25,5 @@ class AverageGeneralisedPrecision(InContext):
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
 
     def calculate(self, topic: Topic) -> float:
-        at = np.flatnonzero(topic.documents.relevant)
-        return float(self.generalised_precision(topic)[at].sum()) / topic.relevant_documents
+        gained = self.generalised_precision(topic)[topic.relevant]
+        return float(gained.sum()) / topic.relevant_documents

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from foveal.measures.base import Example, Measure, Overlap, Whole
-from foveal.measures.interpolation import ranks_reaching
-from foveal.measures.ip import best_precision_from
-from foveal.measures.view import Topic
+from foveal.measures.interpolation import Floats, levels
+from foveal.measures.ip import interpolated
+from foveal.measures.view import Alignment, Topic
 
 __all__ = ["AverageInterpolatedPrecision"]
+
+_CELLS = 1 << 18
+"""Levels of all topics that are looked up together: 2 MB, 2,500 topics of the usual 101."""
 
 
 class AverageInterpolatedPrecision(Measure):
@@ -31,5 +36,21 @@ class AverageInterpolatedPrecision(Measure):
         return Overlap.ERROR
 
     def calculate(self, topic: Topic) -> float:
-        ranks = ranks_reaching(topic.found, topic.trel, self.points - 1)
-        return float(best_precision_from(topic)[ranks].mean())
+        if topic.place is None:
+            return 0.0
+        return float(self._values(topic.alignment, union=topic.union)[topic.place])
+
+    def _values(self, run: Alignment, *, union: bool) -> Floats:
+        """The scores of all topics of the run."""
+
+        def calculate() -> Floats:
+            trel = run.judged.trel[run.judged_topic]
+            own = np.zeros(len(trel))
+            step = max(_CELLS // self.points, 1)
+            for low in range(0, len(trel), step):
+                some = slice(low, low + step)
+                reached = levels(trel[some], self.points - 1)
+                own[some] = interpolated(run, reached, union=union, topics=some).mean(axis=1)
+            return own
+
+        return run.memo(("AiP", self.points, union), calculate)

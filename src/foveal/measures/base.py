@@ -8,7 +8,7 @@ the tests that every measure must pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cached_property
@@ -470,6 +470,14 @@ class Measure:
         if not self.always_defined and not self.defined(topic):
             return float("nan")
         return float(self.calculate(topic))
+
+    @classmethod
+    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+        """The scores on one topic of measures that differ in nothing but their cut-offs.
+
+        A measure with a curve may take all its points at once.
+        """
+        return lambda topic: [measure.value(topic) for measure in measures]
 
     def defined(self, topic: Topic) -> bool:
         """Whether the topic has anything to find."""

@@ -7,12 +7,13 @@ returned entry point from the best one. ``T2I``: what a reader with limited pati
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Measure, Need, Number, Overlap, Whole
-from foveal.measures.view import Topic
+from foveal.measures.view import Alignment, Documents, Topic
 
 __all__ = ["InContext", "reading_score"]
 
@@ -48,21 +49,39 @@ class InContext(Measure):
 
     def document_scores(self, topic: Topic) -> Floats:
         """S(d) of the documents in rank order; 0 where nothing is relevant."""
+        if self.score == "T2I":
+            key = ("S", "T2I", self.irr, self.stop)
+            return topic.memo(key, lambda: _t2i_scores(topic, self.irr, self.stop))
+        return self._run_scores(topic.alignment, union=topic.union)[topic.own_documents]
+
+    def _run_scores(self, run: Alignment, *, union: bool) -> Floats:
+        """S(d) of the documents of all topics by F or BEP: each depends on nothing but itself."""
         if self.score == "F":
-            return topic.memo(("S", "F", self.beta), lambda: _f_scores(topic, self.beta))
-        if self.score == "BEP":
-            return topic.memo(("S", "BEP", self.n), lambda: _bep_scores(topic, self.n))
-        key = ("S", "T2I", self.irr, self.stop)
-        return topic.memo(key, lambda: _t2i_scores(topic, self.irr, self.stop))
+            key, by = ("S", "F", self.beta, union), self.beta
+            return run.memo(key, lambda: _f_scores(run.documents(union=union), by))
+        return run.memo(("S", "BEP", self.n), lambda: _bep_scores(run, self.n))
 
     def generalised_precision(self, topic: Topic) -> Floats:
         """gP[r] at every rank of the list."""
-        scores = self.document_scores(topic)
-        return np.cumsum(scores) / np.arange(1, len(scores) + 1)
+        if self.score == "T2I":
+            scores = self.document_scores(topic)
+            return np.cumsum(scores) / np.arange(1, len(scores) + 1)
+        run, union = topic.alignment, topic.union
+        key = ("gP", self.score, self.beta, self.n, union)
+        return run.memo(key, lambda: self._run_precision(run, union=union))[topic.own_documents]
+
+    def _run_precision(self, run: Alignment, *, union: bool) -> Floats:
+        """gP[r] at every rank of every topic of the run."""
+        scores, bounds = self._run_scores(run, union=union), run.document_bounds
+        total = np.empty(len(scores))
+        # Not as differences of one sum over all topics: those are not exact.
+        for low, high in pairwise(bounds.tolist()):
+            np.cumsum(scores[low:high], out=total[low:high])
+        before = np.repeat(bounds[:-1], np.diff(bounds))
+        return total / (np.arange(1, len(scores) + 1) - before)
 
 
-def _f_scores(topic: Topic, beta: float) -> Floats:
-    docs = topic.documents
+def _f_scores(docs: Documents, beta: float) -> Floats:
     scores = np.zeros(len(docs.head))
     hit = docs.rsize > 0
     p = docs.rsize[hit] / docs.size[hit]
@@ -72,13 +91,13 @@ def _f_scores(topic: Topic, beta: float) -> Floats:
     return scores
 
 
-def _bep_scores(topic: Topic, n: float) -> Floats:
-    docs = topic.documents
+def _bep_scores(run: Alignment, n: float) -> Floats:
+    docs = run.documents(union=False)
     scores = np.zeros(len(docs.head))
-    bep = topic.alignment.judged.judgements.bep
+    bep = run.judged.judgements.bep
     known = np.flatnonzero(docs.relevant)
     known = known[bep[docs.row[known]] >= 0]
-    distance = np.abs(topic.start[docs.head[known]] - bep[docs.row[known]])
+    distance = np.abs(run.run.start[docs.head[known]] - bep[docs.row[known]])
     scores[known] = np.maximum(n - distance, 0) / n
     return scores
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Cutoff, Example
-from foveal.measures.nxcg import Cumulated
+from foveal.measures.nxcg import Cumulated, Curves
 from foveal.measures.view import Topic
 from foveal.measures.xcg import cumulated
 
@@ -54,9 +55,13 @@ def _ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
 
 def natural_points(gains: Floats, ideal_gains: Floats, ideal: str = "line") -> Natural:
     """Effort-precision at every rank that gains."""
+    return _natural(gains, Curves(cumulated(gains), cumulated(ideal_gains)), ideal)
+
+
+def _natural(gains: Floats, curves: Curves, ideal: str) -> Natural:
     rank = np.flatnonzero(gains > 0) + 1
-    gained = cumulated(gains)[rank]
-    ep = _ideal_rank(gained, cumulated(ideal_gains), ideal) / rank
+    gained = curves.xCG[rank]
+    ep = _ideal_rank(gained, curves.xCI, ideal) / rank
     return Natural(rank.astype(np.float64), gained, ep)
 
 
@@ -64,8 +69,10 @@ def mean_ep(
     gains: Floats, ideal_gains: Floats, *, ideal: str = "line", divisor: str = "max"
 ) -> float:
     """The mean of effort-precision over natural recall points and what was never found."""
-    points = natural_points(gains, ideal_gains, ideal)
-    n = len(ideal_gains)
+    return _mean(natural_points(gains, ideal_gains, ideal), len(ideal_gains), divisor)
+
+
+def _mean(points: Natural, n: int, divisor: str) -> float:
     return float(points.ep.sum()) / (max(n, len(points.rank)) if divisor == "max" else n)
 
 
@@ -78,9 +85,15 @@ def at_recall(
     ``step`` both in steps: a mixture could exceed 1. So `ideal` matters to ``line`` only.
     """
     points = natural_points(gains, ideal_gains, ideal)
+    return _at_levels(levels, gains, points, cumulated(ideal_gains), between)
+
+
+def _at_levels(
+    levels: Floats, gains: Floats, points: Natural, curve: Floats, between: str
+) -> Floats:
+    """As `at_recall`, from the natural recall points of the run and the curve of the ideal list."""
     if not len(points.rank):
         return np.zeros(len(levels))
-    curve = cumulated(ideal_gains)
     wanted, slack = levels * curve[-1], _TOLERANCE * curve[-1]
     reached = wanted <= points.gained[-1] + slack
     if between == "line":
@@ -105,6 +118,11 @@ class _Effort(Cumulated):
         description="the ideal curve is read on straight lines between ranks, or in steps",
     )
 
+    def points(self, topic: Topic) -> Natural:
+        """The natural recall points, once for all measures of these gains."""
+        key = ("points", self.settings_of_gains(topic.alignment.judged), self.ideal_)
+        return topic.memo(key, lambda: _natural(self.gains(topic), self.curves(topic), self.ideal_))
+
 
 class _Interpolated(_Effort):
     between = Choice(
@@ -117,13 +135,8 @@ class _Interpolated(_Effort):
 
     def ep(self, topic: Topic, levels: Floats) -> Floats:
         """Effort-precision at levels of gain-recall."""
-        return at_recall(
-            levels,
-            self.gains(topic),
-            self.ideal_gains(topic),
-            ideal=self.ideal_,
-            between=self.between,
-        )
+        gains, curve = self.gains(topic), self.ideal_curve(topic)
+        return _at_levels(levels, gains, self.points(topic), curve, self.between)
 
     def ep_at_all_levels(self, topic: Topic) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
@@ -148,6 +161,21 @@ class EffortPrecision(_Interpolated):
             return float(self.ep_at_all_levels(topic)[point])
         return float(self.ep(topic, np.array([float(self.at)]))[0])
 
+    @classmethod
+    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+        points = [POINTS.get(measure.at or Decimal(0)) for measure in measures]
+        if None in points:
+            return super().together(measures)
+        one, at = measures[0], np.array(points)
+
+        def values(topic: Topic) -> Sequence[float]:
+            if not one.defined(topic):
+                return [float("nan")] * len(at)
+            found: list[float] = one.ep_at_all_levels(topic)[at].tolist()
+            return found
+
+        return values
+
 
 class MeanEffortPrecision(_Effort):
     """Mean average effort-precision over the natural recall points of the run."""
@@ -167,9 +195,7 @@ class MeanEffortPrecision(_Effort):
     )
 
     def calculate(self, topic: Topic) -> float:
-        return mean_ep(
-            self.gains(topic), self.ideal_gains(topic), ideal=self.ideal_, divisor=self.divisor
-        )
+        return _mean(self.points(topic), len(self.ideal_gains(topic)), self.divisor)
 
 
 class InterpolatedMeanEffortPrecision(_Interpolated):

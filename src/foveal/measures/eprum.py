@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -176,7 +179,7 @@ class ExpectedPrecision(_Expected):
         return Ideality(self.weight, self.quant, probable=self.random_ideal)
 
     def calculate(self, topic: Topic) -> float:
-        by_units = topic.memo(("EPRUM", self.key), lambda: self._by_units(topic))
+        by_units = self.by_units(topic)
         if self.at is not None:
             return float(by_units[self.units_at(len(by_units)) - 1])
         if self.random_ideal:
@@ -186,8 +189,30 @@ class ExpectedPrecision(_Expected):
         units = np.sort(in_units(weight))[::-1]
         return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())
 
-    def _by_units(self, topic: Topic) -> Floats:
+    @classmethod
+    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+        if any(measure.at is None for measure in measures):
+            return super().together(measures)
+        one = measures[0]
+
+        @cache
+        def at(most: int) -> Ints:
+            return np.array([measure.units_at(most) - 1 for measure in measures])
+
+        def values(topic: Topic) -> Sequence[float]:
+            if not one.defined(topic):
+                return [float("nan")] * len(measures)
+            by_units = one.by_units(topic)
+            found: list[float] = by_units[at(len(by_units))].tolist()
+            return found
+
+        return values
+
+    def by_units(self, topic: Topic) -> Floats:
         """Precision for readers who want 1, 2, ... units."""
+        return topic.memo(("EPRUM", self.key), lambda: self._by_units(topic))
+
+    def _by_units(self, topic: Topic) -> Floats:
         weight = self.sought(topic).weight
         units, ideality = in_units(weight), None
         most = int(units.sum())

@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 
 from foveal.measures.base import Cutoff, Example, Measure, Overlap
-from foveal.measures.interpolation import Floats, best_from, rank_reaching, reaches
+from foveal.measures.interpolation import Floats, best_from, least, rank_reaching, reaches
 from foveal.measures.reading import Readings, budget_parameter, read_of, unit_parameter
-from foveal.measures.view import Topic
+from foveal.measures.view import Alignment, Topic
+from foveal.spans import Ints
 
-__all__ = ["InterpolatedPrecision", "best_precision_from", "best_precisions_within"]
+__all__ = ["InterpolatedPrecision", "best_precisions_within", "interpolated"]
 
 
-def best_precision_from(topic: Topic) -> Floats:
-    """The best P[r] at each rank or later."""
-    return topic.memo("best precision from", lambda: best_from(topic.precision))
+def interpolated(
+    run: Alignment, reached: Ints, *, union: bool, topics: slice = slice(None)
+) -> Floats:
+    """The best P[r] of each topic of the run from the ranks on that reach these numbers.
+
+    `reached` and the result have a row for each of these topics of the run: relevant characters,
+    and the precision of the best rank that has found as many, 0 where none has. All topics are
+    searched through at once: over the whole run, what is found never falls either.
+    """
+    bounds = run.run.bounds
+    low, high = bounds[:-1][topics, None], bounds[1:][topics, None]
+    number = np.arange(len(bounds) - 1)[topics, None]
+    total = np.concatenate([[0], np.cumsum(run.sizes(union=union)[1])])
+    at = np.searchsorted(total[1:], total[low] + reached)
+    # Before each topic stand the zeros that close the topics before it.
+    best: Floats = _best_precisions(run, union=union)[np.clip(at, low, high) + number]
+    return best
+
+
+def _best_precisions(run: Alignment, *, union: bool) -> Floats:
+    """The best P[r] at each rank or later, topic by topic, each with a final 0."""
+
+    def calculate() -> Floats:
+        precision, bounds = run.precision(union=union), run.run.bounds.tolist()
+        best = np.zeros(len(precision) + len(bounds) - 1)
+        for i, (low, high) in enumerate(pairwise(bounds)):
+            best[low + i : high + i + 1] = best_from(precision[low:high])
+        return best
+
+    return run.memo(("best precisions", union), calculate)
 
 
 def best_precisions_within(topic: Topic, level: Decimal | None, read: Readings) -> Floats:
@@ -61,4 +90,19 @@ class InterpolatedPrecision(Measure):
             within = read_of(topic, int(self.budget), self.unit)
             read = Readings(*(np.array([value]) for value in within))
             return float(best_precisions_within(topic, self.at, read)[0])
-        return float(best_precision_from(topic)[rank_reaching(topic.found, topic.trel, self.at)])
+        if topic.place is None:
+            return 0.0
+        return float(self._values(topic.alignment, union=topic.union)[topic.place, 0])
+
+    def _values(self, run: Alignment, *, union: bool) -> Floats:
+        """The scores of all topics of the run, in one column."""
+
+        def calculate() -> Floats:
+            judged = run.judged
+            of_judged = judged.memo(
+                ("least", self.at),
+                lambda: np.array([least(int(total), self.at) for total in judged.trel]),
+            )
+            return interpolated(run, of_judged[run.judged_topic][:, None], union=union)
+
+        return run.memo(("iP", self.at, union), calculate)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Cutoff, Example
 from foveal.measures.view import Topic
-from foveal.measures.xcg import XCG, cumulated, flat
+from foveal.measures.xcg import XCG, flat
 from foveal.spans import Ints
 
 __all__ = ["Cumulated", "GainRecall", "MeanNormalisedGain", "NormalisedGain", "TotalGain"]
@@ -30,13 +31,7 @@ class Cumulated(XCG):
 
     def curves(self, topic: Topic) -> Curves:
         """The cumulated gains of the run and of the ideal list."""
-        return topic.memo(
-            ("curves", self.key),
-            lambda: Curves(cumulated(self.gains(topic)), cumulated(self.ideal_gains(topic))),
-        )
-
-    def defined(self, topic: Topic) -> bool:
-        return len(self.curves(topic).xCI) > 1
+        return Curves(self.curve_of_run(topic), self.ideal_curve(topic))
 
 
 class _AtRank(Cumulated):
@@ -74,6 +69,19 @@ class NormalisedGain(_AtRank):
         k, curves = self.at_rank(), self.curves(topic)
         return flat(curves.xCG, k) / flat(curves.xCI, k)
 
+    @classmethod
+    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+        one, ranks = measures[0], np.array([measure.at_rank() for measure in measures])
+
+        def values(topic: Topic) -> Sequence[float]:
+            if not one.defined(topic):
+                return [float("nan")] * len(ranks)
+            xcg, xci = one.curves(topic)
+            found: list[float] = (_at(xcg, ranks) / _at(xci, ranks)).tolist()
+            return found
+
+        return values
+
 
 class MeanNormalisedGain(_AtRank):
     """The mean of nxCG over the ranks up to k."""
@@ -85,8 +93,24 @@ class MeanNormalisedGain(_AtRank):
     example = Example(_RUN, 0.7812, "MAnxCG(overlap=on)@4")
 
     def calculate(self, topic: Topic) -> float:
-        ranks, curves = np.arange(1, self.at_rank() + 1), self.curves(topic)
-        return float(np.mean(_at(curves.xCG, ranks) / _at(curves.xCI, ranks)))
+        return float(self._shares(topic, self.at_rank()).mean())
+
+    def _shares(self, topic: Topic, k: int) -> Floats:
+        """The values of nxCG at the ranks up to k."""
+        ranks, curves = np.arange(1, k + 1), self.curves(topic)
+        return _at(curves.xCG, ranks) / _at(curves.xCI, ranks)
+
+    @classmethod
+    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+        one, ranks = measures[0], [measure.at_rank() for measure in measures]
+
+        def values(topic: Topic) -> Sequence[float]:
+            if not one.defined(topic):
+                return [float("nan")] * len(ranks)
+            shares = one._shares(topic, max(ranks))
+            return [float(shares[:k].mean()) for k in ranks]
+
+        return values
 
 
 def _at(curve: Floats, ranks: Ints) -> Floats:

@@ -34,6 +34,11 @@ class _Sakai(XCG):
         "not reach 1 then)",
     )
 
+    def with_bonus(self, topic: Topic) -> Floats:
+        """cbg: gains with the bonus summed up, once for both measures."""
+        key = ("cbg", self.settings_of_gains(topic.alignment.judged))
+        return topic.memo(key, lambda: cumulated(_bonus(self.gains(topic))))
+
 
 class QMeasure(_Sakai):
     """Q-measure: gain with a bonus for every hit, over the ideal gain and the rank."""
@@ -48,9 +53,9 @@ class QMeasure(_Sakai):
     def calculate(self, topic: Topic) -> float:
         gains, ideal = self.gains(topic), self.ideal_gains(topic)
         rank = np.flatnonzero(gains > 0) + 1
-        best = cumulated(ideal if self.form == "sakai" else _bonus(ideal))
+        best = self.ideal_curve(topic) if self.form == "sakai" else cumulated(_bonus(ideal))
         at_best = best[np.minimum(rank, len(ideal))]
-        total = float((cumulated(_bonus(gains))[rank] / (at_best + rank)).sum())
+        total = float((self.with_bonus(topic)[rank] / (at_best + rank)).sum())
         n = len(ideal)
         return total / (max(n, len(rank)) if self.divisor == "max" else n)
 
@@ -66,7 +71,7 @@ class RMeasure(_Sakai):
     example = Example(_RUN, 0.7, "Rmeasure(overlap=on)")
 
     def calculate(self, topic: Topic) -> float:
-        gains, ideal = self.gains(topic), self.ideal_gains(topic)
+        ideal = self.ideal_gains(topic)
         n = len(ideal)
-        gained = flat(cumulated(_bonus(gains)), n)
+        gained = flat(self.with_bonus(topic), n)
         return gained / ((float(ideal.sum()) if self.form == "sakai" else gained) + n)

@@ -14,6 +14,7 @@ import polars as pl
 from foveal import spans
 from foveal.measures.view import Alignment
 from foveal.model import UNKNOWN
+from foveal.model.hashing import first_of_hash
 from foveal.recall import Forest
 from foveal.spans import Ints
 
@@ -64,8 +65,13 @@ def _nodes(alignment: Alignment) -> Ints:
     inside = np.flatnonzero(alignment.row >= 0)
     inside = inside[np.diff(forest.bounds)[alignment.row[inside]] > 0]
     row = alignment.row[inside]
+    if forest.complete and run.element is not None:
+        # A tree has all elements of its document, in the order in which a collection numbers them.
+        element = run.element[inside]
+        node[inside] = np.where(element < 0, UNKNOWN, forest.bounds[row] + element)
+        inside, row = inside[element < 0], row[element < 0]
     whole = (run.start[inside] == 0) & (run.end[inside] < 0)
-    if run.xpath is not None:
+    if run.xpath is not None and len(inside):
         xpath = run.xpath.gather(inside)
         node[inside] = forest.find(row, xpath)
         whole &= xpath.is_null().to_numpy()
@@ -80,8 +86,7 @@ def first_returned(alignment: Alignment) -> Bools:
         node = nodes(alignment)
         fresh = np.ones(len(node), dtype=bool)
         real = np.flatnonzero(node >= 0)
-        order = real[np.argsort(node[real], kind="stable")]
-        fresh[order[1:]] = node[order[1:]] != node[order[:-1]]
+        fresh[real] = first_of_hash(node[real].view(np.uint64)) == np.arange(len(real))
         return fresh
 
     return alignment.memo("first returned", calculate)

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from foveal import spans
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model.hashing import Hashes, Names, Slots
 from foveal.recall import Forest
 from foveal.spans import Ints
 
@@ -25,9 +25,6 @@ __all__ = ["Alignment", "Documents", "Judged", "Topic"]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
-
-_DENSE_CELLS = 1 << 24
-"""Topics times documents up to which a table of 64 MB at most replaces a binary search."""
 
 
 class Judged:
@@ -49,10 +46,12 @@ class Judged:
         self._mean_length = mean_length
         self._memo: dict[Hashable, object] = {}
         docs, code, length = judgements.documents(strict=strict)
-        self.docs = pl.DataFrame({"doc": docs, "code": np.arange(len(docs)), "length": length})
+        self.docs = Names(docs)
+        self.doc_length = length
+        """Of each document of `docs`, `UNKNOWN` where no judgement gives it."""
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
         self.length = length[code]
-        self._find = _Lookup(judgements.topic, code, len(judgements.topics), len(docs))
+        self._rows = Slots(self._pairs(judgements.topic, code))
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)
@@ -60,6 +59,8 @@ class Judged:
         self.highlighted = spans.Coverage(
             judgements.start + self.base[judgements.row], judgements.end + self.base[judgements.row]
         )
+        self.passages = self.highlighted.regions(self.base, self.base + extent)
+        """Of each row, the regions of `highlighted` that are its passages."""
         n = len(judgements.topics)
         relevant = judgements.relevant
         self.nrel = np.bincount(judgements.topic[relevant], minlength=n)
@@ -77,9 +78,19 @@ class Judged:
         """Mean length of the collection's documents, else of the judged ones; nan if unknown."""
         if self._mean_length is not None:
             return self._mean_length
-        length = self.docs["length"].to_numpy()
-        known = length[length >= 0]
+        known = self.doc_length[self.doc_length >= 0]
         return float(known.mean()) if len(known) else float("nan")
+
+    @cached_property
+    def no_bep(self) -> bool:
+        """Whether there is relevant text, but nowhere a point to start reading."""
+        judgements = self.judgements
+        return bool(judgements.relevant.any()) and not (judgements.bep >= 0).any()
+
+    @cached_property
+    def unmeasured(self) -> bool:
+        """Whether the length of any relevant document is not known."""
+        return bool((self.length[self.judgements.relevant] < 0).any())
 
     @cached_property
     def element_size(self) -> Ints:
@@ -98,32 +109,11 @@ class Judged:
 
     def find(self, topic: Ints, doc: Ints) -> Ints:
         """The row that judges each topic and document (codes), `UNKNOWN` where there is none."""
-        return self._find(topic, doc)
+        return self._rows.find(self._pairs(topic, doc))
 
-
-class _Lookup:
-    """From topic and document codes to the row that judges them.
-
-    A dense table where it is small enough: three times faster than a binary search.
-    """
-
-    def __init__(self, topic: Ints, doc: Ints, topics: int, docs: int) -> None:
-        self.width = max(docs, 1)
-        self.dense = topics * docs <= _DENSE_CELLS
-        key = topic * self.width + doc
-        if self.dense:
-            self.rows = np.full(topics * docs, UNKNOWN, dtype=np.int32)
-            self.rows[key] = np.arange(len(key))
-        else:
-            self.order = np.argsort(key)
-            self.keys = key[self.order]
-
-    def __call__(self, topic: Ints, doc: Ints) -> Ints:
-        key = topic * self.width + doc
-        if self.dense:
-            return np.asarray(self.rows[key], dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-        return np.where(self.keys[at] == key, self.order[at], UNKNOWN)
+    def _pairs(self, topic: Ints, doc: Ints) -> Hashes:
+        """One number for each pair of topic and document."""
+        return (topic * len(self.doc_length) + doc).view(np.uint64)
 
 
 class Alignment:
@@ -136,15 +126,21 @@ class Alignment:
         self.judged = judged
         self._memo: dict[Hashable, object] = {}
         self.place = {topic: i for i, topic in enumerate(self.run.topics)}
-        found = pl.DataFrame({"doc": self.run.doc}).join(
-            judged.docs, on="doc", how="left", maintain_order="left"
-        )
-        self.row = np.full(len(self.run), UNKNOWN, dtype=np.int64)
-        some = np.flatnonzero(found["code"].is_not_null().to_numpy())
-        topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)
-        code = found["code"].gather(some).to_numpy()
-        self.row[some] = judged.find(topic[self.run.topic[some]], code)
-        length = found["length"].fill_null(UNKNOWN).to_numpy()
+        heads, of = self.run.heads, self.run.head_of
+        # Each document of a topic is looked up once: half of the results, or a third.
+        code = judged.docs.find(self.run.doc.gather(heads))
+        some = np.flatnonzero(code >= 0)
+        code = code[some]
+        self.judged_topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)
+        """Of each topic of the run, its number in the judgements."""
+        topic = self.judged_topic[self.run.topic[heads[some]]]
+        self.document_row = np.full(len(heads), UNKNOWN, dtype=np.int64)
+        """The judgement of each document of each topic, in the order of `Run.heads`."""
+        self.document_row[some] = judged.find(topic, code)
+        self.row = self.document_row[of]
+        of_document = np.full(len(heads), UNKNOWN, dtype=np.int64)
+        of_document[some] = judged.doc_length[code]
+        length = of_document[of]
         own = self.run.length  # known from a collection
         self.length: Ints = length if own is None else np.where(length < 0, own, length)
 
@@ -161,10 +157,21 @@ class Alignment:
         end: Ints = np.where(whole, self.length, self.run.end) if whole.any() else self.run.end
         return end
 
-    @property
+    @cached_property
     def placed(self) -> Bools:
         """Which results have a start and an end."""
         return (self.run.start >= 0) & (self.end >= 0)
+
+    @property
+    def relevant(self) -> Bools:
+        """Which results are of a relevant document."""
+        own: Bools = self.judged.judgements.relevant[self.row]
+        return (self.row >= 0) & own
+
+    @cached_property
+    def all_have_text(self) -> bool:
+        """Whether every result has a place and at least one character."""
+        return bool((self.end > self.run.start).all()) and bool(self.placed.all())
 
     @cached_property
     def size(self) -> Ints:
@@ -182,10 +189,13 @@ class Alignment:
         count = np.zeros(len(result), dtype=np.int64)
         text = np.flatnonzero(row >= 0)
         text = text[self.judged.judgements.relevant[row[text]]]
-        base, extent = self.judged.base[row[text]], self.judged.extent[row[text]]
+        row = row[text]
+        base, extent = self.judged.base[row], self.judged.extent[row]
         left = np.minimum(np.maximum(start[text], 0), extent)
         right = np.maximum(np.minimum(end[text], extent), left)
-        count[text] = self.judged.highlighted.within(base + left, base + right)
+        first, last = self.judged.passages
+        own = (first[row], last[row])
+        count[text] = self.judged.highlighted.within(base + left, base + right, own)
         return count
 
     @cached_property
@@ -200,8 +210,14 @@ class Alignment:
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
-        """Overlapping results: (earlier, later)."""
+        """Results whose texts overlap: (earlier, later)."""
         return spans.conflicts(*self.axis)
+
+    @property
+    def clashes(self) -> tuple[Ints, Ints]:
+        """Results that overlap by their text, or where none is known by their paths."""
+        nesting = self.nesting
+        return self.conflicts if nesting is self.axis else spans.conflicts(*nesting)
 
     @cached_property
     def pieces(self) -> spans.Pieces:
@@ -228,13 +244,64 @@ class Alignment:
         found = self.highlighted_in(piece.owner, piece.start, piece.end)
         return np.bincount(piece.owner, found, len(self.run)).astype(np.int64)
 
+    def sizes(self, *, union: bool) -> tuple[Ints, Ints]:
+        """Characters and relevant characters of each result that count."""
+        return (self.new_size, self.new_rsize) if union else (self.size, self.rsize)
+
+    def read(self, *, union: bool) -> Ints:
+        """Characters returned up to each result of its topic."""
+        return self.memo(("read", union), lambda: self._running(self.sizes(union=union)[0]))
+
+    def found(self, *, union: bool) -> Ints:
+        """Relevant characters returned up to each result of its topic."""
+        return self.memo(("found", union), lambda: self._running(self.sizes(union=union)[1]))
+
+    def _running(self, values: Ints) -> Ints:
+        """Sums up to each result of its topic; in whole numbers, so that a difference is exact."""
+        total = np.cumsum(values)
+        sizes = np.diff(self.run.bounds)
+        before = np.concatenate([[0], total])[self.run.bounds[:-1]]
+        total -= np.repeat(before, sizes)
+        return total
+
+    def precision(self, *, union: bool) -> Floats:
+        """P[r] in characters up to each result of its topic; 0 before any text was read."""
+        return self.memo(
+            ("precision", union),
+            lambda: self.found(union=union) / np.maximum(self.read(union=union), 1),
+        )
+
+    def documents(self, *, union: bool) -> Documents:
+        """The documents of all topics, those of one topic side by side."""
+        return self.memo(("documents", union), lambda: self._documents(union=union))
+
+    def _documents(self, *, union: bool) -> Documents:
+        judgements, row = self.judged.judgements, self.document_row
+        head, of_result = self.run.heads, self.run.head_of
+        relevant = (row >= 0) & judgements.relevant[row] if len(judgements) else row >= 0
+        size, rsize = self.sizes(union=union)
+        return Documents(
+            head,
+            of_result,
+            row,
+            relevant,
+            np.where(relevant, judgements.rel_size[row], 0),
+            np.bincount(of_result, size, len(head)).astype(np.int64),
+            np.bincount(of_result, rsize, len(head)).astype(np.int64),
+        )
+
+    @cached_property
+    def document_bounds(self) -> Ints:
+        """Bounds as those of the run, of documents instead of results."""
+        return np.searchsorted(self.run.heads, self.run.bounds)
+
     def topic(self, name: str, *, union: bool = False, again: bool = False) -> Topic:
         """The view of one judged topic; a topic without results is an empty view."""
         return Topic(self, name, union=union, again=again)
 
 
 class Documents(NamedTuple):
-    """The documents of a topic in order of their first result."""
+    """Documents in order of their first result, of one topic or of several side by side."""
 
     head: Ints
     """Position of each document's first result."""
@@ -260,7 +327,7 @@ class Topic:
         self.name = name
         self.union = union
         self.again = again
-        place = alignment.place.get(name)
+        self.place = place = alignment.place.get(name)
         bounds = alignment.run.bounds
         low, high = (0, 0) if place is None else (int(bounds[place]), int(bounds[place + 1]))
         self.slice = slice(low, high)
@@ -310,13 +377,13 @@ class Topic:
         """Length of each result's document, `UNKNOWN` if not known."""
         return self.alignment.length[self.slice]
 
-    @cached_property
+    @property
     def size(self) -> Ints:
-        return (self.alignment.new_size if self.union else self.alignment.size)[self.slice]
+        return self.alignment.sizes(union=self.union)[0][self.slice]
 
-    @cached_property
+    @property
     def rsize(self) -> Ints:
-        return (self.alignment.new_rsize if self.union else self.alignment.rsize)[self.slice]
+        return self.alignment.sizes(union=self.union)[1][self.slice]
 
     @property
     def new_size(self) -> Ints:
@@ -326,20 +393,20 @@ class Topic:
     def new_rsize(self) -> Ints:
         return self.alignment.new_rsize[self.slice]
 
-    @cached_property
+    @property
     def read(self) -> Ints:
         """Characters returned up to each rank."""
-        return np.cumsum(self.size)
+        return self.alignment.read(union=self.union)[self.slice]
 
-    @cached_property
+    @property
     def found(self) -> Ints:
         """Relevant characters returned up to each rank."""
-        return np.cumsum(self.rsize)
+        return self.alignment.found(union=self.union)[self.slice]
 
-    @cached_property
+    @property
     def precision(self) -> Floats:
         """P[r] in characters; 0 before any text was read."""
-        return self.found / np.maximum(self.read, 1)
+        return self.alignment.precision(union=self.union)[self.slice]
 
     @cached_property
     def parts(self) -> spans.Pieces:
@@ -359,21 +426,30 @@ class Topic:
         )
 
     @cached_property
+    def own_documents(self) -> slice:
+        """Which documents of the run are this topic's."""
+        if self.place is None:
+            return slice(0, 0)
+        low, high = self.alignment.document_bounds[self.place : self.place + 2].tolist()
+        return slice(low, high)
+
+    @property
+    def relevant(self) -> Bools:
+        """Which documents of this topic are relevant."""
+        return self.alignment.documents(union=self.union).relevant[self.own_documents]
+
+    @cached_property
     def documents(self) -> Documents:
-        judgements = self.alignment.judged.judgements
-        first = self.alignment.run.first[self.slice] - self.slice.start
-        head = np.flatnonzero(first == np.arange(self.n))
-        of_result = np.searchsorted(head, first)
-        row = self.row[head]
-        relevant = (row >= 0) & judgements.relevant[row] if len(judgements) else row >= 0
+        """The documents of this topic; heads and numbers count within it."""
+        docs, own = self.alignment.documents(union=self.union), self.own_documents
         return Documents(
-            head,
-            of_result,
-            row,
-            relevant,
-            np.where(relevant, judgements.rel_size[row], 0),
-            np.bincount(of_result, self.size, len(head)).astype(np.int64),
-            np.bincount(of_result, self.rsize, len(head)).astype(np.int64),
+            docs.head[own] - self.slice.start,
+            docs.of_result[self.slice] - own.start,
+            docs.row[own],
+            docs.relevant[own],
+            docs.rel_size[own],
+            docs.size[own],
+            docs.rsize[own],
         )
 
     def passages(self, row: int) -> list[tuple[int, int]]:

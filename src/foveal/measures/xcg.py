@@ -92,7 +92,12 @@ class XCG(Measure):
         return (note,)
 
     def settings_of_gains(self, judged: Judged) -> Settings:
-        """The parameters that change gains.
+        """The parameters that change gains, and what they are on these judgements."""
+        key = ("settings of gains", type(self), self.key)
+        return judged.memo(key, lambda: self._settings_of_gains(judged))
+
+    def _settings_of_gains(self, judged: Judged) -> Settings:
+        """As `settings_of_gains`.
 
         What the text directly inside an element is worth takes a collection, except where worth is
         counted in highlighted characters.
@@ -124,6 +129,17 @@ class XCG(Measure):
         """xI: the gains of the ideal list."""
         judged = topic.alignment.judged
         return ideal_gains(judged, self.settings_of_gains(judged), topic.at)
+
+    def ideal_curve(self, topic: Topic) -> Floats:
+        """xCI: the gains of the ideal list summed up, once for all runs."""
+        judged = topic.alignment.judged
+        key = ("xCI", self.settings_of_gains(judged), topic.at)
+        return judged.memo(key, lambda: cumulated(self.ideal_gains(topic)))
+
+    def curve_of_run(self, topic: Topic) -> Floats:
+        """xCG: the gains of the results summed up, once for all measures of these gains."""
+        key = ("xCG", self.settings_of_gains(topic.alignment.judged))
+        return topic.memo(key, lambda: cumulated(self.gains(topic)))
 
     def defined(self, topic: Topic) -> bool:
         return len(self.ideal_gains(topic)) > 0

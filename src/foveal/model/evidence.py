@@ -13,7 +13,7 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["EVIDENCE_COLUMNS", "evidence_of", "meetings"]
+__all__ = ["EVIDENCE_COLUMNS", "evidence_of", "is_graded", "meetings"]
 
 EVIDENCE_COLUMNS: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,
@@ -48,7 +48,7 @@ def evidence_of(
     if judgements.evidence is not None:
         row = pair[judgements.evidence["row"].to_numpy()]
         return judgements.evidence.with_columns(row=pl.Series(row, dtype=pl.Int64))
-    if judgements.sets is None and not _graded(judgements):
+    if judgements.sets is None and not is_graded(judgements):
         return None
     listed = _listed(judgements, pair)
     named = listed.explode("sets", keep_nulls=True, empty_as_null=True)
@@ -65,7 +65,7 @@ def evidence_of(
     return _cut(table.select(*EVIDENCE_COLUMNS), bounds, start, end)
 
 
-def _graded(judgements: Judgements) -> bool:
+def is_graded(judgements: Judgements) -> bool:
     """Whether relevant spans have different grades."""
     grade = judgements.grade
     return grade is not None and bool(((grade > 0) & (grade != 1)).any())

@@ -381,13 +381,16 @@ class Judgements:
         return replace(self, **united_columns(self), aspects=None)
 
     @classmethod
-    def merged(cls, parts: Sequence[Judgements]) -> Judgements:
+    def merged(cls, parts: Sequence[Judgements], *, several: bool | None = None) -> Judgements:
         """Several files as one set. A document judged in two of them has two assessors, named
         after the files where they do not name themselves.
+
+        Where the parts are slices of files, `several` tells whether two files judge one document
+        of any topic.
         """
         if len(parts) == 1:
             return parts[0]
-        merged = cls(**merged_columns(parts))
+        merged = cls(**merged_columns(parts, several=several))
         unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
         for name in _OF_FILES:
             declared = sum(name in (part.header or {}) for part in parts)

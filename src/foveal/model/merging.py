@@ -15,7 +15,7 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["merged_columns"]
+__all__ = ["merged_columns", "share_documents"]
 
 _ALIKE = {
     "scale": "elements are graded on the scale of {found} here, but of {first} in {path}",
@@ -24,8 +24,11 @@ _ALIKE = {
 """What files of one set must not say differently."""
 
 
-def merged_columns(parts: Sequence[Judgements]) -> dict[str, Any]:
-    """The fields of `Judgements` that hold what all parts hold."""
+def merged_columns(parts: Sequence[Judgements], *, several: bool | None = None) -> dict[str, Any]:
+    """The fields of `Judgements` that hold what all parts hold.
+
+    Whether `several` files judge one document of a topic is told, or found out here.
+    """
     _check_alike(parts)
     topics = topic_order(topic for part in parts for topic in part.topics)
     code = {topic: i for i, topic in enumerate(topics)}
@@ -52,7 +55,9 @@ def merged_columns(parts: Sequence[Judgements]) -> dict[str, Any]:
         "sources": tuple(source for part in parts for source in part.sources),
         "has_text": parts[0].has_text,
         "grade": np.concatenate(grades),
-        "assessor": _assessors(parts, several=_share_documents(topic, doc, file)),
+        "assessor": _assessors(
+            parts, several=share_documents(topic, doc, file) if several is None else several
+        ),
         "quotes": _all_quotes(parts),
         "sets": _all_sets(parts),
         "aspects": _all_aspects(parts),
@@ -110,7 +115,7 @@ def _assessors(parts: Sequence[Judgements], *, several: bool) -> pl.Series | Non
     return None if assessor.null_count() == len(assessor) else assessor
 
 
-def _share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
+def share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
     """Whether two files judge one document of a topic."""
     judged = pl.DataFrame({"topic": topic, "doc": doc, "file": file}).unique()
     return len(judged.select("topic", "doc").unique()) < len(judged)

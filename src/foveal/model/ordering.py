@@ -6,19 +6,32 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from foveal.model.hashing import HashOf, first_of_hash, hash_of_rows
 from foveal.spans import Ints
 
 __all__ = ["first_of_group", "topic_order"]
 
 
-def first_of_group(keys: pl.DataFrame) -> Ints:
+def first_of_group(keys: pl.DataFrame, hash_of: HashOf = hash_of_rows) -> Ints:
     """For each row, the number of the first row with the same keys.
 
     >>> first_of_group(pl.DataFrame({"doc": ["a", "b", "a"]})).tolist()
     [0, 1, 0]
     """
-    first = keys.with_row_index("row").select(pl.col("row").min().over(keys.columns))
-    return first.to_series().cast(pl.Int64).to_numpy()
+    keys = keys.rechunk()
+    first = first_of_hash(hash_of(keys))
+    if all(_same(column, first) for column in keys):
+        return first
+    exact = keys.with_row_index("row").select(pl.col("row").min().over(keys.columns))
+    return exact.to_series().cast(pl.Int64).to_numpy()
+
+
+def _same(column: pl.Series, first: Ints) -> bool:
+    """Whether every row has the value of the row that is said to be the first of its group."""
+    if column.dtype.is_integer() and not column.null_count():
+        values = column.to_numpy()
+        return bool((values[first] == values).all())
+    return column.eq_missing(column.gather(first)).all()
 
 
 def topic_order(topics: Iterable[str]) -> tuple[str, ...]:

@@ -55,9 +55,16 @@ def budget_sentences(curves: BudgetCurves) -> Iterator[str]:
 
 
 def _said(crossing: Crossing, unit: str) -> str:
-    low = "the smallest budget" if crossing.low is None else f"{crossing.low:.0f}"
-    high = "the largest" if crossing.high is None else f"{crossing.high:.0f}"
+    low, high = crossing.low, crossing.high
+    if low is None and high is None:
+        where = "at any budget"
+    elif low is None:
+        where = f"up to {high:.0f}"
+    elif high is None:
+        where = f"from {low:.0f} on"
+    else:
+        where = f"from {low:.0f} to {high:.0f}"
     return (
         f"{crossing.below} is better below {crossing.at:.0f} {unit}, {crossing.above} above; "
-        f"between {low} and {high} neither is surely better (95% of resampled topics)."
+        f"{where} that may be chance (95% of resampled topics)."
     )

@@ -1,0 +1,80 @@
+"""A topic scores the same, to the last bit, alone and among the other topics of a run.
+
+What measures calculate for all topics of a run at once is compared with runs of one topic, and
+those with the naive measures elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.measures import parse_measures
+from foveal.measures.view import Alignment, Judged
+from foveal.model import UNKNOWN, Judgements, Run
+
+TOPICS = ("1", "2", "3", "4")
+DOCS = ("a", "b", "c", "a document with a long name")
+LENGTH = 40
+MEASURES = [
+    measure
+    for name in (
+        "iP@0.00", "iP@0.01", "iP@0.29", "iP@1", "iP(budget=30)@0.1", "AiP", "AiP(points=7)",
+        "AgP", "AgP(beta=0.25)", "AgP(score=BEP,n=9)", "AgP(score=T2I,irr=4)", "gP@3", "gP@9",
+        "AgPw", "AgPw(form=interpolated)", "igP@0.5", "charP", "charR", "charF(budget=9)",
+    )
+    for measure in parse_measures(name)
+]  # fmt: skip
+
+spans = st.tuples(st.integers(0, LENGTH), st.integers(0, LENGTH)).map(sorted)
+whole = st.just([0, UNKNOWN])
+results = st.lists(st.tuples(st.sampled_from((*DOCS, "unjudged")), spans | spans | whole))
+document = st.fixed_dictionaries(
+    {"spans": st.lists(spans.map(tuple), max_size=4), "length": st.just(LENGTH)},
+    optional={"bep": st.integers(0, LENGTH)},
+)
+truths = st.fixed_dictionaries(
+    {topic: st.dictionaries(st.sampled_from(DOCS), document, min_size=1) for topic in TOPICS[:3]}
+)
+runs = st.dictionaries(st.sampled_from(TOPICS), results, max_size=4)
+
+
+def run_of(ranked: dict[str, list[tuple[str, list[int]]]]) -> Run:
+    """A run; a whole document that nobody judged is empty, as its length is not known."""
+    rows = [
+        (topic, doc, start, 0 if end < 0 and doc == "unjudged" else end)
+        for topic, own in ranked.items()
+        for doc, (start, end) in own
+    ]
+    schema = {"topic": pl.String, "doc": pl.String, "start": pl.Int64, "end": pl.Int64}
+    return Run.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name="r")
+
+
+@pytest.mark.parametrize("union", [False, True])
+@settings(max_examples=60)
+@given(truth=truths, ranked=runs)
+def test_topics_do_not_see_each_other(
+    truth: dict[str, dict[str, Any]],
+    ranked: dict[str, list[tuple[str, list[int]]]],
+    union: bool,
+) -> None:
+    judged = Judged(Judgements.from_highlights(truth).combined())
+    together = Alignment(run_of(ranked), judged)
+    for topic in judged.judgements.topics:
+        alone = Alignment(run_of({topic: ranked.get(topic, [])}), judged)
+        for measure in MEASURES:
+            expected = measure.value(alone.topic(topic, union=union))
+            found = measure.value(together.topic(topic, union=union))
+            assert found.hex() == expected.hex(), measure
+
+
+def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:
+    truth = {topic: {"a": {"spans": [(0, 9)], "length": 9, "bep": 0}} for topic in ("1", "2")}
+    judged = Judged(Judgements.from_highlights(truth).combined())
+    run = Alignment(run_of({"2": [("a", [0, 9])]}), judged)
+    assert {measure.value(run.topic("1")) for measure in MEASURES} == {0.0}
+    assert parse_measures("AiP")[0].value(run.topic("2")) == 1.0
