@@ -19,6 +19,8 @@ from foveal.cli.executors import worker_options
 from foveal.cli.options import Command, collection_option, judgements_option, together
 from foveal.cli.output import bar
 from foveal.errors import InputError, UsageError
+from foveal.executors import cores
+from foveal.executors.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from foveal.campaign.scoring import RunLike
@@ -40,14 +42,14 @@ __all__ = [
 ]
 
 
-_WORTH_PROCESSES = 512 * 1024 * 1024
-"""Bytes of runs from which processes pay for their start.
+_WORTH_PROCESSES = 512 << 20
+"""Bytes of runs from which processes may pay for their start, each reading the judgements again.
 
-Measured on two cores that had much other work, passages scored by iP, AiP and AgP, best of three
-in turn, threads against two processes: 36 MB 1.8 and 7.2 s; 107 MB 3.3 and 8.0 s; 355 MB, in a
-busier minute, 16.8 and 21.3 s. The start costs 1.6 to 1.8 s of CPU whatever the size, and by the
-first two sizes each megabyte takes processes half as long; drawn on, that meets at about 550 MB.
+On two cores they do not: 100 runs of passages, 855 MB, take threads 5.4 s and two processes 5.8 s,
+8 runs of elements, 100 MB, 3.8 and 7.4 s. Threads use 1.6 of the two cores, so that many cores want
+processes. So do parsers of XML, which let no other thread work meanwhile.
 """
+_MANY_CORES = 4
 
 
 def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -301,14 +303,21 @@ def _text_source() -> TextSource | None:
 @contextlib.contextmanager
 def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
     """Processes where the work is worth it, or a cluster; else the library's own threads."""
-    files = [Path(run) for run in runs if isinstance(run, (str, Path))]
-    size = sum(file.stat().st_size for file in files if file.is_file())
-    with executors.executor(workers, worth=size >= _WORTH_PROCESSES, most=len(runs)) as pool:
+    worth = _bytes_of(runs) >= _WORTH_PROCESSES
+    with executors.executor(workers, worth=worth, most=len(runs)) as pool:
+        keep_freed_memory()
         if pool is None and workers == 1:  # asked for: one run after the other
             with ThreadPoolExecutor(1) as one:
                 yield one
         else:
             yield pool
+
+
+def _bytes_of(runs: Sequence[RunLike]) -> int:
+    """Bytes of the files that threads cannot share out well."""
+    files = [Path(run) for run in runs if isinstance(run, (str, Path)) and Path(run).is_file()]
+    many = cores() > _MANY_CORES
+    return sum(file.stat().st_size for file in files if many or file.suffix.lower() == ".xml")
 
 
 def score(

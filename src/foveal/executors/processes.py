@@ -20,6 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from foveal.errors import FovealError, counted
 from foveal.executors.calls import answer, name_of, order, outcome
+from foveal.executors.memory import keep_freed_memory
 
 __all__ = ["LostTaskError", "Processes"]
 
@@ -200,6 +201,7 @@ def _follow_parent() -> None:
 def _serve(pipe: Connection) -> None:
     """Work on what comes through the pipe until it is closed."""
     _follow_parent()
+    keep_freed_memory()
     while True:
         try:
             ordered = pipe.recv_bytes()

@@ -65,7 +65,9 @@ def read_fields(
     separator = b"\t" if first[0][1].count(b"\t") == len(schema) - 1 else b" "
     frame = _try_parse(source.data, schema, keep, separator)
     if frame is not None:
-        return Table(frame, source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64)))
+        line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
+        line.flags.writeable = False
+        return Table(frame, line)
     rows, found = normalised(source.data)
     numbers = source.numbered(np.array(found, dtype=np.int64))
     frame = _try_parse("\n".join(rows).encode(), schema, keep, b" ")

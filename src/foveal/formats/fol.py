@@ -50,15 +50,19 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
     else:
         problems += check_scores(defects, frame["score"].to_numpy())
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
-    known = start != UNKNOWN if unresolved else np.True_
-    problems += defects.at(np.asarray((length < 0) & known), "length {} is negative", length)
-    problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
-    end = start + np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
+    known = start != UNKNOWN if unresolved else np.ones(1, dtype=bool)
+    if length.min(initial=0) < 0 or length.max(initial=0) > MAX_OFFSET:
+        problems += defects.at((length < 0) & known, "length {} is negative", length)
+        problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
+        length = np.clip(length, 0, MAX_OFFSET)
     if unresolved:
+        end = start + np.where(known, length, 0)
         problems += check_spans(defects, np.where(known, start, 0), np.where(known, end, 0))
     else:
+        end = start + length
         problems += check_spans(defects, start, end)
     defects.raise_if(problems)
+    end.flags.writeable = False  # so that the run takes it as it is
     first = first_lines(source.data)
     return Run.from_columns(
         topic=frame["topic"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import polars as pl
 
 from foveal.model.hashing import HashOf, first_of_hash, hash_of_rows
@@ -31,7 +32,8 @@ def _same(column: pl.Series, first: Ints) -> bool:
     if column.dtype.is_integer() and not column.null_count():
         values = column.to_numpy()
         return bool((values[first] == values).all())
-    return column.eq_missing(column.gather(first)).all()
+    again = np.flatnonzero(first != np.arange(len(first)))
+    return column.gather(again).eq_missing(column.gather(first[again])).all()
 
 
 def topic_order(topics: Iterable[str]) -> tuple[str, ...]:

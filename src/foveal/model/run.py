@@ -367,9 +367,14 @@ class Run:
 
 
 def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
-    """The column as an array that is nobody else's to change."""
+    """The column as an array that is nobody else's to change, copied only if it is.
+
+    Nobody changes an array that is locked, unless it is a view of another one. The memory of a
+    column of Polars is locked, too.
+    """
     values = np.asarray(column, dtype=kind)
-    return values.copy() if values.flags.writeable or not values.flags.owndata else values
+    shared = values.flags.writeable or isinstance(values.base, np.ndarray)
+    return values.copy() if shared else values
 
 
 def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:
