@@ -23,8 +23,8 @@ __all__ = ["BOUND", "SIZE", "least", "ratio"]
 SIZE = Size(topics=30, results=1000, runs=5, kinds=1, documents=20_000)
 """Large enough that starting counts for little, and over in a few seconds."""
 REPEATS = 7
-BOUND = 10.0
-"""How far the ratio may go: between two and two and a half times what it is (see README.md)."""
+BOUND = 8.0
+"""How far the ratio may go: twice what it is (see README.md)."""
 
 
 def least(root: Path, repeats: int) -> Report:

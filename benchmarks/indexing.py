@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.articles import PARTS, generate
+from benchmarks.articles import generate
 from benchmarks.frame import (
     Figures,
     add_growth_options,
@@ -42,9 +42,14 @@ GROWTH = (1 / 64, 1 / 32, 1 / 16, 1 / 8)
 def _place(folder: Path, name: str, megabytes: float) -> Path:
     """A folder with so many megabytes of articles; those that are there are taken."""
     place = folder / name
-    if not (place / "articles" / PARTS[-1]).exists():
-        say(f"generating {megabytes:,.1f} MB")
-        generate(place / "articles", int(megabytes * 1e6))
+    noted, size = place / "size.txt", f"{megabytes:g} MB\n"
+    if noted.exists() and noted.read_text() == size:
+        return place
+    if (place / "articles").exists():
+        raise SystemExit(f"{place} holds other articles than {size.strip()}; remove them first")
+    say(f"generating {megabytes:,.1f} MB")
+    generate(place / "articles", int(megabytes * 1e6))
+    noted.write_text(size)  # last, so that an interrupted generation is noticed
     return place
 
 

@@ -8,12 +8,11 @@ prints what it found as JSON.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from multiprocessing import get_context
 from pathlib import Path
 from xml.parsers import expat
 
@@ -23,6 +22,7 @@ from benchmarks.articles import PARTS
 from benchmarks.processes import Report, timed
 from foveal.collection import Collection, build_index
 from foveal.collection.storage import open_sections
+from foveal.executors import Processes
 
 __all__ = ["TASKS"]
 
@@ -58,7 +58,6 @@ def parse(folder: Path) -> Report:
 
 
 def _index(source: Path, output: Path, workers: int) -> Report:
-    spawn = get_context("spawn")
     read_bytes = 0
 
     def progress(_documents: int, size: int, _done: float) -> None:
@@ -66,7 +65,8 @@ def _index(source: Path, output: Path, workers: int) -> Report:
         read_bytes += size
 
     output.unlink(missing_ok=True)
-    with ProcessPoolExecutor(workers, spawn) if workers > 1 else nullcontext() as executor:
+    shutil.rmtree(output.with_name(f".{output.name}.partial"), ignore_errors=True)
+    with Processes(workers) if workers > 1 else nullcontext() as executor:
         summary = build_index(
             source, output, executor=executor, ahead=2 * workers, progress=progress
         )

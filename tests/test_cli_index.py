@@ -350,3 +350,13 @@ def test_lenient_counts_what_is_not_there(
     assert outcome.code == 0
     assert "results that the collection does not hold: 1 (line 2: document 'six'" in outcome.err
     assert "mine\tall\tcharP\t1.0\n" in outcome.out
+
+
+def test_statistics_of_a_folder_of_judgements(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q").mkdir()
+    (tmp_path / "q" / "qrels.txt").write_text("1 Q0 d1 10 100 0 0:10\n")
+    done = call(capsys, "stats", str(tmp_path / "q"))
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"{tmp_path / 'q'}: judgements")

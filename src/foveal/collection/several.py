@@ -26,7 +26,7 @@ from foveal.errors import InputError, Problem
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints
 
-__all__ = ["INDEX", "Several"]
+__all__ = ["INDEX", "Several", "index_files"]
 
 INDEX = ".fvx"
 """What the files of a directory must end in to be taken as indexes."""
@@ -43,6 +43,11 @@ class _Joined(NamedTuple):
     """For each file, its own number of every path, `UNKNOWN` where it has none."""
     sorted: list[bool]
     """Whether a file has its paths in the same order."""
+
+
+def index_files(folder: Path) -> list[Path]:
+    """The indexes of a folder; hidden files are none of them."""
+    return sorted(f for f in folder.iterdir() if f.suffix == INDEX and f.name[0] != ".")
 
 
 class Several(Collection):
@@ -90,7 +95,7 @@ class Several(Collection):
     @classmethod
     def open(cls, path: str | Path) -> Several:
         """Open the indexes of a directory as one."""
-        files = sorted(file for file in Path(path).iterdir() if file.suffix == INDEX)
+        files = index_files(Path(path))
         if not files:
             message = f"holds no index; expected files *{INDEX} of foveal index"
             raise InputError.at(str(path), None, message)
@@ -105,7 +110,10 @@ class Several(Collection):
         return Provenance(self.path, digest.hexdigest())
 
     def verify(self) -> None:
-        """Hash all files; raises if anything in them has changed, with all that are damaged."""
+        """Hash all files; raises if anything in them has changed, with all that are damaged.
+
+        So does a document that is in two of them.
+        """
         problems: list[Problem] = []
         for part in self.parts:
             try:
@@ -114,6 +122,7 @@ class Several(Collection):
                 problems += error.problems
         if problems:
             raise InputError(problems)
+        _ = self.documents
 
     def __len__(self) -> int:
         return int(self._documents_before[-1])
