@@ -9,7 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +24,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import foveal
 from executor_tasks import Named, die, die_once, fail_at, pid_when, refuse, square, wait_for
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import LostTaskError, Processes, in_order, workers_of
@@ -300,3 +308,11 @@ def test_one_that_waits_is_not_disturbed_by_others(tmp_path: Path, processes: Pr
     assert not waiting.done()
     (tmp_path / "go").touch()
     assert waiting.result() > 0
+
+
+def test_processes_that_would_hang_are_refused() -> None:
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("fork")) as forking,
+        pytest.raises(UsageError, match=r"forks its processes, which would hang; expected one"),
+    ):
+        foveal.evaluate({"1": [("d", 0, 9)]}, {"1": [("d", 0, 9)]}, "charR", executor=forking)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from foveal.campaign.large_truth import LargeTruth, can_be_cut
 from foveal.campaign.options import Options
 from foveal.campaign.streaming import NEED, NEED_OF_JUDGEMENTS, memory_of, truth_of
 from foveal.collection import Collection, build_index
+from foveal.executors import Processes
 from foveal.measures import Measure, Need, Overlap, all_measures, parse_measure
 from foveal.measures.base import Cutoff
 from foveal.model.tallies import Tally
@@ -382,3 +386,27 @@ def test_remarks_add_up() -> None:
     assert Tally("cut: {}", 2) + Tally("cut: {}", 0) + Tally("cut: {}", 3) == "cut: 5"
     names = Tally("topics, {}: {}", 4, "abcd") + Tally("topics, {}: {}", 3, "efg")
     assert names == "topics, 7: a, b, c, d, e and 2 more"
+
+
+# -- what can be read only once ------------------------------------------------------------------
+
+
+def fed(folder: Path, name: str, text: str) -> Path:
+    """A named pipe that somebody writes this into, once."""
+    pipe = folder / name
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_text, args=(text,), daemon=True).start()
+    return pipe
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_pipes_are_read_once_and_whole(tmp_path: Path, processes: bool) -> None:
+    lines = run_of(*((topic, f"U{i}") for topic in range(1, 5) for i in range(300)))
+    lines = run_of((1, "D0"), (2, "D1")) + lines
+    files = written(tmp_path, lines), written(tmp_path, QRELS, "j")
+    at_once = foveal.evaluate(*files, ["charR", "ret_size"], overlap="union")
+    pipes = fed(tmp_path, "run", lines), fed(tmp_path, "qrels", QRELS)
+    with Processes(2) if processes else nullcontext() as executor:
+        found = foveal.evaluate(*pipes, ["charR", "ret_size"], overlap="union", executor=executor)
+    assert found.values.tolist() == at_once.values.tolist()
+    assert found["mine", "ret_size"] > 0

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection import BuildOptions, Collection, Shard, build_index, merging, sources
+from foveal.collection import (
+    BuildOptions,
+    Collection,
+    Shard,
+    build_index,
+    merging,
+    open_sources,
+    sources,
+)
 from foveal.errors import InputError
 from inputs import refusal
 from small_documents import documents
@@ -141,7 +149,10 @@ def test_adding_the_same_again_is_refused_and_changes_nothing(tmp_path: Path) ->
     with pytest.raises(InputError) as error:
         build_index([index, new], index)
     message = f"is called 'd00' like {index}; expected one document of each name"
-    assert (error.value.problems[0].file, error.value.problems[0].message) == ("d00.xml", message)
+    assert (error.value.problems[0].file, error.value.problems[0].message) == (
+        "new/d00.xml",
+        message,
+    )
     assert len(error.value.problems) == 3
     assert index.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "x.fvx"]
@@ -189,7 +200,9 @@ def test_archives_lose_their_own_folders(tmp_path: Path) -> None:
 def test_a_name_in_two_archives(tmp_path: Path) -> None:
     first = archive(tmp_path / "1.tar", "one", ["x", "y"])
     second = archive(tmp_path / "2.tar", "two", ["z", "y"])
-    message = "two/y.xml: is called 'y' like one/y.xml; expected one document of each name"
+    message = (
+        "2.tar/two/y.xml: is called 'y' like 1.tar/one/y.xml; expected one document of each name"
+    )
     assert refusal(build_index, [first, second], tmp_path / "x") == message
     assert not (tmp_path / "x").exists()
 
@@ -254,3 +267,112 @@ def test_a_shard_can_only_grow_with_the_others(tmp_path: Path) -> None:
     new = write(tmp_path / "b", some(9, 10))
     message = refusal(build_index, [tmp_path / "1.fvx", new], tmp_path / "1.fvx")
     assert message == f"{tmp_path / '1.fvx'}: is shard 1/2 of 'a', but not there: 2; expected all"
+
+
+# -- what changes meanwhile -----------------------------------------------------------------------
+
+
+def test_an_index_that_is_replaced_during_the_merge_is_read_as_it_was(tmp_path: Path) -> None:
+    old, new, other = (tmp_path / f"{name}.fvx" for name in ("old", "new", "other"))
+    build_index(write(tmp_path / "old", some(0, 12)), old)
+    build_index(write(tmp_path / "new", dict.fromkeys(some(0, 12), "<a><b/></a>")), new)
+    build_index(write(tmp_path / "other", some(12, 14)), other)
+    build_index([old, other], tmp_path / "expected")
+
+    def progress(*_: object) -> None:
+        if new.exists():
+            new.replace(old)
+
+    build_index([old, other], tmp_path / "x", progress=progress)
+    assert not new.exists()
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_an_open_index_is_verified_and_named_as_it_was(used: bool, tmp_path: Path) -> None:
+    index, damaged = tmp_path / "x.fvx", tmp_path / "y.fvx"
+    build_index(write(tmp_path / "a", some(0, 9)), index)
+    collection = Collection.open(index)
+    before = collection.source
+    assert not used or len(collection) == 9  # which maps it
+    data = bytearray(index.read_bytes())
+    data[-64] ^= 1
+    damaged.write_bytes(bytes(data))
+    damaged.replace(index)
+    collection.verify()
+    assert collection.source == before
+    assert "the index is damaged" in refusal(Collection.open(index).verify)
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed", "cut"])
+def test_an_index_that_changed_before_the_build_is_refused(change: str, tmp_path: Path) -> None:
+    """Else what another command added to it meanwhile would be lost."""
+    index = tmp_path / "x.fvx"
+    build_index(write(tmp_path / "a", some(0, 3)), index)
+    opened = open_sources([index, write(tmp_path / "b", some(3, 5))])
+    if change == "replaced":
+        build_index([index, write(tmp_path / "c", some(5, 7))], index)
+    elif change == "removed":
+        index.unlink()
+    else:
+        index.write_bytes(b"FOVEAL")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    message = f"{index}: changed since this command began; start again"
+    assert refusal(build_index, opened, index) == message
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert change != "replaced" or len(Collection.open(index)) == 5
+
+
+# -- places ---------------------------------------------------------------------------------------
+
+
+def lines_of(path: Path, *docs: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"doc": doc, "text": doc}) + "\n" for doc in docs))
+    return path
+
+
+def test_a_place_and_a_name_from_within_in_one_archive(tmp_path: Path) -> None:
+    """``wiki/a.xml`` is called ``a`` in the end, so that a line may be called ``wiki/a``."""
+    lines_of(tmp_path / "1" / "wiki" / "z.jsonl", "wiki/a")
+    path = archive(tmp_path / "1.tar", "wiki", ["a", "b"])
+    build_index(path, tmp_path / "x")
+    assert sorted(Collection.open(tmp_path / "x")) == ["a", "b", "wiki/a"]
+    lines_of(tmp_path / "1" / "wiki" / "z.jsonl", "a")
+    archive(path, "wiki", ["a", "b"])
+    message = refusal(build_index, path, tmp_path / "y")
+    assert message.endswith("is called 'a' like wiki/a.xml; expected one document of each name")
+
+
+@pytest.mark.parametrize("batch", [1, 9])
+def test_a_name_from_within_twice_in_one_archive(
+    batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_BATCH_FILES", batch)
+    lines_of(tmp_path / "1" / "wiki" / "z.jsonl", "q", "q")
+    path = archive(tmp_path / "1.tar", "wiki", ["a"])
+    message = "is called 'q' like wiki/z.jsonl:1; expected one document of each name"
+    assert refusal(build_index, path, tmp_path / "x") == f"wiki/z.jsonl:2: {message}"
+
+
+def test_places_in_several_sources_begin_with_the_source(tmp_path: Path) -> None:
+    first, second = (write(tmp_path / name, {"d2": "<a/>"}) for name in ("one", "two"))
+    message = "is called 'd2' like one/d2.xml; expected one document of each name"
+    assert refusal(build_index, [first, second], tmp_path / "x") == f"two/d2.xml: {message}"
+    (second / "d2.xml").write_text("<a>")
+    assert refusal(build_index, [first, second], tmp_path / "x").startswith("two/d2.xml:1: ")
+
+
+def test_places_in_sources_of_one_name_begin_with_their_paths(tmp_path: Path) -> None:
+    first, second = (write(tmp_path / name / "w", {"d2": "<a/>"}) for name in ("one", "two"))
+    message = f"is called 'd2' like {first}/d2.xml; expected one document of each name"
+    assert refusal(build_index, [first, second], tmp_path / "x") == f"{second}/d2.xml: {message}"
+
+
+def test_places_in_single_files_have_the_file_once(tmp_path: Path) -> None:
+    first, second = lines_of(tmp_path / "1.jsonl", "a", "b"), lines_of(tmp_path / "2.jsonl", "b")
+    message = "is called 'b' like 1.jsonl:2; expected one document of each name"
+    assert refusal(build_index, [first, second], tmp_path / "x") == f"2.jsonl:1: {message}"
+    third = lines_of(tmp_path / "3" / "1.jsonl", "b")
+    message = f"is called 'b' like {first}:2; expected one document of each name"
+    assert refusal(build_index, [first, third], tmp_path / "x") == f"{third}:1: {message}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
 from time import sleep
+from typing import IO
 
 import pytest
 
@@ -349,3 +351,47 @@ def test_no_room_for_the_index(
     assert sorted(p.name for p in tmp_path.iterdir()) == [".x.partial"] * (kept > 0) + ["x"]
     assert resume(large, tmp_path / "x", BuildOptions()) == 2 * (BATCHES - kept)
     assert (tmp_path / "x").read_bytes() == large_index
+
+
+def test_another_build_may_begin_while_one_clears_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clear, begun = shutil.rmtree, list[Partial]()
+
+    def begin_another(path: Path, **options: bool) -> None:
+        if path.exists() and not begun:
+            begun.append(Partial(tmp_path / "x", "two"))
+        clear(path, **options)
+
+    first = Partial(tmp_path / "x", "one")
+    monkeypatch.setattr(shutil, "rmtree", begin_another)
+    first.remove()
+    first.close()
+    assert [path.name for path in tmp_path.iterdir()] == [begun[0].folder.name]
+    begun[0].save()
+    begun[0].remove()
+    begun[0].close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_cleared_away_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, times = partial_module._locked, list[Path]()
+
+    def clear_away(path: Path) -> IO[bytes]:
+        times.append(path)
+        if len(times) == 1:
+            path.parent.rmdir()  # before the file is there
+        stream = lock(path)
+        if len(times) == 2:
+            shutil.rmtree(path.parent)  # after
+        return stream
+
+    monkeypatch.setattr(partial_module, "_locked", clear_away)
+    build = Partial(tmp_path / "x", "one")
+    assert len(times) == 3
+    assert os.path.samestat(os.fstat(build.lock.fileno()), (build.folder / "lock").stat())
+    assert "at work" in refusal(lock, build.folder / "lock")
+    build.remove()
+    build.close()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection import BuildOptions, Collection, Shard, build_index, sources
+from foveal.collection import BuildOptions, Collection, Limits, Shard, build_index, sources
 from foveal.errors import UsageError
 from inputs import refusal
 
@@ -201,3 +203,65 @@ def test_a_shard_of_an_index(tmp_path: Path) -> None:
     )
     call = lambda: build_index(tmp_path / "x.fvx", tmp_path / "y", shard=Shard(1, 2))  # noqa: E731
     assert refusal(call) == message
+
+
+def exchanged(source: Path) -> None:
+    """Take the first document away and add one at the end: as many batches, cut elsewhere."""
+    next(source.rglob("00.xml")).unlink()
+    (source / "wiki" / "b" / "99.xml").write_text("<a/>")
+
+
+def packed(source: Path) -> Path:
+    path = source.with_suffix(".tar")
+    with tarfile.open(path, "w") as archive:
+        archive.add(source / "wiki", "wiki")
+    return path
+
+
+@pytest.mark.parametrize("pack", [lambda path: path, packed])
+def test_a_source_that_changes_between_shards(pack: Callable[[Path], Path], tmp_path: Path) -> None:
+    source = directory(tmp_path)
+    build_index(pack(source), tmp_path / "1.fvx", shard=Shard(1, 2))
+    exchanged(source)
+    build_index(pack(source), tmp_path / "2.fvx", shard=Shard(2, 2))
+    found = [tmp_path / "1.fvx", tmp_path / "2.fvx"]
+    message = (
+        f"{found[1]}: shard 2/2 of {pack(source).name!r} is of other documents or options than "
+        f"{found[0]}: the shards were not cut from the same source"
+    )
+    assert refusal(build_index, found, tmp_path / "x") == message
+    assert refusal(Collection.open, tmp_path) == message
+
+
+def test_shards_of_different_directories_of_one_name(tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        directory(tmp_path / name)
+    changed = tmp_path / "B" / "articles" / "wiki" / "a" / "00.xml"
+    changed.write_text("<a>of another length</a>")
+    for number, name in enumerate("AB", 1):
+        source = tmp_path / name / "articles"
+        build_index(source, tmp_path / f"{number}.fvx", shard=Shard(number, 2))
+    assert "not cut from the same source" in refusal(Collection.open, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        BuildOptions(name_tag="p", max_errors=99),
+        BuildOptions(limits=Limits(depth=7)),
+    ],
+)
+def test_shards_of_different_options(options: BuildOptions, tmp_path: Path) -> None:
+    source = directory(tmp_path)
+    build_index(source, tmp_path / "1.fvx", BuildOptions(max_errors=5), shard=Shard(1, 2))
+    build_index(source, tmp_path / "2.fvx", options, shard=Shard(2, 2))
+    assert "not cut from the same source" in refusal(Collection.open, tmp_path)
+
+
+def test_shards_of_copies_fit_whatever_their_times(tmp_path: Path) -> None:
+    source = directory(tmp_path)
+    build_index(source, tmp_path / "1.fvx", shard=Shard(1, 2))
+    for file in source.rglob("*.xml"):
+        os.utime(file, (1, 1))
+    build_index(source, tmp_path / "2.fvx", BuildOptions(max_errors=1), shard=Shard(2, 2))
+    assert len(Collection.open(tmp_path)) == DOCUMENTS

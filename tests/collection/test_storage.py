@@ -13,8 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foveal.collection import Collection
-from foveal.collection.storage import MAGIC, VERSION, open_sections, verify, write_sections
+from foveal.collection import Collection, build_index, open_sources
+from foveal.collection.storage import (
+    MAGIC,
+    VERSION,
+    is_index,
+    open_sections,
+    verify,
+    write_sections,
+)
 from foveal.errors import InputError
 from inputs import refusal
 from xml_trees import index_of
@@ -192,3 +199,22 @@ def test_nothing_is_left_behind_when_writing_fails(
         write_sections(path, {}, {"a": np.zeros(3, "<u4")})
     assert [p.name for p in tmp_path.iterdir()] == ["index"]
     assert path.read_text() == "before"
+
+
+def test_a_name_that_is_too_long_for_the_system(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    message = f"{path}: cannot be read: File name too long"
+    assert refusal(Collection.open, path) == message
+    assert refusal(build_index, path, tmp_path / "y") == message
+    assert refusal(open_sources, [path]) == message
+    assert refusal(is_index, path) == message
+
+
+def test_an_index_that_does_not_say_what_was_passed_over(index: Path) -> None:
+    """As the first ones did not; they are of the same version."""
+    header, sections = open_sections(index)
+    del header["passed_over"]
+    write_sections(index, header, dict(sections))
+    build_index([index], index.with_name("y"))
+    assert open_sections(index)[0]["passed_over"] == []
+    assert list(Collection.open(index.with_name("y"))) == ["d", "e"]

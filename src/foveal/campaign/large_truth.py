@@ -22,7 +22,7 @@ import polars as pl
 from foveal.campaign.options import Options
 from foveal.campaign.truth import Truth, notes_of
 from foveal.errors import InputError, Problem
-from foveal.formats import STDIN, judgement_files, judgement_reader
+from foveal.formats import is_stream, judgement_files, judgement_reader
 from foveal.formats.markup import is_xml
 from foveal.formats.slices import LineSlices, groups_of, read_at
 from foveal.formats.source import Source
@@ -50,7 +50,7 @@ def can_be_cut(paths: Sequence[str | Path], options: Options, measures: Sequence
     """Whether these files may be read in slices for these measures, as far as can be told."""
     other = (options.cas, options.exclude_tags, options.snap, options.recompute)
     of_text = all(_OF_TREES.isdisjoint(measure.needs) for measure in measures)
-    if any(other) or not of_text or STDIN in (*map(str, paths), options.topics_file):
+    if any(other) or not of_text or any(is_stream(p) for p in (*paths, options.topics_file) if p):
         return False
     files = judgement_files(list(paths))
     return not any(is_xml(Source("", head_of(str(file), _HEAD), "")) for file in files)

@@ -34,8 +34,8 @@ from foveal.campaign.truth import Truth
 from foveal.campaign.unjudged import unjudged_meta, unjudged_warning
 from foveal.collection.opened import opened
 from foveal.errors import UsageError, some
-from foveal.executors import cores, in_order, workers_of
-from foveal.formats import STDIN, read_judgements, read_run
+from foveal.executors import cores, in_order, refuse_forks, workers_of
+from foveal.formats import is_stream, read_judgements, read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
@@ -166,8 +166,8 @@ def evaluate(
     {'run': {'charR': 0.26}}
     """
     chosen, settings = plan(measures, task, options)
-    limit = memory_of(memory) if isinstance(memory, str) else memory
-    run_list: list[RunLike] = [read_run(r) if r == STDIN else r for r in runs_of(runs)]
+    limit = None if memory is None else memory_of(str(memory))
+    run_list: list[RunLike] = [_readable(run) for run in runs_of(runs)]
     if not run_list:
         raise UsageError("no run given")
     given = _readable_again(judgements_or_files(judgements))
@@ -202,18 +202,25 @@ def evaluate(
     return _results(parts, truth, scored, settings, task, shown=len(chosen))
 
 
+def _readable(run: RunLike) -> RunLike:
+    """A run that can be read again, and anywhere: what cannot is read here, once."""
+    return read_run(run) if not isinstance(run, Run) and is_stream(run) else run
+
+
 def _readable_again(given: Given) -> Given:
-    """Judgements that other processes can read too: standard input is read here, once."""
+    """Judgements that other processes can read too."""
     if isinstance(given, Judgements):
         return given
     files = [given] if isinstance(given, (str, Path)) else given
-    return read_judgements(files) if STDIN in map(str, files) else given
+    return read_judgements(files) if any(map(is_stream, files)) else given
 
 
 @contextmanager
 def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
     """The user's executor, or threads where there is more than one run to share out."""
     number = min(cores(), len(runs))
+    if executor is not None:
+        refuse_forks(executor)
     if executor is not None or number == 1:
         yield executor
         return

@@ -22,7 +22,7 @@ from foveal.campaign.options import Options
 from foveal.campaign.streaming import truth_of
 from foveal.campaign.truth import Truth
 from foveal.errors import InputError
-from foveal.formats import STDIN
+from foveal.formats import is_stream
 from foveal.measures import Measure
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Provenance
@@ -150,8 +150,8 @@ class Standard:
         own = cls(None, parts_of(truth, measures))
         options = truth.options
         files = [given] if isinstance(given, (str, Path)) else given
-        streams = STDIN in (options.topics_file, *options.support_judgements)
-        if streams:  # they can be read only once, so the parts travel
+        others = [*options.support_judgements, *filter(None, [options.topics_file])]
+        if any(map(is_stream, others)):  # they can be read only once, so the parts travel
             return own
         if isinstance(files, Judgements):
             own._given = files

@@ -26,7 +26,7 @@ from foveal.collection import Collection
 from foveal.collection.opened import opened
 from foveal.errors import InputError, UsageError
 from foveal.executors import cores
-from foveal.formats import STDIN, judgement_files
+from foveal.formats import is_stream, judgement_files
 from foveal.formats.run_slices import HeldRun, RunSlices, is_sliceable, open_run
 from foveal.formats.slices import groups_of
 from foveal.formats.streams import compression
@@ -69,13 +69,16 @@ def memory_of(text: str) -> int:
     (524288000, 1610612736)
     """
     found = _SIZE.fullmatch(text.strip())
-    if found is None or not float(found[1]):
+    size = 0 if found is None else int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
+    if size < 1:
         raise UsageError(f"memory {text!r} is no size; expected one such as 500M or 4G")
-    return int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
+    return size
 
 
 def needed_by(path: str | Path) -> int:
     """Bytes of memory that a file takes when it is read at once; a guess where it is compressed."""
+    if is_stream(path):  # to look at its beginning would be to take that away
+        return 0
     try:
         size = Path(path).stat().st_size
     except OSError:  # said when it is read
@@ -104,7 +107,7 @@ def _available() -> int:
 
 def is_large(run: Run | str | Path, memory: int | None) -> bool:
     """Whether reading a run at once may take more than this memory."""
-    if isinstance(run, Run) or str(run) == STDIN:
+    if isinstance(run, Run):
         return False
     need = needed_by(run)
     return need > _SMALL and need > _share() if memory is None else need > memory

@@ -132,13 +132,13 @@ def named_inside(item: Item, name_tag: str | None) -> bool:
     return item.kind == LINE or (item.kind == XML and name_tag is not None)
 
 
-def _parse(task: Task, options: BuildOptions) -> Parsed:
-    """Parse one batch; runs in any process."""
+def _parse(task: Task, options: BuildOptions, within: str = "") -> Parsed:
+    """Parse one batch, all places of which begin with `within`; runs in any process."""
     sizes: list[int] = []
     without: set[int] = set()
     while True:
         try:
-            return _attempt(task, options, without, sizes)
+            return _attempt(task, options, within, without, sizes)
         except MemoryError:
             # Together they take too much. The largest is to blame; the others may do without it.
             left = [i for i in range(len(sizes)) if i not in without]
@@ -147,7 +147,9 @@ def _parse(task: Task, options: BuildOptions) -> Parsed:
             without.add(max(left, key=sizes.__getitem__))
 
 
-def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[int]) -> Parsed:
+def _attempt(
+    task: Task, options: BuildOptions, within: str, without: set[int], sizes: list[int]
+) -> Parsed:
     """Parse a batch but for some documents, and note the size of each."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
     failures, places, inside = [], [], []
@@ -155,7 +157,7 @@ def _attempt(task: Task, options: BuildOptions, without: set[int], sizes: list[i
     for number, item in enumerate(read_items(task)):
         sizes.append(len(item.data))
         # A file name that is not UTF-8 must not spoil the message that mentions it.
-        place = os.fsencode(item.place).decode(errors="replace")
+        place = os.fsencode(within + item.place).decode(errors="replace")
         try:
             if number in without:
                 raise DocumentError(NO_MEMORY)
@@ -278,6 +280,7 @@ class _Build:
     ) -> Summary:
         partial_index = Partial(self.output, self._identity())
         try:
+            self._check_in_place()
             for documents, size, done in self._grow(partial_index, executor, ahead):
                 if len(partial_index.failures) > self.options.max_errors + _TOLD:
                     break
@@ -300,6 +303,12 @@ class _Build:
         finally:
             partial_index.close()
 
+    def _check_in_place(self) -> None:
+        """Now that no other build can change the output, see that none has: it may be a source."""
+        for source in self.sources:
+            if isinstance(source, IndexSource):
+                source.check_in_place()
+
     def _identity(self) -> str:
         """What must be the same for a build to go on with what another one left."""
         prints = [source.fingerprint for source in self.sources]
@@ -314,8 +323,7 @@ class _Build:
         total = max(sum(source.size for source in self.sources), 1)
         before = 0
         for number, source in enumerate(self.sources):
-            apart = len(self.sources) > 1 and source.archive
-            skipped = index.begin(number, apart=apart)
+            skipped = index.begin(number, apart=source.archive)
             if isinstance(source, IndexSource):
                 source.verify()
                 numbers = index.add_paths(*source.paths())
@@ -325,11 +333,35 @@ class _Build:
                     yield len(block.documents), 12 * len(block.path), done
             else:
                 tasks = islice(self._own_tasks(source, before, total), skipped, None)
-                parse = partial(_parse, options=self.options)
+                parse = partial(_parse, options=self.options, within=self._within(source))
                 for parsed in in_order(executor, parse, tasks, ahead):
                     index.add(parsed)
                     yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
             before += source.size
+
+    def _within(self, source: Source) -> str:
+        """What the places of a source begin with, so that nobody takes them for those of another.
+
+        The name of the source where that tells them apart: the index must not depend on where
+        the sources lie.
+        """
+        if len(self.sources) == 1:
+            return ""
+        named_alike = sum(other.path.name == source.path.name for other in self.sources) > 1
+        path = source.path if named_alike else Path(source.path.name)
+        if not source.archive and not source.path.is_dir():
+            path = path.parent  # the place of a document in one file begins with the file
+        return "" if path == Path() else f"{path}/"
+
+    def _cut_from(self) -> str:
+        """What must be the same for shards to be of one index, whenever and wherever they are made.
+
+        Times are not in it: copies of the sources on other machines have others.
+        """
+        contents = [source.contents for source in self.sources if isinstance(source, Source)]
+        options = self.options
+        text = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def _own_tasks(self, source: Source, before: int, total: int) -> Iterator[Task]:
         """The batches of a source that are in this shard, by the share of all sources behind."""
@@ -378,8 +410,8 @@ class _Build:
             "tags": list(index.tags),
         }
         if self.is_shard:
-            shard = asdict(self.shard) | {"batches": self.batches}
-            header["shard"] = shard
+            own = {"batches": self.batches, "cut_from": self._cut_from()}
+            header["shard"] = asdict(self.shard) | own
         folders = [
             "".join(f"{folder}/" for folder in source.folders or ()) if source.archive else None
             for source in self.sources

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 
 from foveal.collection.dictionary import Dictionary
 from foveal.collection.paths import Paths
-from foveal.collection.storage import Sections, identity, open_sections, verify
+from foveal.collection.storage import Sections, open_sections
 from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Points, canonical, parse_ranges
 from foveal.model import UNKNOWN, Provenance
@@ -90,7 +91,7 @@ class Collection:
 
         Of a directory all indexes (``*.fvx``) are opened, as one.
         """
-        if Path(path).is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path's raises if a name is too long
             from foveal.collection.several import Several  # which is a collection itself
 
             return Several.open(path)
@@ -100,11 +101,11 @@ class Collection:
     @property
     def source(self) -> Provenance:
         """The index file; its hash is that of the header, which holds those of all else."""
-        return Provenance(self.path, identity(Path(self.path)))
+        return Provenance(self.path, self._sections.identity)
 
     def verify(self) -> None:
         """Hash the whole file; raises if anything in it has changed."""
-        verify(Path(self.path))
+        self._sections.verify()
 
     @cached_property
     def _bounds(self) -> Ints:

@@ -6,6 +6,7 @@ index; nothing is parsed again.
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,10 +49,20 @@ class IndexSource:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header, self._sections = open_sections(path)
-        self.fingerprint = identity(path)
+        self.fingerprint = self._sections.identity
         self.size = path.stat().st_size
         self.passed_over = Counter(dict(self.header["passed_over"]))
         self.failures = tuple((place, text) for place, text in self.header["failures"])
+
+    def check_in_place(self) -> None:
+        """Refuse if the file has become another one: what that holds would be lost by appending."""
+        try:
+            same = identity(self.path) == self.fingerprint
+        except (OSError, struct.error):
+            same = False
+        if not same:
+            message = "changed since this command began; start again"
+            raise InputError.at(str(self.path), None, message)
 
     def verify(self) -> None:
         """Hash the whole index: what is damaged must not get a hash of its own elsewhere."""
@@ -139,9 +150,16 @@ def _whole(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) 
     if missing:
         message = f"is shard {_name(first)}, but not there: {', '.join(missing)}; expected all"
         raise InputError.at(shards[numbers[0]], None, message)
-    after = headers[shards[1]]["shard"]["batches"][0]
+    after = first["shard"]["batches"][0]
     for number in numbers:
-        begin, end = headers[shards[number]]["shard"]["batches"]
+        shard = headers[shards[number]]["shard"]
+        if shard.get("cut_from") != first["shard"].get("cut_from"):
+            message = (
+                f"shard {_name(headers[shards[number]])} is of other documents or options than "
+                f"{shards[1]}: the shards were not cut from the same source"
+            )
+            raise InputError.at(shards[number], None, message)
+        begin, end = shard["batches"]
         if begin != after:
             name = _name(headers[shards[number]])
             message = (

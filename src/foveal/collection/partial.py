@@ -13,7 +13,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import astuple, dataclass
 from itertools import compress
 from pathlib import Path
@@ -107,7 +107,7 @@ class _Begin:
     batches: int
     failures: int
     apart: bool
-    """Whether names that are places lose a folder later, and mean nothing to other sources."""
+    """Whether names that are places lose a folder later, and mean nothing to others until then."""
 
     def key(self, name: str, *, inside: bool) -> int:
         """The hash by which a document's name is known."""
@@ -120,8 +120,7 @@ class Partial:
     def __init__(self, output: Path, identity: str) -> None:
         self.folder = output.with_name(f".{output.name}.partial")
         self.identity = identity
-        self.folder.mkdir(exist_ok=True)
-        self.lock = _locked(self.folder / "lock")
+        self.lock = _locked_folder(self.folder)
         self._clear()
         mode = "ab" if self._resume() else "wb"
         self.files = {name: (self.folder / name).open(mode) for name in _FILES}
@@ -236,14 +235,21 @@ class Partial:
 
     def remove(self) -> None:
         """Leave nothing behind."""
-        shutil.rmtree(self.folder)
+        # Another build may begin as soon as the lock is gone, and must not find half a folder.
+        away = self.folder.with_name(f"{self.folder.name}.old")
+        shutil.rmtree(away, ignore_errors=True)
+        with suppress(OSError):
+            self.folder.rename(away)
+            shutil.rmtree(away, ignore_errors=True)
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- growing --------------------------------------------------------------------------------
 
     def begin(self, source: int, *, apart: bool = False) -> int:
         """What follows is of the source of this number; how many of its batches are there.
 
-        With `apart`, documents may be called like some of other sources for now.
+        With `apart`, documents that are called by their places may be called like others for now.
         """
         if source == len(self.begins):
             begin = _Begin(self.documents, self.batches, len(self.failures), apart)
@@ -339,14 +345,18 @@ class Partial:
         keys = [begin.key(name, inside=own) for name, own in zip(names, inside, strict=True)]
         earlier = self.names.find(np.array(keys, dtype=np.int64))
         known = self._documents_of(set(earlier[earlier >= 0].tolist()))
-        here: dict[str, str] = {}
+        # In an archive a place and a name from within are only the same without its folders.
+        own_names = [
+            (name, begin.apart and not own) for name, own in zip(names, inside, strict=True)
+        ]
+        here: dict[tuple[str, bool], str] = {}
         for i in np.flatnonzero(kept).tolist():
             name, place = known.get(int(earlier[i]), (None, ""))
-            if names[i] in here or names[i] == name:  # else another name of the same hash
-                failures.append((places[i], _twice(names[i], here.get(names[i], place))))
+            if own_names[i] in here or names[i] == name:  # else another name of the same hash
+                failures.append((places[i], _twice(names[i], here.get(own_names[i], place))))
                 kept[i] = False
             else:
-                here[names[i]] = places[i]
+                here[own_names[i]] = places[i]
         self._add_names(list(compress(keys, kept)))
         return kept, failures
 
@@ -432,6 +442,18 @@ def _sum(path: Path, size: int) -> int:
             found = zlib.crc32(block, found)
             size -= len(block)
     return found
+
+
+def _locked_folder(folder: Path) -> IO[bytes]:
+    """Make a folder and lock it; if another build clears it away meanwhile, make it anew."""
+    lock = folder / "lock"
+    while True:
+        folder.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError), ExitStack() as opened:
+            stream = opened.enter_context(_locked(lock))
+            if os.path.samestat(os.fstat(stream.fileno()), lock.stat()):
+                opened.pop_all()
+                return stream
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -11,7 +11,10 @@ import hashlib
 import json
 import os
 import struct
+import weakref
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from io import FileIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,15 +48,31 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
     """The memory-mapped arrays of an index by their names; each is hashed when it is first used.
 
     What has changed in an array would show as results that are wrong and look right, so nobody
-    gets hold of one that differs.
+    gets hold of one that differs. Everything is read from the file that was opened, although
+    another one may have taken its name.
+
+    Attributes
+    ----------
+    identity : str
+        As of the function.
     """
 
-    def __init__(self, path: Path, start: int, layout: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: Path, stream: FileIO, start: int, layout: Mapping[str, Any], identity: str
+    ) -> None:
         self._path = path
-        self._raw = np.memmap(path, dtype=np.uint8, mode="r")
+        self._stream = stream
+        weakref.finalize(self, stream.close)
         self._start = start
         self._layout = layout
+        self.identity = identity
         self._checked: dict[str, npt.NDArray[Any]] = {}
+
+    @cached_property
+    def _raw(self) -> npt.NDArray[np.uint8]:
+        # The map holds the file open itself; with both, half as many indexes could be open.
+        with self._stream:
+            return np.memmap(self._stream, dtype=np.uint8, mode="r")
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._checked:
@@ -76,16 +95,13 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
 
     def verify(self) -> None:
         """Hash every section, in little memory; raises if one differs."""
-        with self._path.open("rb") as stream:
-            for name, entry in self._layout.items():
-                digest = hashlib.blake2b(digest_size=16)
-                stream.seek(self._start + entry["offset"])
-                left = entry["bytes"]
-                while left and (block := stream.read(min(left, _BLOCK))):
-                    digest.update(block)
-                    left -= len(block)
-                if digest.hexdigest() != entry["hash"]:
-                    self._refuse(name)
+        for name, entry in self._layout.items():
+            digest = hashlib.blake2b(digest_size=16)
+            for first in range(0, entry["bytes"], _BLOCK):
+                size = min(entry["bytes"] - first, _BLOCK)
+                digest.update(self._read(name, first, size).data)
+            if digest.hexdigest() != entry["hash"]:
+                self._refuse(name)
 
     def size(self, name: str) -> int:
         """How many numbers a section has."""
@@ -99,8 +115,22 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
         """
         entry = self._layout[name]
         kind = np.dtype(entry["dtype"])
-        offset = self._start + entry["offset"] + first * kind.itemsize
-        return np.fromfile(self._path, kind, after - first, offset=offset)
+        return self._read(name, first * kind.itemsize, (after - first) * kind.itemsize).view(kind)
+
+    def _read(self, name: str, first: int, size: int) -> npt.NDArray[np.uint8]:
+        """Some bytes of a section; raises if the file has become shorter."""
+        first += self._start + self._layout[name]["offset"]
+        if self._stream.closed:
+            return np.array(self._raw[first : first + size])
+        self._stream.seek(first)
+        data = np.empty(size, dtype=np.uint8)
+        left = data
+        while len(left):  # the system reads two gigabytes at most
+            read = self._stream.readinto(left.data)
+            if not read:
+                self._refuse(name)
+            left = left[read:]
+        return data
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._layout)
@@ -194,34 +224,41 @@ def identity(path: Path) -> str:
 def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
     """Header and memory-mapped arrays of an index file."""
     try:
-        with path.open("rb") as stream:
-            prefix = stream.read(_PREFIX.size)
-            if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
-                raise InputError.at(str(path), None, "is no collection index of Foveal")
-            _, version, length, expected = _PREFIX.unpack(prefix)
-            if version != VERSION:
-                raise InputError.at(
-                    str(path),
-                    None,
-                    f"index of version {version}, expected {VERSION}; build it anew",
-                )
-            head = stream.read(length)
-            size = os.fstat(stream.fileno()).st_size
+        stream = path.open("rb", buffering=0)  # nothing older than the disk
+        try:
+            return _open_sections(path, stream)
+        except BaseException:
+            stream.close()
+            raise
     except IsADirectoryError:
         raise InputError.at(str(path), None, "is a directory; expected an index file") from None
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
         raise InputError.at(str(path), None, f"cannot be read: {reason}") from None
+
+
+def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], Sections]:
+    prefix = stream.read(_PREFIX.size)
+    if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
+        raise InputError.at(str(path), None, "is no collection index of Foveal")
+    _, version, length, expected = _PREFIX.unpack(prefix)
+    if version != VERSION:
+        message = f"index of version {version}, expected {VERSION}; build it anew"
+        raise InputError.at(str(path), None, message)
+    head = stream.read(length)
     if len(head) < length or _hash(head) != expected:
         raise InputError.at(str(path), None, "the index is damaged: its header is not whole")
-    header = json.loads(head)
+    # The first indexes did not say what was passed over.
+    header = {"passed_over": [], **json.loads(head)}
     layout = header.pop("sections")
     start = _aligned(_PREFIX.size + length)
+    size = os.fstat(stream.fileno()).st_size
     expected_size = start + sum(_aligned(e["bytes"]) for e in layout.values())
     if size != expected_size:
         message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
         raise InputError.at(str(path), None, message)
-    return header, Sections(path, start, layout)
+    found = hashlib.sha256(prefix + head).hexdigest()
+    return header, Sections(path, stream, start, layout, found)
 
 
 def verify(path: Path) -> None:
@@ -231,7 +268,10 @@ def verify(path: Path) -> None:
 
 def is_index(path: Path) -> bool:
     """Whether a file begins as an index does."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return stream.read(len(MAGIC)) == MAGIC
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError as error:
+        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None

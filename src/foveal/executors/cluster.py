@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, InvalidStateError
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +32,8 @@ _FILE = "file:"
 _PACKAGES = ("foveal", "numpy", "polars")
 """What decides the numbers, besides Python; pickles of one may not be read by another."""
 _CARRIER = "distributed"
+_PATIENCE = 5
+"""Seconds for which a scheduler may be away."""
 _OWN_WARNING = "distributed.admin.large-graph-warning-threshold"
 
 
@@ -55,7 +59,7 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
             f"a cluster (--dask) takes the package {_CARRIER}, and {error.name} is not installed; "
             "install foveal[dask]"
         ) from None
-    where = _address(address)
+    where = _checked(_address(address), address)
     with _quiet(), dask.config.set({_OWN_WARNING: "1 TB"}):
         try:
             client = distributed.Client(where, timeout=timeout, set_as_default=False)
@@ -74,11 +78,16 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
             _compare(client, where)
             with client.get_executor(pure=False) as inner:
                 cluster = Cluster(client, inner, where)
+                watcher = threading.Thread(target=cluster.watch, daemon=True)
+                watcher.start()
                 try:
                     yield cluster
                 except BaseException:
                     inner.shutdown(wait=False)
                     raise
+                finally:
+                    cluster.ended.set()
+                    watcher.join()
         finally:
             client.close()
 
@@ -98,11 +107,25 @@ def _address(text: str) -> str:
         ) from None
 
 
+_ADDRESS = re.compile(r"(?:[a-z]+://)?(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):\d+/?")
+
+
+def _checked(where: str, given: str) -> str:
+    """Refuse what is no address before anything waits for it."""
+    if not _ADDRESS.fullmatch(where):
+        raise UsageError(
+            f"{given!r} is no address of a Dask scheduler; expected one as in tcp://10.0.0.1:8786, "
+            "or file: and the path of a scheduler file"
+        )
+    return where
+
+
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """What Dask would say to the terminal by itself is said in our messages, or is no matter."""
     logger = logging.getLogger(_CARRIER)
     loggers = [logger, *(logging.getLogger(f"{_CARRIER}.{name}") for name in ("client", "core"))]
+    loggers.append(logging.getLogger("tornado.application"))
     before = [one.level for one in loggers]
     with warnings.catch_warnings():
         warnings.filterwarnings(
@@ -196,6 +219,9 @@ class Cluster(Executor):
         self._client = client
         self._inner = inner
         self.address = address
+        self.ended = threading.Event()
+        """When nobody waits for results any more."""
+        self._open: set[Future[Any]] = set()
 
     @property
     def workers(self) -> int:
@@ -206,15 +232,34 @@ class Cluster(Executor):
         """Have a function called on some worker; as for any executor."""
         inner = self._inner.submit(_work, __version__, order(fn, args, kwargs))
         outer: _Outer[T] = _Outer(inner)
+        self._open.add(outer)
         inner.add_done_callback(partial(self._pass_on, outer, name_of(fn, args)))
         return outer
 
+    def watch(self) -> None:
+        """Give up on open tasks when the scheduler has been away for some seconds.
+
+        Dask leaves some of them open for ever: those whose results it was just fetching.
+        """
+        away = 0
+        while away < _PATIENCE:
+            if self.ended.wait(1):
+                return
+            away = 0 if self._client.status == "running" else away + 1
+        for outer in list(self._open):
+            with contextlib.suppress(InvalidStateError):  # it came after all
+                outer.set_exception(self._gone())
+
+    def _gone(self) -> FovealError:
+        return FovealError(f"the Dask scheduler at {self.address} is gone; start again")
+
     def _pass_on(self, outer: Future[Any], name: str, inner: Future[tuple[str, bytes]]) -> None:
-        if not outer.set_running_or_notify_cancel():
+        self._open.discard(outer)
+        if outer.done() or not outer.set_running_or_notify_cancel():
             return
         try:
             if inner.cancelled():
-                raise FovealError(f"the Dask scheduler at {self.address} is gone; start again")
+                raise self._gone()
             worker, answered = self._answered(name, inner)
             with _seen_from(worker):
                 outer.set_result(outcome(answered))

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import TypeVar
 
-from foveal.errors import FovealError
+from foveal.errors import FovealError, UsageError
 
-__all__ = ["cores", "in_order", "workers_of"]
+__all__ = ["cores", "in_order", "refuse_forks", "workers_of"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -38,6 +38,19 @@ def workers_of(executor: Executor) -> int:
     """
     known = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
     return known if isinstance(known, int) and known > 0 else cores()
+
+
+def refuse_forks(executor: Executor) -> None:
+    """Refuse processes that are copies of this one: without its threads, Polars waits for ever."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    if isinstance(executor, ProcessPoolExecutor):
+        context = executor._mp_context
+        if context is not None and context.get_start_method() == "fork":
+            raise UsageError(
+                "the executor forks its processes, which would hang; expected one such as "
+                "foveal.executors.Processes(4), or mp_context=get_context('spawn')"
+            )
 
 
 def in_order(

@@ -26,7 +26,7 @@ from foveal.formats.files import write_file, write_folder
 from foveal.formats.inex_pools import FOLDER_FORMATS
 from foveal.formats.markup import is_xml
 from foveal.formats.pools import read_pool, write_pool
-from foveal.formats.source import STDIN, Source
+from foveal.formats.source import STDIN, Source, is_stream
 from foveal.formats.topics import TOPIC_FORMATS
 from foveal.model import Judgements, Results, Run, Topics
 
@@ -39,6 +39,7 @@ __all__ = [
     "CacheWarning",
     "Source",
     "found_kind",
+    "is_stream",
     "judgement_files",
     "judgement_reader",
     "kind_of",

@@ -6,6 +6,7 @@ import bz2
 import hashlib
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from foveal.errors import InputError
 from foveal.model import Provenance
 from foveal.spans import Ints
 
-__all__ = ["STDIN", "Source", "Whole"]
+__all__ = ["STDIN", "Source", "Whole", "is_stream"]
 
 STDIN = "-"
 
@@ -116,6 +117,21 @@ class Source:
             raise self.error(
                 line, f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
             ) from None
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a file can be read only once, and by nobody else: standard input, a pipe, a device.
+
+    >>> is_stream("-"), is_stream("no such file")
+    (True, False)
+    """
+    if str(path) == STDIN:
+        return True
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):  # said when it is read
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _read(path: Path) -> bytes:
