@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -147,10 +148,11 @@ def command(
         _deliver(outcomes, form, output, per_topic=per_topic)
         return
     asked = (*measures, *bounds)
-    results = score(
-        taken, judgements, asked, task, collection=collection, workers=workers, **options
-    )
-    warn(results.meta["warnings"])
+    with warnings.catch_warnings(record=True) as said:  # of a cache that cannot be written
+        results = score(
+            taken, judgements, asked, task, collection=collection, workers=workers, **options
+        )
+    warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in said)])
     checks = _checks(results, bounds)
     emit(render(results, form, per_topic=per_topic, to_file=output is not None), output)
     conclude(checks, target, lambda: _summary(results, checks))
