@@ -1,10 +1,10 @@
-"""Hypothesis looks for new examples at every run; in CI it looks at the same ones each time.
+"""Hypothesis looks for new examples at every run; in CI at the same ones each time, half as many.
 
 No example has a deadline: how long one takes is the machine's affair. But no test may hang.
 """
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,17 +17,31 @@ settings.register_profile("here", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+_SETTINGS = "_hypothesis_internal_use_settings"
+"""Where a property keeps its settings; Hypothesis has no way to change them from outside."""
 _UNTRACED = ("browser", "test_readme.py", "test_cli_workers.py", "test_benchmarks*.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what would take nearly twice as long under coverage and shows no line of its own."""
     here = Path(__file__).parent
+    properties = set()
     for item in items:
         below = item.path.relative_to(here).parts if item.path.is_relative_to(here) else ("",)
         drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if drawn or any(fnmatch(below[0], pattern) for pattern in _UNTRACED):
             item.add_marker("untraced")
+        if drawn:
+            properties.add(item.obj)
+    if os.environ.get("CI"):
+        for test in properties:
+            _halve(test)
+
+
+def _halve(test: Callable[..., None]) -> None:
+    """Half the examples of a property: CI has a quarter of an hour for everything."""
+    own = getattr(test, _SETTINGS, settings())
+    setattr(test, _SETTINGS, settings(own, max_examples=max(own.max_examples // 2, 10)))
 
 
 def _limit(item: pytest.Item) -> Generator[None, object, object]:
