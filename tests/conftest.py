@@ -19,7 +19,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 _SETTINGS = "_hypothesis_internal_use_settings"
 """Where a property keeps its settings; Hypothesis has no way to change them from outside."""
-_UNTRACED = ("browser", "test_readme.py", "test_cli_workers.py", "test_benchmarks*.py")
+_UNTRACED = (
+    "browser",
+    "test_benchmarks*.py",
+    "test_cli_workers.py",
+    "test_naive*.py",
+    "test_readme.py",
+    "test_wheel.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -141,15 +141,17 @@ def test_shares_are_whole_and_in_order(tmp_path: Path) -> None:
 # -- what may happen meanwhile -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("late", [b"\n%b", b"", b"oops\n%b"])
 def test_judgements_that_change_meanwhile_are_noticed(
-    here: Path, processes: Processes, tmp_path: Path
+    here: Path, processes: Processes, tmp_path: Path, late: bytes
 ) -> None:
     truth = tmp_path / "truth.jsonl"
     truth.write_bytes(Path("judgements.jsonl").read_bytes())
 
     class Replaced(Executor):
         def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
-            truth.write_bytes(b"\n" + Path("judgements.jsonl").read_bytes())
+            changed = late % Path("judgements.jsonl").read_bytes() if late else b""
+            truth.write_bytes(changed)
             return processes.submit(fn, *args, **kwargs)
 
     with pytest.raises(foveal.InputError) as caught:

@@ -81,12 +81,27 @@ class _Recipe:
             else [self._placed(file) for file in files]
         )
         place = self._place(self.collection)
-        truth = truth_of(given, options, place, self.measures, self.memory)
+        try:
+            truth = truth_of(given, options, place, self.measures, self.memory)
+        except InputError as error:
+            raise self._explained(error) from None
         self._check(tuple(truth.sources))
         # Messages name files as the user did.
         named = tuple(source for kind, source in self.sources if kind == "judgements")
         truth.judgements = replace(truth.judgements, sources=named)
         return parts_of(truth, self.measures)
+
+    def _explained(self, error: InputError) -> InputError:
+        """The client has read these files, so one that cannot be read is not what it was.
+
+        A file that is not there at all is left as it is: perhaps it is only not seen from here.
+        """
+        first = error.problems[0]
+        if first.message != "no such file":
+            for _, seen in self.sources:
+                if self._placed(seen.path) == first.file:
+                    return _changed(seen)
+        return error
 
     def _check(self, found: tuple[tuple[str, Provenance], ...]) -> None:
         for (_, seen), (_, read) in zip(self.sources, found, strict=False):
