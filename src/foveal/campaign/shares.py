@@ -63,8 +63,8 @@ class Share:
 def named_as(given: RunLike, place: RunLike) -> Iterator[Callable[[Provenance], Provenance]]:
     """Call a file as the user did, in errors and where it came from, wherever it was read.
 
-    >>> with named_as("a.run", "/home/me/a.run") as rename:
-    ...     rename(Provenance("/home/me/a.run"))
+    >>> with named_as("a.run", "runs/a.run") as rename:
+    ...     rename(Provenance("runs/a.run"))
     Provenance(path='a.run', sha256=None)
     """
     if isinstance(given, Run) or str(given) == str(place):
