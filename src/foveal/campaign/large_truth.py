@@ -196,7 +196,7 @@ class LargeTruth(Truth):
 
     # -- what measures look at ----------------------------------------------------------------
 
-    def judged(  # type: ignore[override]
+    def judged(  # type: ignore[override]  # in groups what a truth has whole: `Part` takes both
         self, assessor: str | None, measures: Sequence[Measure]
     ) -> JudgedSlices:
         """The judgements of one assessor, or of all combined, in groups."""

@@ -93,10 +93,11 @@ def _share() -> int:
 
 def _available() -> int:
     """Bytes of memory that are free to be used."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        free = int(re.search(r"MemAvailable:\s+(\d+) kB", text)[1]) << 10  # type: ignore[index]
-    except (OSError, TypeError):  # another system
+    told = Path("/proc/meminfo")
+    text = told.read_text(encoding="ascii") if told.exists() else ""
+    if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
+        free = int(found[1]) << 10
+    else:  # another system
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     for name in ("memory.max", "memory.high"):
         limit = Path("/sys/fs/cgroup") / name

@@ -73,7 +73,7 @@ class Processes(Executor):
         """Have a function called in some process; as for any executor."""
         return self._threads.submit(self._done, fn, args, kwargs)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the processes when they have done what was submitted."""
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
         if wait:

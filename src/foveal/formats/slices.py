@@ -356,11 +356,10 @@ def _close(streams: list[IO[bytes]]) -> None:
 def spooled(path: str | Path, pieces: Iterator[bytes], *, named: bool) -> IO[bytes]:
     """The content of a file in a temporary one; a name is only for those who cannot do without."""
     try:
-        # As long as the slices: who asked for the copy closes it.
         copy: IO[bytes] = (
-            tempfile.NamedTemporaryFile(prefix="foveal-")  # noqa: SIM115
+            tempfile.NamedTemporaryFile(prefix="foveal-")  # noqa: SIM115 - closed by who asked
             if named
-            else tempfile.TemporaryFile()  # noqa: SIM115
+            else tempfile.TemporaryFile()  # noqa: SIM115 - as above
         )
     except OSError as error:
         raise _full(path, error) from None

@@ -51,6 +51,7 @@ class Tally(str):
         self.form, self.number, self.items = form, count, named
         return self
 
+    # A str is made from one text, a tally from what it is put together of.
     def __getnewargs__(self) -> tuple[Form, int, tuple[Any, ...]]:  # type: ignore[override]
         return self.form, self.number, self.items
 
