@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,10 +21,12 @@ __all__ = [
     "die",
     "die_once",
     "fail_at",
+    "loaded",
     "pid_when",
     "read",
     "refuse",
     "square",
+    "threads_of_polars",
     "wait_for",
 ]
 
@@ -74,6 +77,16 @@ def _held(folder: str, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
 
 def square(number: int) -> int:
     return number * number
+
+
+def loaded(module: str) -> bool:
+    return module in sys.modules
+
+
+def threads_of_polars() -> int:
+    import polars as pl
+
+    return pl.thread_pool_size()
 
 
 def die(number: int) -> int:

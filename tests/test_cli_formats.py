@@ -14,6 +14,9 @@ import pytest
 
 import foveal
 from command import QRELS, RUN, call, write_toy
+from foveal.cli.output import FORMATS
+from foveal.formats.results import DATA_FORMATS
+from foveal.report.tables import TABLE_FORMATS
 
 WORSE = "toy Q0 D3 1 3 poor_&_<b> 0 40\ntoy Q0 D2 2 2 poor_&_<b> 0 10\n"
 ARGS = ("run", "poor", "-j", "qrels", "-m", "charR", "-m", "num_ret")
@@ -44,6 +47,10 @@ def test_without_a_terminal_the_format_is_tsv(
     )
     assert printed(capsys) == expected
     assert printed(capsys, "-f", "tsv") == expected
+
+
+def test_the_formats_that_are_offered_are_those_there_are() -> None:
+    assert set(FORMATS) == {"table", *DATA_FORMATS, *TABLE_FORMATS}
 
 
 def test_an_output_file_holds_what_would_be_printed(

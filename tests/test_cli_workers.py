@@ -43,7 +43,7 @@ def processes() -> Iterator[Processes]:
 def kept(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     """``-w 2`` works in processes that are there already: starting them takes longer than all."""
     pools = {2: processes}
-    monkeypatch.setattr("foveal.cli.executors.Processes", lambda n: nullcontext(pools[n]))
+    monkeypatch.setattr("foveal.cli.executors.Processes", lambda n, **_: nullcontext(pools[n]))
 
 
 # -- the same bytes ----------------------------------------------------------------------------

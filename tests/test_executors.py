@@ -25,9 +25,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from executor_tasks import Named, die, die_once, fail_at, pid_when, refuse, square, wait_for
+from executor_tasks import (
+    Named,
+    die,
+    die_once,
+    fail_at,
+    loaded,
+    pid_when,
+    refuse,
+    square,
+    threads_of_polars,
+    wait_for,
+)
 from foveal.errors import FovealError, InputError, Problem, UsageError
-from foveal.executors import LostTaskError, Processes, in_order, workers_of
+from foveal.executors import LostTaskError, Processes, cores, in_order, workers_of
 from foveal.executors.calls import answer, order, outcome
 from patience import PATIENCE, started, until
 
@@ -207,6 +218,42 @@ def test_what_cannot_be_sent_is_the_callers_error(processes: Processes) -> None:
 
 def test_other_processes_do_the_work(processes: Processes) -> None:
     assert processes.submit(os.getpid).result() != os.getpid()
+
+
+def test_this_process_may_be_one_of_them(tmp_path: Path) -> None:
+    with Processes(2, here=True) as pool:
+        held = pool.submit(pid_when, str(tmp_path))  # by this process, which is taken first
+        other = pool.submit(os.getpid).result()
+        (tmp_path / "go").touch()
+        assert held.result() == os.getpid() != other
+        assert pool.submit(lambda: 1).result() == 1  # which could not be sent
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 1, 0).result()
+
+
+def test_one_process_that_is_this_one_starts_no_other() -> None:
+    with Processes(1, here=True, ahead="foveal.spans") as pool:
+        assert [pool.submit(os.getpid).result() for _ in range(3)] == [os.getpid()] * 3
+
+
+def test_processes_that_start_ahead_have_imported_what_they_need() -> None:
+    with Processes(1, ahead="foveal.nexi") as pool:
+        process = pool._all[0]._process
+        assert process is not None
+        assert process.is_alive()
+        assert pool.submit(loaded, "foveal.nexi").result()
+        assert pool.submit(os.getpid).result() == process.pid
+    with Processes(1) as pool:
+        assert not pool.submit(loaded, "foveal.nexi").result()
+
+
+def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    with Processes(cores(), ahead="polars") as pool:
+        assert pool.submit(threads_of_polars).result() == 1
+    monkeypatch.setenv("POLARS_MAX_THREADS", "3")  # who says it himself is left alone
+    with Processes(1, ahead="polars") as pool:
+        assert pool.submit(threads_of_polars).result() == 3
 
 
 def test_a_process_that_is_killed_costs_a_retry(processes: Processes, tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,6 +92,29 @@ def test_conflicts_name_overlapping_pairs(items: list[Span]) -> None:
     assert all(a < b and texts[a] & texts[b] for a, b in zip(earlier, later, strict=True))
     overlap = any(texts[i] & texts[j] for i in range(len(items)) for j in range(i + 1, len(items)))
     assert bool(later) == overlap
+
+
+@given(st.lists(some_spans, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_all_apart_is_said_only_where_nothing_overlaps(groups: list[list[Span]], rng: Any) -> None:
+    """It may be missed, but not of groups in order whose spans all hold text."""
+    rows = [(number, *span) for number, items in enumerate(groups) for span in items]
+    rng.shuffle(rows)
+    for ordered in (rows, sorted(rows, key=lambda row: row[0])):
+        group, start, end = np.array(ordered, dtype=np.int64).reshape(-1, 3).T
+        found = spans.all_apart(start, end, group)
+        expected = not any(
+            a[0] == b[0] and max(a[1], b[1]) < min(a[2], b[2]) for a, b in combinations(rows, 2)
+        )
+        if rows and (end > start).all():
+            assert found == expected
+        else:
+            assert expected or not found
+
+
+def test_all_apart_does_not_try_what_is_too_large_for_a_word() -> None:
+    start, end = np.array([0, 1 << 40]), np.array([1 << 40, 1 << 41])
+    assert spans.all_apart(start >> 20, end >> 20, np.array([0, 0]))
+    assert not spans.all_apart(start, end, np.array([0, 1]))
 
 
 @given(some_spans)

@@ -70,6 +70,32 @@ def test_topics_do_not_see_each_other(
             expected = measure.value(alone.topic(topic, union=union))
             found = measure.value(together.topic(topic, union=union))
             assert found.hex() == expected.hex(), measure
+    for measure in MEASURES:
+        at_once = measure.of_run(together, union=union)
+        if at_once is not None:
+            for topic, found in zip(together.run.topics, at_once.tolist(), strict=True):
+                if together.topic(topic).relevant_documents:
+                    expected = measure.calculate(together.topic(topic, union=union))
+                    assert float(found).hex() == expected.hex(), measure
+
+
+def test_these_score_all_topics_of_a_run_at_once() -> None:
+    judged = Judged(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
+    run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
+    able = {str(m) for m in MEASURES if m.of_run(run, union=False) is not None}
+    assert {"AiP", "AgP", "AgP(score=BEP,n=9)"} <= able
+    assert not {"AgP(score=T2I,irr=4)", "AgPw", "charP"} & able
+
+
+def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> None:
+    judged = Judged(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
+    run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
+    kind = type(parse_measures("AiP")[0])
+    same = type("Same", (kind,), {})
+    other = type("Other", (kind,), {"calculate": lambda self, topic: 0.25})
+    assert same().of_run(run, union=False) is not None
+    assert other().of_run(run, union=False) is None
+    assert type("Third", (other,), {})().of_run(run, union=False) is None
 
 
 def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:

@@ -56,6 +56,30 @@ def test_first_names_the_first_result_of_the_topic_and_document() -> None:
     assert run.topic.tolist() == [0, 0, 0, 1]
 
 
+names = st.sampled_from(["a", "b", "a name of more than twelve characters"])
+
+
+@given(st.lists(st.tuples(st.sampled_from("12"), names)), st.integers(1, 4))
+def test_documents_of_a_run_whatever_order_they_come_in(
+    rows: list[tuple[str, str]], pieces: int
+) -> None:
+    rows.sort(key=lambda row: row[0])
+    frame = pl.DataFrame(rows, schema={"topic": pl.String, "doc": pl.String}, orient="row")
+    frame = frame.with_columns(start=pl.lit(0, pl.Int64), end=pl.lit(9, pl.Int64))
+    step = max(len(rows) // pieces, 1)
+    parts = [frame[i : i + step] for i in range(0, len(rows), step)] or [frame]
+    run = Run.from_frame(pl.concat(parts, rechunk=False), name="r")
+    first = [rows.index(row) for row in rows]
+    heads = sorted(set(first))
+    assert run.topics == tuple(dict.fromkeys(topic for topic, _ in rows))
+    assert run.first.tolist() == first
+    assert run.heads.tolist() == heads
+    assert run.head_of.tolist() == [heads.index(i) for i in first]
+    assert run.repeats.tolist() == [i for i in range(len(rows)) if first[i] != i]
+    back = [i for i in range(1, len(rows)) if first[i] not in (i, first[i - 1])]
+    assert run.returns.tolist() == back
+
+
 def test_columns_cannot_be_written() -> None:
     run = Run.from_frame(FRAME, name="r")
     assert run.score is not None

@@ -143,7 +143,15 @@ def _unjudged(run: Run, measures: Sequence[Measure], options: Options) -> Portio
 def _values(prepared: Prepared, measures: Sequence[Measure], topics: Sequence[str]) -> Floats:
     """(topic, measure): each measure on the form of the run that it takes."""
     values = np.empty((len(topics), len(measures)))
-    scores = _scores(prepared, measures)
+    left = []
+    for column, (measure, form) in enumerate(zip(measures, prepared.form_of, strict=True)):
+        run = prepared.aligned(form)
+        whole = measure.of_run(run, union=form is Form.UNION)
+        if whole is None:
+            left.append(column)
+        else:
+            values[:, column] = _of_topics(whole, run, topics)
+    scores = _scores(prepared, measures, left)
     for form in dict.fromkeys(form for form, _, _ in scores):
         own = [(columns, score) for other, columns, score in scores if other is form]
         for i, topic in enumerate(topics):
@@ -155,12 +163,34 @@ def _values(prepared: Prepared, measures: Sequence[Measure], topics: Sequence[st
     return values
 
 
+def _of_topics(values: Floats, run: Alignment, topics: Sequence[str]) -> Floats:
+    """Scores on the topics of a run, on these topics: 0 without results, nan with nothing to find.
+
+    >>> from foveal.model import Judgements
+    >>> truth = {"1": {"d": {"spans": [(0, 9)], "length": 9}}}
+    >>> truth |= {"2": truth["1"], "3": {"d": {"spans": [], "length": 9}}}
+    >>> judged = Judged(Judgements.from_highlights(truth))
+    >>> run = Alignment(Run.from_results({"3": [("d", 0, 9)], "1": [("d", 0, 3)]}), judged)
+    >>> _of_topics(np.array([0.7, 0.5]), run, ["1", "2", "3"]).tolist()
+    [0.5, 0.0, nan]
+    """
+    judged = run.judged
+    known = [float(value) for value in values] + [0.0]
+    listed = np.array([known[run.place.get(topic, -1)] for topic in topics])
+    nothing = [judged.nrel[judged.topic_at[topic]] == 0 for topic in topics]
+    return np.where(nothing, np.nan, listed)
+
+
 def _scores(
-    prepared: Prepared, measures: Sequence[Measure]
+    prepared: Prepared, measures: Sequence[Measure], left: Sequence[int]
 ) -> list[tuple[Form, npt.NDArray[np.int64], Callable[[Topic], Sequence[float]]]]:
-    """What scores a topic: the form it takes and the columns it fills; a curve is one of them."""
+    """What scores a topic by the measures that are `left`.
+
+    The form it takes and the columns it fills; a curve is one of them.
+    """
     columns: dict[tuple[Form, type[Measure], Hashable], list[int]] = {}
-    for column, (measure, form) in enumerate(zip(measures, prepared.form_of, strict=True)):
+    for column in left:
+        measure, form = measures[column], prepared.form_of[column]
         key = (form, type(measure), (measure.key, measure.at is None))
         columns.setdefault(key, []).append(column)
     return [

@@ -60,18 +60,21 @@ def score_run(
     collection: str | None = None,
     memory: int | None = None,
     cache: str | None = None,
+    *,
+    hashed: bool = True,
 ) -> Scores:
     """Score one run, or read and score one file, on every judged topic.
 
     Results of topics that are `left_out` of the evaluation are not looked at. The `collection` is
     the path of an index: opening it again is cheaper than sending it to another process. A file
-    that takes more than this `memory` is read in slices, others are kept in the `cache`.
+    that takes more than this `memory` is read in slices, others are kept in the `cache`. With
+    `hashed`, the scores name the hash of the file.
     """
     if not isinstance(run, Run):
         scores = score_large(run, judged, measures, options, left_out, collection, memory=memory)
         if scores is not None:
             return scores
-        run = read_run(run, cache=cache)
+        run = read_run(run, cache=cache, hashed=hashed)
     if isinstance(judged, JudgedSlices):
         return score_held(run, judged, measures, options, left_out, memory=memory)
     topics = judged.judgements.topics
@@ -89,7 +92,7 @@ def score_share(share: Share) -> list[tuple[Scores, ...]]:
         with named_as(given, place) as rename:
             # Read once, however many parts there are.
             one = len(parts) == 1 or is_large(place, share.memory)
-            run = place if one else _read(place, share.cache)
+            run = place if one else _read(place, share)
             scored = [
                 score_run(
                     run,
@@ -100,6 +103,7 @@ def score_share(share: Share) -> list[tuple[Scores, ...]]:
                     collection,
                     share.memory,
                     share.cache,
+                    hashed=share.hashed,
                 )
                 for part in parts
             ]
@@ -107,8 +111,8 @@ def score_share(share: Share) -> list[tuple[Scores, ...]]:
     return done
 
 
-def _read(run: RunLike, cache: str | None) -> Run:
-    return run if isinstance(run, Run) else read_run(run, cache=cache)
+def _read(run: RunLike, share: Share) -> Run:
+    return run if isinstance(run, Run) else read_run(run, cache=share.cache, hashed=share.hashed)
 
 
 def evaluate(
@@ -122,6 +126,7 @@ def evaluate(
     progress: Callable[[], None] | None = None,
     memory: int | str | None = None,
     cache: str | Path | None = None,
+    hashed: bool = True,
     **options: Any,
 ) -> Results:
     """Score runs against judgements.
@@ -149,6 +154,9 @@ def evaluate(
     cache : path, optional
         A folder in which runs are kept as columns, so that scoring the same files again skips
         parsing. It is safe to delete, and never changes a score.
+    hashed : bool
+        Keep the hashes of runs in `Results.meta`. They take a tenth of the time, and where only
+        scores are wanted nobody reads them. Hashes of judgements are kept in any case.
     **options
         The fields of `foveal.campaign.Options`.
 
@@ -184,7 +192,15 @@ def evaluate(
     place = None if collection is None else str(collection)
     kept = None if cache is None else str(Path(cache).absolute())
     share = partial(
-        Share, standard, scored, settings, place, str(Path.cwd()), memory=limit, cache=kept
+        Share,
+        standard,
+        scored,
+        settings,
+        place,
+        str(Path.cwd()),
+        memory=limit,
+        cache=kept,
+        hashed=hashed,
     )
     done: list[tuple[Scores, ...]] = []
     with _pool(executor, run_list) as pool:

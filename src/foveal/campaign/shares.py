@@ -18,7 +18,7 @@ __all__ = ["Share", "named_as", "shares_of"]
 
 _MOST_BYTES = 64 << 20
 """Of a share that holds more than one run: a second of work or more, which no sending outweighs."""
-_PER_WORKER = 16
+_PER_WORKER = 64
 """Shares for each worker, where runs are enough: those who end first do not wait long."""
 _BYTES_PER_RESULT = 64
 """In a run that is in memory."""
@@ -41,6 +41,8 @@ class Share:
     """What reading one of them may take."""
     cache: str | None = None
     """A folder in which runs are kept as columns, seen from everywhere by the same name."""
+    hashed: bool = True
+    """Whether the hashes of runs are wanted."""
 
     @property
     def label(self) -> str:

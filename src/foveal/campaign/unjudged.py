@@ -58,8 +58,9 @@ def judged_shares(alignment: Alignment, k: int = TOP) -> npt.NDArray[np.float64]
     """As `judged_share`, for each topic of the run; nan for one without results."""
     bounds = alignment.run.bounds
     sizes = np.minimum(np.diff(bounds), k)
-    judged = np.concatenate([[0], np.cumsum(alignment.row >= 0)])
-    seen = judged[bounds[:-1] + sizes] - judged[bounds[:-1]]
+    top = np.arange(min(k, int(sizes.max(initial=0))))
+    rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
+    seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
     shares: npt.NDArray[np.float64] = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
     return shares
 

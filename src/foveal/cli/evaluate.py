@@ -150,7 +150,14 @@ def command(
     asked = (*measures, *bounds)
     with warnings.catch_warnings(record=True) as said:  # of a cache that cannot be written
         results = score(
-            taken, judgements, asked, task, collection=collection, workers=workers, **options
+            taken,
+            judgements,
+            asked,
+            task,
+            collection=collection,
+            workers=workers,
+            hashed=form == "json",  # no other format tells them
+            **options,
         )
     warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in said)])
     checks = _checks(results, bounds)

@@ -11,6 +11,7 @@ import click
 from foveal.cli.options import together
 from foveal.errors import UsageError
 from foveal.executors import Processes, cores
+from foveal.executors.processes import share_cores
 
 __all__ = ["executor", "worker_options"]
 
@@ -35,7 +36,7 @@ worker_options = together(
 
 @contextmanager
 def executor(
-    workers: int | None, *, worth: bool, most: int | None = None
+    workers: int | None, *, worth: bool, most: int | None = None, ahead: str | None = None
 ) -> Iterator[Executor | None]:
     """The executor that the options of the command ask for; None for this process.
 
@@ -46,6 +47,8 @@ def executor(
     worth : bool
     most : int, optional
         Processes that there is work for.
+    ahead : str, optional
+        A module that the work needs, and with which this process can do it, too.
     """
     address = _cluster(workers)
     if address is not None:
@@ -59,7 +62,8 @@ def executor(
     if workers == 1:
         yield None
         return
-    with Processes(workers) as processes:
+    share_cores(workers)
+    with Processes(workers, here=ahead is not None, ahead=ahead) as processes:
         yield processes
 
 

@@ -7,19 +7,19 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from foveal.errors import UsageError
-from foveal.formats import write_file
-from foveal.formats.results import DATA_FORMATS
-from foveal.model import Results
-from foveal.report.tables import TABLE_FORMATS, plain
+
+if TYPE_CHECKING:
+    from foveal.model import Results
 
 __all__ = ["FORMATS", "GRIDS", "bar", "emit", "form_of", "render", "warn"]
 
-FORMATS = ("table", *DATA_FORMATS, "markdown", "latex", "html")
-"""Of results."""
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
+"""Of results: a table for the terminal, the formats of data, those of reports."""
 GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
 """Of what is found out about results."""
 
@@ -47,6 +47,9 @@ def form_of(form: str | None, *, to_file: bool) -> str:
 
 def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool) -> str | bytes:
     """The results in a format; by default a table on a terminal, else tsv."""
+    from foveal.formats.results import DATA_FORMATS
+    from foveal.report.tables import TABLE_FORMATS, plain
+
     terminal = sys.stdout.isatty() and not to_file
     form = form_of(form, to_file=to_file)
     if form in DATA_FORMATS:
@@ -60,6 +63,8 @@ def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool
 def emit(content: str | bytes, path: str | None) -> None:
     """Write to a file, but never over one that was read; or to standard output."""
     if path is not None:
+        from foveal.formats import write_file
+
         _check_not_read(path)
         write_file(path, content)
     else:  # as bytes: results are UTF-8 whatever the terminal's encoding

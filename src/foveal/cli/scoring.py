@@ -19,7 +19,6 @@ from foveal.cli.executors import worker_options
 from foveal.cli.options import Command, collection_option, judgements_option, together
 from foveal.cli.output import bar
 from foveal.errors import InputError, UsageError
-from foveal.executors import cores
 from foveal.executors.memory import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -42,14 +41,15 @@ __all__ = [
 ]
 
 
-_WORTH_PROCESSES = 512 << 20
-"""Bytes of runs from which processes may pay for their start, each reading the judgements again.
+_WORTH_PROCESSES = 256 << 20
+"""Bytes of runs from which processes pay for their start, each reading the judgements again.
 
-On two cores they do not: 100 runs of passages, 855 MB, take threads 5.4 s and two processes 5.8 s,
-8 runs of elements, 100 MB, 3.8 and 7.4 s. Threads use 1.6 of the two cores, so that many cores want
-processes. So do parsers of XML, which let no other thread work meanwhile.
+On two cores 100 runs of passages, 889 MB, take threads 4.9 s and two processes 3.7, a third of
+them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
 """
-_MANY_CORES = 4
+_STDIN = "-"
+_SCORING = "foveal.campaign.scoring"
+"""The module that processes import while they wait for work."""
 
 
 def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -271,13 +271,15 @@ def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
     Where the texts of documents are given, results that are given by their text are placed, and
     offsets in bytes or UTF-16 units converted.
     """
-    from foveal.formats import STDIN, Source, read_run
-
-    if [*paths, *others].count(STDIN) > 1:
+    if [*paths, *others].count(_STDIN) > 1:
         raise UsageError("standard input can be read only once")
     texts = _text_source()
+    if texts is None and _STDIN not in paths:
+        return list(paths)
+    from foveal.formats import Source, read_run
+
     if texts is None:
-        return [read_run(path) if path == STDIN else path for path in paths]
+        return [read_run(path) if path == _STDIN else path for path in paths]
     from foveal.adapters.alignment import Aligner, align, documents_needed
 
     sources = [Source.open(path) for path in paths]
@@ -304,7 +306,9 @@ def _text_source() -> TextSource | None:
 def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
     """Processes where the work is worth it, or a cluster; else the library's own threads."""
     worth = _bytes_of(runs) >= _WORTH_PROCESSES
-    with executors.executor(workers, worth=worth, most=len(runs)) as pool:
+    with executors.executor(
+        workers, worth=worth, most=len(runs), ahead="foveal.campaign.scoring"
+    ) as pool:
         keep_freed_memory()
         if pool is None and workers == 1:  # asked for: one run after the other
             with ThreadPoolExecutor(1) as one:
@@ -314,10 +318,9 @@ def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor 
 
 
 def _bytes_of(runs: Sequence[RunLike]) -> int:
-    """Bytes of the files that threads cannot share out well."""
+    """Bytes of the runs that are files."""
     files = [Path(run) for run in runs if isinstance(run, (str, Path)) and Path(run).is_file()]
-    many = cores() > _MANY_CORES
-    return sum(file.stat().st_size for file in files if many or file.suffix.lower() == ".xml")
+    return sum(file.stat().st_size for file in files)
 
 
 def score(
@@ -331,9 +334,9 @@ def score(
     **options: Any,
 ) -> Results:
     """Score runs with a bar to watch; `options` are those that were `stated`."""
-    from foveal.campaign import evaluate
-
     with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
+        from foveal.campaign import evaluate  # while other processes do the same
+
         return evaluate(
             runs,
             list(judgements),

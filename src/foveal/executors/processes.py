@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from queue import LifoQueue
@@ -21,8 +23,9 @@ from typing import Any, ParamSpec, TypeVar
 from foveal.errors import FovealError, counted
 from foveal.executors.calls import answer, name_of, order, outcome
 from foveal.executors.memory import keep_freed_memory
+from foveal.executors.order import cores
 
-__all__ = ["LostTaskError", "Processes"]
+__all__ = ["LostTaskError", "Processes", "share_cores"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,6 +48,11 @@ class Processes(Executor):
         Most processes; each is started when there is work for it.
     attempts : int
         How often a task is tried that ends its process.
+    here : bool
+        Whether this process is one of them: tasks that it works on need not travel.
+    ahead : str, optional
+        A module that tasks need. Processes start at once and import it, while the client is still
+        busy with what comes before the first task.
 
     Left by an error, it does not wait for tasks that nobody wants any more.
 
@@ -58,16 +66,27 @@ class Processes(Executor):
     [1, 2]
     """
 
-    def __init__(self, workers: int, *, attempts: int = _ATTEMPTS) -> None:
+    def __init__(
+        self,
+        workers: int,
+        *,
+        attempts: int = _ATTEMPTS,
+        here: bool = False,
+        ahead: str | None = None,
+    ) -> None:
         self.workers = workers
         self._attempts = attempts
         self._ending = threading.Event()
         self._threads = ThreadPoolExecutor(workers, "foveal", initializer=_leave_interrupts)
         # The one that worked last is taken first: the others may not be needed.
-        self._idle: LifoQueue[_Process] = LifoQueue()
-        self._all = [_Process() for _ in range(workers)]
+        self._idle: LifoQueue[_Process | _Here] = LifoQueue()
+        self._all = [_Process(ahead, workers) for _ in range(workers - here)]
         for process in self._all:
             self._idle.put(process)
+            if ahead is not None:
+                process.start()
+        if here:
+            self._idle.put(_Here())
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a function called in some process; as for any executor."""
@@ -116,12 +135,25 @@ class _EndedError(Exception):
     """The process ended before it answered; the message says how."""
 
 
+class _Here:
+    """The process of the client, to which nothing is sent."""
+
+    def call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The function's value."""
+        return function(*args, **kwargs)
+
+
 class _Process:
-    """One process and the pipe to it; started when it is first called, and again after its end."""
+    """One process and the pipe to it; started when it is first called, and again after its end.
+
+    It imports the module `ahead` first, and shares the cores with so many `others`.
+    """
 
     _starting = threading.Lock()
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: str | None, others: int) -> None:
+        self._ahead = ahead
+        self._others = others
         self._pipe: Connection | None = None
         self._process: Any = None
 
@@ -130,7 +162,7 @@ class _Process:
         # Before anything is sent: what cannot be pickled is no fault of the process.
         ordered = order(function, args, kwargs)
         if self._pipe is None:
-            self._start()
+            self.start()
         assert self._pipe is not None
         try:
             self._pipe.send_bytes(ordered)
@@ -139,11 +171,12 @@ class _Process:
             raise _EndedError(self._bury()) from None
         return outcome(answered)
 
-    def _start(self) -> None:
+    def start(self) -> None:
         here, there = _SPAWN.Pipe()
+        args = (there, self._ahead, self._others)
         # Not by several threads at once: a pipe must not be inherited by the wrong process.
         with self._starting:
-            self._process = _SPAWN.Process(target=_serve, args=(there,), daemon=True)
+            self._process = _SPAWN.Process(target=_serve, args=args, daemon=True)
             self._process.start()
         there.close()
         self._pipe = here
@@ -198,13 +231,25 @@ def _follow_parent() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def _serve(pipe: Connection) -> None:
+def share_cores(processes: int) -> None:
+    """Let Polars use this process's share of the cores only, unless it is loaded or told already.
+
+    It starts a thread for each core. With a process for each core they get in each other's way.
+    """
+    if "polars" not in sys.modules:
+        os.environ.setdefault("POLARS_MAX_THREADS", str(max(cores() // processes, 1)))
+
+
+def _serve(pipe: Connection, ahead: str | None, processes: int) -> None:
     """Work on what comes through the pipe until it is closed."""
     _follow_parent()
     keep_freed_memory()
+    share_cores(processes)
+    if ahead is not None:
+        import_module(ahead)
     while True:
         try:
             ordered = pipe.recv_bytes()
         except EOFError:
-            return
+            os._exit(0)  # at once: to take down all that was imported takes a tenth of a second
         pipe.send_bytes(answer(ordered))

@@ -80,6 +80,7 @@ def read_run(
     texts: Mapping[str, str] | None = None,
     thorough: bool = False,
     cache: str | Path | None = None,
+    hashed: bool = True,
 ) -> Run:
     """Read a run of any format.
 
@@ -93,8 +94,11 @@ def read_run(
     cache : path, optional
         A folder in which runs are kept as columns, so that reading the same file again skips
         parsing. It is safe to delete. Not used with `texts`.
+    hashed : bool
+        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
     """
-    source = _opened(path, thorough=thorough)
+    hashed = hashed or cache is not None  # which finds a file by it
+    source = _opened(path, thorough=thorough, hashed=hashed)
     if cache is None or texts is not None or source.whole is not None:
         return _run(source, texts)
     kept = RunCache(cache)
@@ -181,8 +185,10 @@ def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
     return [path]
 
 
-def _opened(path: str | Path | Source, *, thorough: bool) -> Source:
-    return path if isinstance(path, Source) else Source.open(path, thorough=thorough)
+def _opened(path: str | Path | Source, *, thorough: bool, hashed: bool = True) -> Source:
+    if isinstance(path, Source):
+        return path
+    return Source.open(path, thorough=thorough, hashed=hashed)
 
 
 def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:

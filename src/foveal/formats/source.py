@@ -54,7 +54,8 @@ class Source:
     ----------
     path : str
     data : bytes
-    sha256 : str
+    sha256 : str, optional
+        Where it was asked for.
     thorough : bool
         Whether readers shall count fields that they do not know, which takes them longer.
     whole : Whole, optional
@@ -63,12 +64,12 @@ class Source:
 
     path: str
     data: bytes
-    sha256: str
+    sha256: str | None
     thorough: bool = False
     whole: Whole | None = None
 
     @classmethod
-    def open(cls, path: str | Path, *, thorough: bool = False) -> Source:
+    def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
         """Read a file, or standard input for ``-``."""
         name = str(path)
         if name == STDIN:
@@ -77,7 +78,8 @@ class Source:
             raw = _read(Path(path))
         # A name that is not UTF-8 must not spoil the output that mentions it.
         name = os.fsencode(name).decode(errors="replace")
-        return cls(name, _decompressed(raw, name), hashlib.sha256(raw).hexdigest(), thorough)
+        digest = hashlib.sha256(raw).hexdigest() if hashed else None
+        return cls(name, _decompressed(raw, name), digest, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
+
 from foveal.measures.base import Example
-from foveal.measures.context import InContext
-from foveal.measures.view import Topic
+from foveal.measures.context import Floats, InContext
+from foveal.measures.view import Alignment, Topic
 
 __all__ = ["AverageGeneralisedPrecision"]
 
@@ -23,6 +27,15 @@ class AverageGeneralisedPrecision(InContext):
     formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
     source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
+
+    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
+        if self.score == "T2I":
+            return None
+        gained, bounds = self.run_precision(run, union=union), run.document_bounds.tolist()
+        relevant = run.documents(union=union).relevant
+        # Topic by topic: another order of the sums would be other last digits.
+        sums = [float(gained[a:b][relevant[a:b]].sum()) for a, b in pairwise(bounds)]
+        return np.array(sums) / np.maximum(run.judged.nrel[run.judged_topic], 1)
 
     def calculate(self, topic: Topic) -> float:
         gained = self.generalised_precision(topic)[topic.relevant]

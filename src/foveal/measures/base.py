@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.measures.view import Judged, Topic
+    from foveal.measures.view import Alignment, Floats, Judged, Topic
 
 __all__ = [
     "Choice",
@@ -279,6 +279,10 @@ class OptionalNumber(Parameter["float | None"]):
         return self.word if value is None else shortest(value)
 
 
+_SCORING = ("calculate", "defined", "value")
+"""What gives the score of a topic."""
+
+
 class Measure:
     """A measure with its parameters and cut-off: ``gP(beta=0.25)@10`` in Python and in text.
 
@@ -330,6 +334,10 @@ class Measure:
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
         cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
+        own = vars(cls)
+        if "of_run" not in own and any(name in own for name in _SCORING):
+            # What it inherits would be another score.
+            cls.of_run = Measure.of_run  # type: ignore[method-assign]
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
         self.settings = settings or {}
@@ -478,6 +486,14 @@ class Measure:
         A measure with a curve may take all its points at once.
         """
         return lambda topic: [measure.value(topic) for measure in measures]
+
+    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
+        """The scores on all topics of a run at once, as `calculate` has them; None: it cannot.
+
+        Only for measures that are defined where anything is relevant, and 0 without results.
+        """
+        del run, union  # for those that can
+        return None
 
     def defined(self, topic: Topic) -> bool:
         """Whether the topic has anything to find."""

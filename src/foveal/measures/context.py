@@ -66,12 +66,14 @@ class InContext(Measure):
         if self.score == "T2I":
             scores = self.document_scores(topic)
             return np.cumsum(scores) / np.arange(1, len(scores) + 1)
-        run, union = topic.alignment, topic.union
+        return self.run_precision(topic.alignment, union=topic.union)[topic.own_documents]
+
+    def run_precision(self, run: Alignment, *, union: bool) -> Floats:
+        """gP[r] by F or BEP at every rank of every topic of the run."""
         key = ("gP", self.score, self.beta, self.n, union)
-        return run.memo(key, lambda: self._run_precision(run, union=union))[topic.own_documents]
+        return run.memo(key, lambda: self._run_precision(run, union=union))
 
     def _run_precision(self, run: Alignment, *, union: bool) -> Floats:
-        """gP[r] at every rank of every topic of the run."""
         scores, bounds = self._run_scores(run, union=union), run.document_bounds
         total = np.empty(len(scores))
         # Not as differences of one sum over all topics: those are not exact.

@@ -28,7 +28,7 @@ def interpolated(
     bounds = run.run.bounds
     low, high = bounds[:-1][topics, None], bounds[1:][topics, None]
     number = np.arange(len(bounds) - 1)[topics, None]
-    total = np.concatenate([[0], np.cumsum(run.sizes(union=union)[1])])
+    total = run.found_before(union=union)
     at = np.searchsorted(total[1:], total[low] + reached)
     # Before each topic stand the zeros that close the topics before it.
     best: Floats = _best_precisions(run, union=union)[np.clip(at, low, high) + number]
@@ -92,10 +92,13 @@ class InterpolatedPrecision(Measure):
             return float(best_precisions_within(topic, self.at, read)[0])
         if topic.place is None:
             return 0.0
-        return float(self._values(topic.alignment, union=topic.union)[topic.place, 0])
+        return float(self._values(topic.alignment, union=topic.union)[topic.place])
+
+    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
+        return self._values(run, union=union) if self.budget is None else None
 
     def _values(self, run: Alignment, *, union: bool) -> Floats:
-        """The scores of all topics of the run, in one column."""
+        """The scores of all topics of the run."""
 
         def calculate() -> Floats:
             judged = run.judged
@@ -103,6 +106,6 @@ class InterpolatedPrecision(Measure):
                 ("least", self.at),
                 lambda: np.array([least(int(total), self.at) for total in judged.trel]),
             )
-            return interpolated(run, of_judged[run.judged_topic][:, None], union=union)
+            return interpolated(run, of_judged[run.judged_topic][:, None], union=union)[:, 0]
 
         return run.memo(("iP", self.at, union), calculate)

@@ -162,11 +162,16 @@ class Alignment:
         """Which results have a start and an end."""
         return (self.run.start >= 0) & (self.end >= 0)
 
+    @cached_property
+    def _relevant_documents(self) -> Bools:
+        """Which documents are relevant, in the order of `Run.heads`."""
+        row, relevant = self.document_row, self.judged.judgements.relevant
+        return (row >= 0) & relevant[row] if len(relevant) else row >= 0
+
     @property
     def relevant(self) -> Bools:
         """Which results are of a relevant document."""
-        own: Bools = self.judged.judgements.relevant[self.row]
-        return (self.row >= 0) & own
+        return self._relevant_documents[self.run.head_of]
 
     @cached_property
     def all_have_text(self) -> bool:
@@ -181,15 +186,14 @@ class Alignment:
     @cached_property
     def rsize(self) -> Ints:
         """Highlighted characters in each result."""
-        return self.highlighted_in(np.arange(len(self.run)), self.run.start, self.end)
+        return self.highlighted_in(None, self.run.start, self.end)
 
-    def highlighted_in(self, result: Ints, start: Ints, end: Ints) -> Ints:
-        """Highlighted characters of ``[start, end)`` in the documents of these results."""
-        row = self.row[result]
-        count = np.zeros(len(result), dtype=np.int64)
-        text = np.flatnonzero(row >= 0)
-        text = text[self.judged.judgements.relevant[row[text]]]
-        row = row[text]
+    def highlighted_in(self, result: Ints | None, start: Ints, end: Ints) -> Ints:
+        """Highlighted characters of ``[start, end)`` in the documents of these results, or all."""
+        count = np.zeros(len(start), dtype=np.int64)
+        relevant = self._relevant_documents[self.run.head_of]
+        text = np.flatnonzero(relevant if result is None else relevant[result])
+        row = self.row[text if result is None else result[text]]
         base, extent = self.judged.base[row], self.judged.extent[row]
         left = np.minimum(np.maximum(start[text], 0), extent)
         right = np.maximum(np.minimum(end[text], extent), left)
@@ -203,21 +207,28 @@ class Alignment:
         """Start and end of each result on one axis, documents of all topics side by side."""
         return spans.side_by_side(self.run.start, self.end, self.run.first)
 
+    @cached_property
+    def _by_text(self) -> bool:
+        """Whether overlap shows in the text: all of it is known, or nothing else is."""
+        return self.run.xpath is None or bool(self.placed.all())
+
     @property
     def nesting(self) -> tuple[Ints, Ints]:
         """An axis on which overlap shows: of the text, or where no text is known of the paths."""
-        return self.axis if self.placed.all() or self.run.xpath is None else self.run.nesting
+        return self.axis if self._by_text else self.run.nesting
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
         """Results whose texts overlap: (earlier, later)."""
+        run = self.run
+        if not len(run.returns) and spans.all_apart(run.start, self.end, run.head_of):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return spans.conflicts(*self.axis)
 
     @property
     def clashes(self) -> tuple[Ints, Ints]:
         """Results that overlap by their text, or where none is known by their paths."""
-        nesting = self.nesting
-        return self.conflicts if nesting is self.axis else spans.conflicts(*nesting)
+        return self.conflicts if self._by_text else spans.conflicts(*self.nesting)
 
     @cached_property
     def pieces(self) -> spans.Pieces:
@@ -250,19 +261,30 @@ class Alignment:
 
     def read(self, *, union: bool) -> Ints:
         """Characters returned up to each result of its topic."""
-        return self.memo(("read", union), lambda: self._running(self.sizes(union=union)[0]))
+        return self.memo(("read", union), lambda: self._running(self._totals(union=union)[0]))
 
     def found(self, *, union: bool) -> Ints:
         """Relevant characters returned up to each result of its topic."""
-        return self.memo(("found", union), lambda: self._running(self.sizes(union=union)[1]))
+        return self.memo(("found", union), lambda: self._running(self._totals(union=union)[1]))
 
-    def _running(self, values: Ints) -> Ints:
-        """Sums up to each result of its topic; in whole numbers, so that a difference is exact."""
-        total = np.cumsum(values)
-        sizes = np.diff(self.run.bounds)
-        before = np.concatenate([[0], total])[self.run.bounds[:-1]]
-        total -= np.repeat(before, sizes)
-        return total
+    def _totals(self, *, union: bool) -> tuple[Ints, Ints]:
+        """Characters and relevant characters before each result of the whole run, and in all.
+
+        In whole numbers, so that any difference is exact.
+        """
+        return self.memo(
+            ("totals", union),
+            lambda: (_before(self.sizes(union=union)[0]), _before(self.sizes(union=union)[1])),
+        )
+
+    def found_before(self, *, union: bool) -> Ints:
+        """Relevant characters before each result of the whole run, and in all of it."""
+        return self._totals(union=union)[1]
+
+    def _running(self, total: Ints) -> Ints:
+        """Sums up to each result of its topic."""
+        bounds = self.run.bounds
+        return total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds))
 
     def precision(self, *, union: bool) -> Floats:
         """P[r] in characters up to each result of its topic; 0 before any text was read."""
@@ -278,17 +300,22 @@ class Alignment:
     def _documents(self, *, union: bool) -> Documents:
         judgements, row = self.judged.judgements, self.document_row
         head, of_result = self.run.heads, self.run.head_of
-        relevant = (row >= 0) & judgements.relevant[row] if len(judgements) else row >= 0
-        size, rsize = self.sizes(union=union)
+        relevant = self._relevant_documents
         return Documents(
             head,
             of_result,
             row,
             relevant,
             np.where(relevant, judgements.rel_size[row], 0),
-            np.bincount(of_result, size, len(head)).astype(np.int64),
-            np.bincount(of_result, rsize, len(head)).astype(np.int64),
+            *map(self._by_document, self.sizes(union=union), self._totals(union=union)),
         )
+
+    def _by_document(self, values: Ints, total: Ints) -> Ints:
+        """Sums over the results of each document; `total` is before each of them."""
+        run = self.run
+        if len(run.returns):
+            return np.bincount(run.head_of, values, len(run.heads)).astype(np.int64)
+        return np.diff(total[run.heads], append=total[-1])
 
     @cached_property
     def document_bounds(self) -> Ints:
@@ -298,6 +325,12 @@ class Alignment:
     def topic(self, name: str, *, union: bool = False, again: bool = False) -> Topic:
         """The view of one judged topic; a topic without results is an empty view."""
         return Topic(self, name, union=union, again=again)
+
+
+def _before(values: Ints) -> Ints:
+    total = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=total[1:])
+    return total
 
 
 class Documents(NamedTuple):

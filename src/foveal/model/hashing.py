@@ -103,8 +103,8 @@ class Slots:
 
     def find(self, keys: Hashes) -> Ints:
         """The number of each key, -1 for those that are not there."""
-        number = np.full(len(keys), _NOBODY, dtype=np.int64)
-        rows, spread = np.arange(len(keys)), keys
+        number, rows = np.full(len(keys), _NOBODY, dtype=np.int64), None
+        spread = keys
         for bits, holder in self._rounds:
             spread = spread * _ODD
             found = holder[_slot(spread, bits)].astype(np.int64)
@@ -112,8 +112,12 @@ class Slots:
             # A slot that is empty was nobody's, so no later round has the key either.
             again = np.flatnonzero(other & (found >= 0))
             found[other] = _NOBODY
-            number[rows] = found
-            rows, spread, keys = rows[again], spread[again], keys[again]
+            if rows is None:
+                number, rows = found, again
+            else:
+                number[rows] = found
+                rows = rows[again]
+            spread, keys = spread[again], keys[again]
         return number
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from foveal.errors import UsageError
 from foveal.model import display
 from foveal.model.hashing import first_of_hash
-from foveal.model.ordering import first_of_group
+from foveal.model.ordering import changes, first_of_group
 from foveal.model.provenance import Provenance
 from foveal.spans import Ints
 
@@ -23,7 +23,16 @@ __all__ = ["UNKNOWN", "Run"]
 UNKNOWN = -1
 """An offset or length that is not known: the end of a whole document, the place of an XPath."""
 
-_OF_DOCUMENTS = ("topic", "position", "first", "heads", "head_of", "repeats", "returns")
+_OF_DOCUMENTS = (
+    "topic",
+    "position",
+    "_stretches",
+    "first",
+    "heads",
+    "head_of",
+    "repeats",
+    "returns",
+)
 """What only topics and documents decide, wherever in a document a result is."""
 
 
@@ -227,21 +236,37 @@ class Run:
         return start.astype(np.int64), end.astype(np.int64)
 
     @cached_property
+    def _stretches(self) -> tuple[Ints, Ints, Ints]:
+        """Results of one topic and document that stand together, looked up as one.
+
+        The row that opens each stretch, its length, and the first stretch of the same document.
+        Half of the results are such followers in runs that bring the parts of a document together.
+        """
+        opens = changes(self.doc)
+        opens[self.bounds[self.bounds < len(self)]] = True
+        rows = np.flatnonzero(opens)
+        keys = pl.DataFrame({"topic": self.topic[rows], "doc": self.doc.gather(rows)})
+        return rows, np.diff(rows, append=len(self)), first_of_group(keys)
+
+    @cached_property
     def first(self) -> Ints:
         """For each result, the row of the first result of the same topic and document."""
-        return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+        rows, sizes, first = self._stretches
+        return np.repeat(rows[first], sizes)
 
     @cached_property
     def heads(self) -> Ints:
         """The rows that are the first of their topic and document, in order."""
-        return np.flatnonzero(self.first == np.arange(len(self)))
+        rows, _, first = self._stretches
+        heads: Ints = rows[first == np.arange(len(rows))]
+        return heads
 
     @cached_property
     def head_of(self) -> Ints:
         """For each result, the number among `heads` of the first of its topic and document."""
-        number = np.zeros(len(self), dtype=np.int64)
-        number[self.heads] = np.arange(len(self.heads))
-        return number[self.first]
+        _, sizes, first = self._stretches
+        number = np.cumsum(first == np.arange(len(first))) - 1
+        return np.repeat(number[first], sizes)
 
     @cached_property
     def repeats(self) -> Ints:
@@ -251,9 +276,9 @@ class Run:
     @cached_property
     def returns(self) -> Ints:
         """The rows that come back to a document after results of others."""
-        first = self.first
-        back = (first[1:] != np.arange(1, len(self))) & (first[1:] != first[:-1])
-        return np.flatnonzero(back) + 1
+        rows, _, first = self._stretches
+        back: Ints = rows[first != np.arange(len(rows))]
+        return back
 
     @cached_property
     def duplicates(self) -> tuple[Ints, Ints]:
@@ -379,9 +404,9 @@ def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]
 
 def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:
     """Row order that makes topics contiguous (None: they are), the topics, their bounds."""
-    runs = topic.rle()
-    names: list[str] = runs.struct.field("value").to_list()
-    counts = runs.struct.field("len").to_numpy().astype(np.int64)
+    rows = np.flatnonzero(changes(topic))
+    names: list[str] = topic.gather(rows).to_list()
+    counts = np.diff(rows, append=len(topic))
     if len(set(names)) == len(names):
         return None, tuple(names), np.concatenate([[0], np.cumsum(counts)])
     position = {name: i for i, name in enumerate(dict.fromkeys(names))}
