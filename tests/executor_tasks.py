@@ -109,8 +109,9 @@ def die_once(folder: str) -> str:
 def pid_when(folder: str) -> int:
     """Say who works on it by a file named `at`, then wait for `go`."""
     place = Path(folder)
-    (place / "at.new").write_text(str(os.getpid()))
-    (place / "at.new").replace(place / "at")
+    own = place / f"at.{os.getpid()}"  # several may come at once
+    own.write_text(str(os.getpid()))
+    own.replace(place / "at")
     return wait_for(folder)
 
 

@@ -87,6 +87,26 @@ def test_the_library_with_processes(here: Path, processes: Processes) -> None:
         assert found.to_json() == expected.to_json()
 
 
+def test_what_is_prepared_is_kept_for_processes_while_they_need_it(
+    here: Path, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    truth = tmp_path / "truth.jsonl"
+    truth.write_bytes(Path("judgements.jsonl").read_bytes())
+    seen: list[list[str]] = []
+
+    def look() -> None:
+        seen.append([path.name for path in tmp_path.glob("*/*")])
+        truth.unlink(missing_ok=True)  # nobody reads it again
+
+    runs = list(RUNS[1:3])
+    expected = foveal.evaluate(runs, truth, ["AiP", "charP"])
+    found = foveal.evaluate(runs, truth, ["AiP", "charP"], executor=processes, progress=look)
+    assert found.to_json() == expected.to_json()
+    assert seen == [["standard"]] * 2
+    assert list(tmp_path.iterdir()) == []
+
+
 ASSESSORS = """\
 {"type": "header", "format": "foveal-judgements", "version": 1}
 {"topic": "1", "doc": "a", "length": 90, "spans": [{"start": 0, "end": 40}], "assessor": "Ann"}

@@ -52,6 +52,16 @@ def test_spans_of_grade_0_are_judged_not_relevant() -> None:
     assert highlights(united) == [("1", "A", None, None), ("1", "B", 5, 12), ("1", "C", 0, 9)]
 
 
+def test_a_field_that_few_have_or_that_is_written_in_another_way_is_read() -> None:
+    plain = judged(
+        *({"topic": "1", "doc": f"D{i}", "spans": [span(3, 9)]} for i in range(50)),
+        {"topic": "1", "doc": "B", "spans": [span(0, 5, grade=0)]},
+    )
+    assert plain.relevant.tolist() == [True] * 50 + [False]
+    escaped = '{"topic":"1","doc":"A","spans":[{"start":0,"end":5,"gr\\u0061de":0}]}'
+    assert read_judgements(escaped + "\n").relevant.tolist() == [False]
+
+
 def test_overlapping_and_repeated_spans_count_once() -> None:
     judgements = judged({"topic": "1", "doc": "A", "spans": [span(5, 9), span(0, 6), span(5, 9)]})
     assert len(judgements.start) == 3

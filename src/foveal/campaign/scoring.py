@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from foveal.campaign.truth import Truth
 from foveal.campaign.unjudged import unjudged_meta, unjudged_warning
 from foveal.collection.opened import opened
 from foveal.errors import UsageError, some
-from foveal.executors import cores, in_order, refuse_forks, workers_of
+from foveal.executors import Processes, cores, in_order, refuse_forks, workers_of
 from foveal.formats import is_stream, read_judgements, read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.base import CURVE
@@ -203,7 +204,7 @@ def evaluate(
         hashed=hashed,
     )
     done: list[tuple[Scores, ...]] = []
-    with _pool(executor, run_list) as pool:
+    with _pool(executor, run_list) as pool, _kept_for(pool, standard):
         shared = map(share, shares_of(run_list, 1 if pool is None else workers_of(pool)))
         for scores in in_order(pool, score_share, shared):
             done += scores
@@ -242,6 +243,17 @@ def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Execut
         return
     with ThreadPoolExecutor(number) as threads:
         yield threads
+
+
+@contextmanager
+def _kept_for(pool: Executor | None, standard: Standard) -> Iterator[None]:
+    """For processes of this machine, a folder from which they take what is prepared already."""
+    if not isinstance(pool, Processes):
+        yield
+        return
+    with TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True) as folder:
+        standard.keep_in(folder)
+        yield
 
 
 def plan(

@@ -2,7 +2,8 @@
 
 Prepared judgements are large, and the same for all runs. Threads share them. To another process
 only the names of files and the options travel; it reads them once, sees by their hashes that they
-are what the client read, and keeps the result for its next task.
+are what the client read, and keeps the result for its next task. Processes on the same machine need
+not even do that: what the client prepared is kept for them in a file.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class _Recipe:
     """Where relative names begin."""
     memory: int | None = None
     """What reading may take."""
+    kept: str | None = None
+    """A file on this machine that holds the pickled parts."""
 
     key: bytes = b""
     """The hash of all that."""
@@ -66,6 +69,14 @@ class _Recipe:
         return replace(self, key=hashlib.sha256(pickle.dumps(self)).digest())
 
     def prepare(self) -> tuple[Part, ...]:
+        """What the client has kept, or made again of what it read."""
+        if self.kept is None:
+            return self._made()
+        with Path(self.kept).open("rb") as file:
+            parts: tuple[Part, ...] = pickle.load(file)  # noqa: S301 - written by our own client
+        return parts
+
+    def _made(self) -> tuple[Part, ...]:
         """Read what the client read, and make the same of it."""
         own = self.options
         options = replace(
@@ -151,6 +162,7 @@ class Standard:
         self._recipe = recipe
         self._parts = parts
         self._given: Judgements | None = None
+        self._kept: str | None = None
 
     @classmethod
     def of(
@@ -181,6 +193,23 @@ class Standard:
         )
         return own
 
+    def keep_in(self, folder: str) -> None:
+        """Keep the parts there for processes of this machine, if there is room for them.
+
+        To be done before anybody works with them: who does adds what he has calculated. Judgements
+        in slices are not kept: a slice at a time is all that is to be in memory.
+        """
+        if any(isinstance(part.judged, JudgedSlices) for part in self.parts):
+            return
+        file = Path(folder) / "standard"
+        try:
+            with file.open("wb") as opened:
+                pickle.dump(self.parts, opened, protocol=pickle.HIGHEST_PROTOCOL)
+        except OSError:  # then others read what this process has read
+            file.unlink(missing_ok=True)
+        else:
+            self._kept = str(file)
+
     @property
     def parts(self) -> tuple[Part, ...]:
         if self._parts is None:
@@ -192,6 +221,8 @@ class Standard:
     def _travelling(self) -> _Recipe | None:
         if self._recipe is None or self._recipe.key:
             return self._recipe
+        if self._kept is not None:
+            return replace(self._recipe, judgements=b"", kept=self._kept).keyed()
         if self._given is None:
             return self._recipe.keyed()
         return replace(self._recipe, judgements=pickle.dumps(self._given)).keyed()

@@ -11,7 +11,6 @@ import click
 from foveal.cli.options import together
 from foveal.errors import UsageError
 from foveal.executors import Processes, cores
-from foveal.executors.processes import share_cores
 
 __all__ = ["executor", "worker_options"]
 
@@ -36,7 +35,12 @@ worker_options = together(
 
 @contextmanager
 def executor(
-    workers: int | None, *, worth: bool, most: int | None = None, ahead: str | None = None
+    workers: int | None,
+    *,
+    worth: bool,
+    ahead: str,
+    most: int | None = None,
+    here: bool = False,
 ) -> Iterator[Executor | None]:
     """The executor that the options of the command ask for; None for this process.
 
@@ -45,10 +49,12 @@ def executor(
     workers : int, optional
         As given; by default a process per core if the work is `worth` starting them.
     worth : bool
+    ahead : str
+        The module that the work needs, which processes import as soon as they are started.
     most : int, optional
         Processes that there is work for.
-    ahead : str, optional
-        A module that the work needs, and with which this process can do it, too.
+    here : bool
+        Whether this process is one of them.
     """
     address = _cluster(workers)
     if address is not None:
@@ -62,8 +68,7 @@ def executor(
     if workers == 1:
         yield None
         return
-    share_cores(workers)
-    with Processes(workers, here=ahead is not None, ahead=ahead) as processes:
+    with Processes(workers, here=here, ahead=ahead) as processes:
         yield processes
 
 

@@ -210,7 +210,8 @@ def command(
     progress = _Progress() if sys.stderr.isatty() else None
     documents = sum(source.size for source in opened if source not in indexes)
     worth = documents >= _WORTH_PROCESSES * (1 if share is None else share.of)
-    with executor(workers, worth=worth) as pool, closing(progress) if progress else nullcontext():
+    shown = closing(progress) if progress else nullcontext()
+    with executor(workers, worth=worth, ahead="foveal.collection.building") as pool, shown:
         summary = build_index(
             opened,
             Path(output),

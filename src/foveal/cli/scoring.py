@@ -307,7 +307,7 @@ def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor 
     """Processes where the work is worth it, or a cluster; else the library's own threads."""
     worth = _bytes_of(runs) >= _WORTH_PROCESSES
     with executors.executor(
-        workers, worth=worth, most=len(runs), ahead="foveal.campaign.scoring"
+        workers, worth=worth, ahead=_SCORING, most=len(runs), here=True
     ) as pool:
         keep_freed_memory()
         if pool is None and workers == 1:  # asked for: one run after the other

@@ -306,7 +306,7 @@ class Partial:
         document, path, start, end = elements
         place = document << 32 | path
         if not (place[1:] > place[:-1]).all():
-            order = np.argsort(place)
+            order = np.argsort(place, kind="stable")  # documents stand in order already
             path, start, end = path[order], start[order], end[order]
         columns = {
             "path": path,

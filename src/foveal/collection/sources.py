@@ -118,8 +118,18 @@ class Task:
 
 def _kind(member: str) -> str | None:
     """What a file holds, by its extension; None if that does not tell."""
-    path = PurePosixPath(member)
-    return None if path.name.startswith(".") else _KINDS.get(path.suffix.lower())
+    name = member.rpartition("/")[2]
+    return None if name.startswith(".") else _KINDS.get(_suffix(name).lower())
+
+
+def _suffix(name: str) -> str:
+    """The extension of a name, as `pathlib` has it, which takes ten times as long.
+
+    >>> [_suffix(name) for name in ("r7108.xml", "a.tar.gz", "r7108", "v1.", ".xml")]
+    ['.xml', '.gz', '', '', '']
+    """
+    dot = name.rfind(".")
+    return name[dot:] if 0 < dot < len(name) - 1 else ""
 
 
 def name_of(member: str) -> str:
@@ -344,14 +354,14 @@ class Source:
         found: list[tuple[str, int, int, Path | None]] = []
         with os.scandir(folder) as entries:
             for entry in entries:
-                name, path = f"{prefix}{entry.name}", Path(entry.path)
+                name = f"{prefix}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    found.append((f"{name}/", 0, 0, path))
+                    found.append((f"{name}/", 0, 0, Path(entry.path)))
                 elif entry.is_dir():
-                    links.append((path, f"{name}/"))
+                    links.append((Path(entry.path), f"{name}/"))
                 elif not entry.is_file():  # also a link that leads nowhere
                     self.passed_over[NO_FILE] += 1
-                elif _kind(name) or (_is_bare(name) and _file_is_xml(path)):
+                elif _kind(name) or (_is_bare(name) and _file_is_xml(Path(entry.path))):
                     status = entry.stat()
                     found.append((name, status.st_size, status.st_mtime_ns, None))
                 else:

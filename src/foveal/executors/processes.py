@@ -25,7 +25,7 @@ from foveal.executors.calls import answer, name_of, order, outcome
 from foveal.executors.memory import keep_freed_memory
 from foveal.executors.order import cores
 
-__all__ = ["LostTaskError", "Processes", "share_cores"]
+__all__ = ["LostTaskError", "Processes"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -231,7 +231,7 @@ def _follow_parent() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-def share_cores(processes: int) -> None:
+def _share_cores(processes: int) -> None:
     """Let Polars use this process's share of the cores only, unless it is loaded or told already.
 
     It starts a thread for each core. With a process for each core they get in each other's way.
@@ -244,7 +244,7 @@ def _serve(pipe: Connection, ahead: str | None, processes: int) -> None:
     """Work on what comes through the pipe until it is closed."""
     _follow_parent()
     keep_freed_memory()
-    share_cores(processes)
+    _share_cores(processes)
     if ahead is not None:
         import_module(ahead)
     while True:

@@ -78,10 +78,36 @@ def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None
     """The objects as columns, or None if any line is not what the schema says."""
     if not data.strip():
         return pl.DataFrame(schema=schema)
+    given = _given(data, schema)
     try:
-        return pl.read_ndjson(data, schema=schema)
+        frame = pl.read_ndjson(data, schema=given)
     except pl.exceptions.PolarsError:
         return None
+    return frame.select(
+        pl.col(name).cast(kind) if name in given else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in schema.items()
+    )
+
+
+def _given(data: bytes, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that any object has, and of lists of objects those of theirs.
+
+    The parser takes its time for each field that it is told of, for each object without it, too:
+    17 MB of assessed elements, which may have 16 fields and have 6, take half as long.
+
+    >>> spans = pl.List(pl.Struct({"start": pl.Int64, "grade": pl.Float64}))
+    >>> schema = {"topic": pl.String, "bep": pl.Int64, "spans": spans}
+    >>> _given(b'{"topic": "1", "spans": [{"start": 5}]}', schema)
+    {'topic': String, 'spans': List(Struct({'start': Int64}))}
+    """
+    if b"\\" in data:  # a name may be written in other ways
+        return dict(schema)
+    found = {name: kind for name, kind in schema.items() if f'"{name}"'.encode() in data}
+    for name, kind in found.items():
+        if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
+            inner = _given(data, {field.name: field.dtype for field in kind.inner.fields})
+            found[name] = pl.List(pl.Struct(inner))
+    return found or dict(schema)
 
 
 def _defects(

@@ -9,6 +9,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.model.evidence import evidence_of
+from foveal.model.ordering import first_of_group
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
@@ -132,6 +133,8 @@ def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.Da
     if elements is None:
         return None
     moved = _pointed(elements, pair)
+    if len(needed) == len(pair) and _each_once(moved):
+        return moved.sort("row", maintain_order=True)
     grades = [name for name in _STRENGTH if name in moved.columns]
     strength = [
         pl.col(name).replace_strict(list(order), range(len(order)), default=None)
@@ -150,6 +153,12 @@ def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.Da
         .sort("row", "first")
         .select(moved.columns)
     )
+
+
+def _each_once(elements: pl.DataFrame) -> bool:
+    """Whether no row lists an element again: then there is nothing to choose from."""
+    first = first_of_group(elements.select("row", "xpath"))
+    return bool((first == np.arange(len(first))).all())
 
 
 def _agreed_places(places: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.DataFrame | None:
