@@ -24,7 +24,7 @@ from benchmarks.frame import (
 )
 from benchmarks.outcome import Aim, Curve, Outcome, Table
 from benchmarks.processes import Command, Report
-from benchmarks.structure_tasks import FAMILIES, POLARS, READINGS
+from benchmarks.structure_tasks import FAMILIES, POLARS, READINGS, WHOLE
 from benchmarks.tree_campaign import Files, Size
 
 # This process must stay small: a child inherits its peak memory (see README.md).
@@ -52,6 +52,8 @@ GROWING = (
 )
 
 
+COMMANDS = ("2006.Thorough", "2006.Focused")
+"""Official tasks that are timed as whole commands, too, from the shell and back."""
 SIZES = {
     "results": "results per topic",
     "relevant": "relevant documents per topic (targets of EPRUM)",
@@ -77,6 +79,11 @@ class Figures(frame.Figures):
 
 
 # -- measuring ---------------------------------------------------------------------------------
+
+
+def _command(files: Files, task: str) -> Command:
+    given = ("-j", str(files.judgements), "-C", str(files.index), "-t", task)
+    return Command.foveal("evaluate", *map(str, files.runs), *given)
 
 
 def _needed(families: Iterable[str]) -> list[str]:
@@ -135,8 +142,17 @@ def _row(figures: Figures, task: str) -> list[str]:
     return [family.text, seconds, cpu, csv, f"{figures.whole(task):.2f}", alone, peak]
 
 
+def _command_row(figures: Figures, task: str, text: str) -> list[str]:
+    wall, cpu = figures.ratios(task, "polars")
+    seconds, own = figures(task, "seconds"), figures(task, "cpu")
+    return [text, f"{seconds:.2f}", wall, f"{own:.2f}", cpu, f"{figures(task, 'megabytes'):.0f}"]
+
+
 def _aims(figures: Figures) -> list[Aim]:
-    aims = []
+    aims = [
+        Aim(f"`-t {task}`: seconds of reading", figures.ratio(task, "polars"), WHOLE, "times")
+        for task in COMMANDS
+    ]
     for task in figures.of:
         if task not in FAMILIES:
             continue
@@ -159,7 +175,8 @@ def outcome(folder: Path, options: Namespace) -> Outcome:
         task: Command.task("structure_tasks", task, str(files.root))
         for task in _needed(options.only or FAMILIES)
     }
-    found = measured(commands, options.repeats, warm=["read"])
+    whole = {task: _command(files, task) for task in COMMANDS}
+    found = measured(commands | whole, options.repeats, warm=["read"])
     figures = Figures(found)
     curves: list[Curve] = []
     if options.points:
@@ -167,6 +184,8 @@ def outcome(folder: Path, options: Namespace) -> Outcome:
         found |= more
     facts = files.facts
     head = ["task", "seconds", "CPU seconds", "of Polars", "of reading", "alone", "peak MB"]
+    outside = ["command", "seconds", "of reading", "CPU seconds", "of reading", "peak MB"]
+    asked = {"polars": "Polars reads the runs"} | {t: f"`foveal evaluate -t {t}`" for t in COMMANDS}
     return Outcome(
         options.title,
         [
@@ -182,7 +201,14 @@ def outcome(folder: Path, options: Namespace) -> Outcome:
             ),
             surroundings(options.repeats, load),
         ],
-        [Table(head, [_row(figures, task) for task in commands])],
+        [
+            Table(head, [_row(figures, task) for task in commands]),
+            Table(
+                outside,
+                [_command_row(figures, task, text) for task, text in asked.items()],
+                "Whole processes, as a shell sees them:",
+            ),
+        ],
         _aims(figures),
         curves,
         measurements=found,
