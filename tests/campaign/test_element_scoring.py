@@ -465,6 +465,32 @@ def test_the_focused_tasks_say_how_many_results_overlap(
 # -- tasks and topics ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("overlap", [None, "drop", "allow"])
+def test_topics_beside_each_other_are_scored_as_each_alone(
+    overlap: str | None, folder: Path, index: Path
+) -> None:
+    """Nothing of a topic shows in the sums, points and levels of another; one has no results."""
+    lists = {"1": [P2, A2, S1, P2, A1], "2": [S1, P1, P2], "3": [], "4": [A1, P4, S2, P1]}
+    measures = [
+        f"{name}({setting}){at}"
+        for setting in ("overlap=off", "overlap=on", "overlap=on,quant=gen")
+        for name, at in (("nxCG", "@2"), ("nxCG", "@9"), ("MAep", ""), ("iMAep", ""), ("ep", "@.3"))
+    ]
+    measures += [f"{name}(ideal=step)" for name in ("MAep", "iMAep")]
+    options: dict[str, Any] = {"collection": index, "overlap": overlap}
+
+    def values(topics: list[str]) -> list[list[float]]:
+        lines = [line for topic in topics for line in judgement_lines(topic=topic, elements=False)]
+        (folder / "j").write_text(judgements(lines))
+        (folder / "run").write_text(run({t: lists[t] for t in ["4", "2", "1"] if t in topics}))
+        found = foveal.evaluate(folder / "run", folder / "j", measures, **options)
+        return [list(row) for row in found.values[0].tolist()]
+
+    together = values(["1", "2", "3", "4"])
+    assert together[2] == [0.0] * len(measures)
+    assert [*together[:2], together[3]] == [values([topic])[0] for topic in ("1", "2", "4")]
+
+
 def test_tasks_up_to_2006_look_at_1500_results(folder: Path) -> None:
     ranked = [f"D1 /a[1]/s[1]/p[{n}]" for n in range(10, 1510)] + [P2]
     for options, cut in (({}, 1500), ({"max_results": 1501}, None), ({"max_results": 2}, 2)):

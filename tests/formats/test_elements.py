@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import foveal
+from foveal.collection import paths
+from foveal.formats import elements
+from foveal.model.hashing import Vocabulary
 from inputs import read_run, refusal, results, rewritten
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
@@ -83,3 +89,56 @@ def test_a_path_with_blanks_cannot_be_a_field(tmp_path: Path) -> None:
     run = read_run('{"topic":"1","doc":"D","xpath":"/a[@x = 1]/b"}\n')
     message = refusal(foveal.write_run, run, tmp_path / "out", "elements")
     assert "xpath '/a[@x = 1]/b' cannot be a field between blanks" in message
+
+
+PATH_OF = st.sampled_from(
+    ["/a[1]", "/a", "/b[1]", "/a[1]/p[2]", "/a[1]/p", "/a/p[2]", "/a[2]", "/é[1]/p[1]", "/a[1]/@id"]
+)
+ROWS = st.lists(st.tuples(st.sampled_from("112"), st.sampled_from(["D", "d/1", "é"]), PATH_OF))
+
+
+def as_read(text: str, few: int) -> tuple[list[tuple[object, ...]], foveal.Run]:
+    """The rows of a run, and the run itself, with a vocabulary for as many paths or more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elements, "PATHS", Vocabulary(few=few))
+        patch.setattr(paths, "PATHS", elements.PATHS)
+        read_run("1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")  # something is known
+        run = read_run(text)
+        tree = paths.Paths(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
+        assert run.xpath is not None
+        columns = (run.start, run.end, run.line, run.score, tree.numbers(run.xpath))
+        lists = [column.tolist() for column in columns if column is not None]
+        return list(zip(run.doc, run.xpath, *lists, strict=True)), run
+
+
+@settings(max_examples=80)
+@given(ROWS, st.sampled_from([" ", "\t", "  "]), st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_paths_that_were_met_before_are_read_as_others_are(
+    rows: list[tuple[str, str, str]], blank: str, end: str, final: bool
+) -> None:
+    lines = [
+        blank.join((topic, "Q0", doc, str(i), str(-i), "r/1", path))
+        for i, (topic, doc, path) in enumerate([*rows, *rows, ("1", "D", "/a[1]/p[1]")])
+    ]
+    text = end.join(lines) + (end if final else "")
+    (known, run), (plain, other) = as_read(text, 0), as_read(text, 1 << 60)
+    assert known == plain
+    assert (run.topics, run.bounds.tolist(), run.notes) == (
+        other.topics,
+        other.bounds.tolist(),
+        other.notes,
+    )
+
+
+@pytest.mark.parametrize("few", [0, 1 << 60])
+def test_a_path_that_is_none_is_refused_however_often_it_is_met(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elements, "PATHS", Vocabulary(few=few))
+    lines = [LINE, LINE, "1 Q0 D1 1 0.5 r article[1]\n", "1 Q0 D1 1 nan r a\n", LINE]
+    for _ in range(2):
+        assert refusal(read_run, "".join(lines)).splitlines() == [
+            "x:3: 'article[1]' is not an XPath; expected /path[1]/of[1]/element[2]",
+            "x:4: score NaN is not a finite number",
+            "x:4: 'a' is not an XPath; expected /path[1]/of[1]/element[2]",
+        ]

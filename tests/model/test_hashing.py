@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 
 import numpy as np
@@ -10,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.model.hashing import Hashes, HashOf, Names, Slots, first_of_hash, hash_of_rows
+from foveal.model.hashing import (
+    Hashes,
+    HashOf,
+    Lexicon,
+    Names,
+    OfTexts,
+    Slots,
+    Vocabulary,
+    first_of_hash,
+    hash_of_rows,
+)
 from foveal.model.ordering import first_of_group
 
 quick = settings(max_examples=60)
@@ -92,3 +103,95 @@ def test_groups_have_equal_keys(
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = pl.concat([frame[:at], frame[at:]], rechunk=False)
     assert first_of_group(frame, hash_of).tolist() == [rows.index(row) for row in rows]
+
+
+@quick
+@given(st.lists(names, max_size=8), names)
+def test_a_lexicon_that_grew_finds_what_one_table_does(
+    added: list[list[str]], asked: list[str]
+) -> None:
+    lexicon, held = Lexicon(), list[str]()
+    for some in added:
+        new = [name for name in dict.fromkeys(some) if name not in held]
+        lexicon, held = lexicon.with_names(pl.Series(new, dtype=pl.String)), held + new
+    expected = [held.index(name) if name in held else -1 for name in [*asked, *held]]
+    found = lexicon.find(pl.Series([*asked, *held], dtype=pl.String))
+    assert found.tolist() == expected
+    assert len(lexicon) == len(held)
+    assert lexicon.gather(np.arange(len(held))).to_list() == held
+
+
+def lengths(asked: list[str]) -> OfTexts:
+    """What is asked for: the length of a text, -1 for the empty one."""
+
+    def search(texts: pl.Series) -> list[int]:
+        asked.extend(texts)
+        return [len(text) or -1 for text in texts]
+
+    return OfTexts(search)
+
+
+@quick
+@given(st.lists(names, max_size=8), st.integers(1, 20))
+def test_what_is_known_of_texts_is_asked_for_once(columns: list[list[str]], most: int) -> None:
+    asked: list[str] = []
+    of_texts = lengths(asked)
+    vocabulary, forgetful = Vocabulary(few=0), Vocabulary(few=0, most=most)
+    met: set[str] = set()
+    for column in columns:
+        texts = pl.Series(column * 2, dtype=pl.String)
+        expected = [len(text) or -1 for text in column * 2]
+        for one, known in ((vocabulary, of_texts), (forgetful, lengths([]))):
+            coded = one.numbered(texts)
+            if coded is not None:
+                assert known(coded).tolist() == expected
+                assert coded.met.names.gather(coded.code).to_list() == column * 2
+            if one is vocabulary and coded is not None:
+                met.update(column)
+    assert sorted(asked) == sorted(met)
+
+
+def test_texts_that_were_added_at_the_same_time_are_not_mixed_up() -> None:
+    """Two threads add to the same texts: the numbers of one mean nothing to the other."""
+    vocabulary, of_texts = Vocabulary(few=0), lengths([])
+    common = pl.Series(["a", "a", "bb", "bb"])
+    first = vocabulary.numbered(common)
+    before = vocabulary._met
+    mine = vocabulary.numbered(pl.Series(["ccc", "ccc"]))
+    vocabulary._met = before
+    other = vocabulary.numbered(pl.Series(["dddd", "dddd"]))
+    assert first is not None
+    assert mine is not None
+    assert other is not None
+    assert mine.code.tolist() == other.code.tolist() == [2, 2]
+    for _ in range(2):
+        assert of_texts(first).tolist() == [1, 1, 2, 2]
+        assert of_texts(mine).tolist() == [3, 3]
+        assert of_texts(other).tolist() == [4, 4]
+    again = pickle.loads(pickle.dumps(OfTexts(len_bytes)))
+    assert again(other).tolist() == [4, 4]
+
+
+def len_bytes(texts: pl.Series) -> pl.Series:
+    return texts.str.len_bytes()
+
+
+def test_few_texts_and_mostly_different_ones_are_not_numbered() -> None:
+    vocabulary = Vocabulary(few=4)
+    assert vocabulary.numbered(pl.Series(["a"] * 3)) is None
+    assert vocabulary.numbered(pl.Series(["a", None, "a", "a"])) is None
+    assert vocabulary.numbered(pl.Series([str(i) for i in range(9)])) is None
+    assert vocabulary.numbered(pl.Series(["a"] * 4)) is not None
+
+
+def test_a_column_is_remembered_while_it_is_in_use() -> None:
+    vocabulary = Vocabulary(few=0)
+    texts = pl.Series(["a", "a"])
+    coded = vocabulary.numbered(texts)
+    assert coded is not None
+    vocabulary.remember(texts, coded)
+    assert vocabulary.recall(texts) is coded
+    assert vocabulary.recall(texts.clone()) is None
+    del texts
+    gc.collect()
+    assert not vocabulary._remembered

@@ -133,6 +133,8 @@ def _clipped(run: Run) -> Run:
 def _to_name(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
     """Results that need the name of an element; those that have no place get none."""
     assert placed.length is not None
+    if not passages and placed.element is not None and (placed.element >= 0).all():
+        return np.zeros(0, dtype=np.int64)
     by_path = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
     lost = by_path & (run.end < 0) & (placed.end == 0) & lenient
     inside = (placed.end <= placed.length) & (placed.start <= placed.length)

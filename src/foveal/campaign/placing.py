@@ -12,6 +12,7 @@ from foveal.collection import Collection
 from foveal.errors import InputError, Problem
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.tallies import Tally
+from foveal.spans import Ints
 
 __all__ = ["not_held", "place_judgements", "place_run", "unplaced"]
 
@@ -48,6 +49,11 @@ def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     number = collection.numbers(run.doc.gather(run.heads))
     length = collection.lengths_of(number)[run.head_of]
     number = number[run.head_of]
+    if run.xpath is not None and _all_by_path(run, length):
+        found = collection.resolve_numbered(run.doc, number, run.xpath)
+        if not found.problem:
+            start, end, _, element = found
+            return run.moved(start=start, end=end, length=length, element=element), []
     start, end = run.start.copy(), run.end.copy()
     element = np.full(len(run), UNKNOWN)
     # A path of one step is the whole document only if the root has that name.
@@ -73,6 +79,13 @@ def unplaced(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     start[nowhere] = end[nowhere] = 0
     problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
     return run.moved(start=start, end=end, length=length, element=element), problems
+
+
+def _all_by_path(run: Run, length: Ints) -> bool:
+    """Whether every result is a path in a document that is there."""
+    assert run.xpath is not None
+    given = not run.xpath.null_count() and bool((run.end < 0).all())
+    return given and bool((length >= 0).all())
 
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:

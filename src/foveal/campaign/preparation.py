@@ -18,6 +18,7 @@ from foveal.campaign.elements import named, whole
 from foveal.campaign.options import Options
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.measures import Measure, Need, Overlap
+from foveal.measures.structure import neighbours_meet
 from foveal.measures.view import Alignment, Judged
 from foveal.model import Run
 from foveal.model.tallies import Tally
@@ -70,7 +71,7 @@ class Prepared:
         if form not in self._dropped:
             run = self.alignment.run
             if form is Form.DISJOINT:
-                keep = spans.disjoint(*self.alignment.nesting)
+                keep = _kept(self.alignment)
             else:
                 keep = run.first == np.arange(len(run))
             self.tallies.append(Tally(f"{form.value}: {{}}", len(run) - int(keep.sum())))
@@ -93,9 +94,8 @@ def prepare(run: Run, judged: Judged, measures: Sequence[Measure], options: Opti
     alignment = _limit(alignment, options, warnings)
     prepared = Prepared(alignment, [form_of(measure, options) for measure in measures], warnings)
     _check_rules(alignment, measures, options, warnings)
-    if options.warn_overlap:
-        _warn_of_overlap(alignment, warnings)
-    _warn_of_oddities(alignment, measures, warnings)
+    no_overlap = options.warn_overlap and not _warn_of_overlap(alignment, warnings)
+    _warn_of_oddities(alignment, measures, warnings, no_overlap=no_overlap)
     return prepared
 
 
@@ -362,14 +362,30 @@ def _not_interleaved(
         )
 
 
-def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> None:
-    """The task forbade overlap; its measures score it, so it is only said."""
-    over = int((~spans.disjoint(*alignment.nesting)).sum())
+def _kept(alignment: Alignment) -> Bools:
+    """Which results overlap no earlier one that is kept."""
+
+    def calculate() -> Bools:
+        run = alignment.run
+        # Runs of tasks that forbid overlap mostly have none, which takes half of the time to tell.
+        if not neighbours_meet(run.start, alignment.end, run.head_of) and (
+            alignment.placed.all() and not len(alignment.conflicts[0])
+        ):
+            return np.ones(len(run), dtype=bool)
+        return spans.disjoint(*alignment.nesting)
+
+    return alignment.memo("kept", calculate)
+
+
+def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> int:
+    """The task forbade overlap; its measures score it, so it is only said, and how many do."""
+    over = int((~_kept(alignment)).sum())
     warnings.append(Tally("results that overlap an earlier one, which the task forbids: {}", over))
+    return over
 
 
 def _warn_of_oddities(
-    alignment: Alignment, measures: Sequence[Measure], warnings: list[str]
+    alignment: Alignment, measures: Sequence[Measure], warnings: list[str], *, no_overlap: bool
 ) -> None:
     """Duplicates and zero lengths are accepted where nothing forbids them, and said."""
     run = alignment.run
@@ -377,7 +393,23 @@ def _warn_of_oddities(
     entries = all(measure.overlap is Overlap.ONE_PER_DOCUMENT for measure in measures)
     if not entries:  # an entry point has no length
         warnings.append(Tally("results without length: {}", empty))
-    # Results that repeat each other overlap, unless they are empty or without a place.
-    none = alignment.all_have_text and not len(alignment.conflicts[0])
-    duplicates = 0 if none else len(run.duplicates[0])
+    distinct = _surely_distinct(alignment, measures, no_overlap=no_overlap)
+    duplicates = 0 if distinct else len(run.duplicates[0])
     warnings.append(Tally("results that repeat an earlier one: {}", duplicates))
+
+
+def _surely_distinct(
+    alignment: Alignment, measures: Sequence[Measure], *, no_overlap: bool
+) -> bool:
+    """Whether it is known already, or soon told, that no result repeats another.
+
+    Results that repeat each other overlap, unless they are empty or without a place. But where
+    elements have numbers these tell it in 3 ms for 171,000 results, while overlap takes 7 ms that
+    only measures of text have a use for.
+    """
+    if no_overlap and alignment.all_have_text:
+        return True
+    known = "conflicts" in vars(alignment) or not all(measure.structural for measure in measures)
+    if not known and alignment.run.element is not None and (alignment.run.element >= 0).all():
+        return False
+    return alignment.all_have_text and not len(alignment.conflicts[0])

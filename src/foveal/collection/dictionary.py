@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.model.hashing import Names
+from foveal.model.hashing import Lexicon
 from foveal.spans import Ints
 
 __all__ = ["Dictionary"]
@@ -22,7 +22,7 @@ _MOST = 1_000_000
 
 
 class _Known(NamedTuple):
-    names: Names
+    names: Lexicon
     number: Ints
 
 
@@ -62,11 +62,12 @@ class Dictionary:
         Nothing is changed, so threads need not wait for each other: of two that learn at the same
         time one is forgotten, and what it has learned is searched for again.
         """
-        names = Names(pl.concat([known.names.names, texts]))
-        learned = _Known(names, np.concatenate([known.number, self._search(texts)]))
+        learned = _Known(
+            known.names.with_names(texts), np.concatenate([known.number, self._search(texts)])
+        )
         self._known = learned if len(learned.number) <= self._most else _nothing()
         return learned
 
 
 def _nothing() -> _Known:
-    return _Known(Names(pl.Series([], dtype=pl.String)), np.zeros(0, dtype=np.int64))
+    return _Known(Lexicon(), np.zeros(0, dtype=np.int64))

@@ -222,7 +222,7 @@ class Collection:
         length = self._sections["doc_length"]
         if not len(length):
             return np.full(len(numbers), UNKNOWN)
-        return np.where(numbers < 0, UNKNOWN, length[np.maximum(numbers, 0)].astype(np.int64))
+        return np.where(numbers < 0, UNKNOWN, length[numbers].astype(np.int64))
 
     def digests(self) -> dict[str, bytes]:
         """The hash of each document's text, of 16 bytes."""
@@ -253,8 +253,8 @@ class Collection:
 
     def _find_in_slots(self, doc: Ints, path: Ints) -> Ints:
         found = self._slots.find(self._pairs(doc, path))
-        unknown = (doc < 0) | (path < 0)  # with the other, these may look like a pair
-        found[unknown] = UNKNOWN
+        # With the other, a number that is not known may look like a pair.
+        found[np.flatnonzero((doc < 0) | (path < 0))] = UNKNOWN
         return found
 
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
@@ -291,6 +291,8 @@ class Collection:
         path = self.path_numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
+        if (element >= 0).all():  # so it mostly is
+            return Resolved(start, end, {}, element - self._bounds[doc])
         place = np.where(element < 0, UNKNOWN, element - self._bounds[np.maximum(doc, 0)])
         wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
         wrong |= dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
@@ -337,12 +339,14 @@ class Collection:
         return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
-        at = np.maximum(element, 0)
         if not self.elements:
-            return np.full(len(at), UNKNOWN), np.full(len(at), UNKNOWN)
-        start = self._sections["start"][at].astype(np.int64)
-        end = self._sections["end"][at].astype(np.int64)
-        return np.where(element < 0, UNKNOWN, start), np.where(element < 0, UNKNOWN, end)
+            return np.full(len(element), UNKNOWN), np.full(len(element), UNKNOWN)
+        # What is not known takes the place of the last element, and then its own.
+        start = self._sections["start"][element].astype(np.int64)
+        end = self._sections["end"][element].astype(np.int64)
+        unknown = np.flatnonzero(element < 0)
+        start[unknown] = end[unknown] = UNKNOWN
+        return start, end
 
     def _between(
         self, doc: Ints, opening: Ints, closing: Ints, first: Points, last: Points

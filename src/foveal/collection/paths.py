@@ -14,7 +14,9 @@ import polars as pl
 
 from foveal.collection.dictionary import Dictionary
 from foveal.collection.trees import distinct
+from foveal.formats.xpaths import PATHS
 from foveal.model import UNKNOWN
+from foveal.model.hashing import OfTexts
 from foveal.spans import Ints
 
 __all__ = ["Paths"]
@@ -34,6 +36,7 @@ class Paths:
         self._parent, self._tag, self._ordinal = parent, tag, ordinal
         self._tags = tags
         self._known = Dictionary(self._search)
+        self._of_texts = OfTexts(self._search)
 
     def __len__(self) -> int:
         return len(self._parent)
@@ -66,7 +69,8 @@ class Paths:
 
         Every ordinal must be there.
         """
-        return self._known(xpaths)
+        coded = PATHS.recall(xpaths)
+        return self._known(xpaths) if coded is None else self._of_texts(coded)
 
     def _search(self, xpaths: pl.Series) -> Ints:
         """The numbers of distinct XPaths: down from the root, a step of all paths at a time."""

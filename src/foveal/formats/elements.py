@@ -6,13 +6,22 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats.checks import Defects, check_names, check_scores, check_xpaths, is_root
+from foveal.formats.checks import (
+    Bools,
+    Defects,
+    check_names,
+    check_scores,
+    check_xpaths,
+    is_root,
+)
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.fol import GROUPED
 from foveal.formats.lines import as_lines, one_word
 from foveal.formats.source import Source
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.xpaths import PATHS, canonical_paths
 from foveal.model import UNKNOWN, Run
+from foveal.model.hashing import OfTexts
+from foveal.spans import Ints
 
 __all__ = ["read_run", "write_run"]
 
@@ -33,18 +42,46 @@ def read_run(source: Source) -> Run:
     """An element run; the order of the lines is the ranking, a collection gives the places."""
     table = read_fields(source, _SCHEMA, ("topic", "doc", "score", "xpath"), form=FORM)
     frame, defects = table.frame, Defects(source, table.line)
+    score, xpath = frame["score"].to_numpy(), frame["xpath"].rechunk()
+    coded = PATHS.numbered(xpath)
     problems = check_names(defects, frame["topic"])
-    problems += check_scores(defects, frame["score"].to_numpy())
-    problems += check_xpaths(defects, frame["xpath"])
+    problems += check_scores(defects, score)
+    traits = None if coded is None else _traits(coded)
+    if traits is None or (traits == _ODD).any():
+        coded = traits = None
+        problems += check_xpaths(defects, xpath)
     defects.raise_if(problems)
-    frame = frame.with_columns(
-        canonical_paths(frame["xpath"]),
-        pl.Series("start", np.where(is_root(frame["xpath"]), 0, UNKNOWN)),
-        pl.Series("end", np.full(len(frame), UNKNOWN, dtype=np.int64)),
-        pl.Series("line", table.line),
+    start, end = (np.full(len(frame), UNKNOWN, dtype=np.int64) for _ in range(2))
+    start[is_root(xpath) if traits is None else traits == _ROOT] = 0
+    start.flags.writeable = end.flags.writeable = False
+    run = Run.from_columns(
+        topic=frame["topic"],
+        doc=frame["doc"],
+        start=start,
+        end=end,
+        line=table.line,
+        score=score,
+        xpath=canonical_paths(xpath) if coded is None else xpath,
+        name=first_lines(source.data)[0][1].split()[5].decode(),
+        source=source.provenance,
+        note_grouping=GROUPED,
     )
-    name = first_lines(source.data)[0][1].split()[5].decode()
-    return Run.from_frame(frame, name=name, source=source.provenance, note_grouping=GROUPED)
+    if coded is not None and run.xpath is not None and np.array_equal(run.line, table.line):
+        PATHS.remember(run.xpath, coded)  # a collection looks them up
+    return run
+
+
+_PLAIN, _ROOT, _ODD = 0, 1, 2
+
+
+def _of_paths(xpath: pl.Series) -> Ints:
+    """What the reader must know of a path: whether it is a root's, or not yet as it should be."""
+    odd: Bools = (canonical_paths(xpath) != xpath).to_numpy()
+    odd |= ~xpath.str.starts_with("/").to_numpy()
+    return np.where(odd, _ODD, np.where(is_root(xpath), _ROOT, _PLAIN))
+
+
+_traits = OfTexts(_of_paths)
 
 
 def write_run(run: Run) -> str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-__all__ = ["ELEMENT", "canonical_paths"]
+from foveal.model.hashing import Vocabulary
+
+__all__ = ["ELEMENT", "PATHS", "canonical_paths"]
 
 _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
 ELEMENT = f"^(?:{_STEP})+$"
 """The path of an element, as it may be written: 1 need not be."""
+
+PATHS = Vocabulary()
+"""Paths that runs have named."""
 
 _BARE = r"([^/\]])(/|$)"
 """The end of a step without an ordinal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy.typing as npt
 
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.nxcg import Cumulated, Curves
-from foveal.measures.view import Topic
+from foveal.measures.view import Alignment, Topic
 from foveal.measures.xcg import cumulated
+from foveal.spans import Ints
 
 __all__ = [
     "LEVELS",
@@ -119,9 +121,32 @@ class _Effort(Cumulated):
     )
 
     def points(self, topic: Topic) -> Natural:
-        """The natural recall points, once for all measures of these gains."""
-        key = ("points", self.settings_of_gains(topic.alignment.judged), self.ideal_)
-        return topic.memo(key, lambda: _natural(self.gains(topic), self.curves(topic), self.ideal_))
+        """The natural recall points."""
+        points, bounds = self.points_of_run(topic.alignment, again=topic.again)
+        low, high = (0, 0) if topic.place is None else bounds[topic.place : topic.place + 2]
+        return Natural(*(column[low:high] for column in points))
+
+    def points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
+        """The natural recall points of all topics, and their bounds as those of the run.
+
+        Once for all measures of these gains.
+        """
+        key = ("points", self.settings_of_gains(run.judged), self.ideal_, again)
+        return run.memo(key, lambda: self._points_of_run(run, again=again))
+
+    def _points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
+        gains, ideal = self.gains_of_run(run, again=again), self.ideal_curves(run.judged)
+        at = np.flatnonzero(gains > 0)
+        bounds = np.searchsorted(at, run.run.bounds)
+        rank = (at + 1 - np.repeat(run.run.bounds[:-1], np.diff(bounds))).astype(np.float64)
+        # What gains nothing changes no sum: those of the others alone are the same to the last bit.
+        gained, ideal_rank, gains = np.empty(len(at)), np.zeros(len(at)), gains[at]
+        owners = zip(pairwise(bounds.tolist()), run.judged_topic.tolist(), strict=True)
+        for (low, high), topic in owners:
+            own = np.cumsum(gains[low:high], out=gained[low:high])
+            if len(own) and len(ideal[topic]) > 1:
+                ideal_rank[low:high] = _ideal_rank(own, ideal[topic], self.ideal_)
+        return Natural(rank, gained, ideal_rank / rank), bounds
 
 
 class _Interpolated(_Effort):
@@ -140,8 +165,26 @@ class _Interpolated(_Effort):
 
     def ep_at_all_levels(self, topic: Topic) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
-        key = ("ep", self.key)
-        return topic.memo(key, lambda: self.ep(topic, LEVELS))
+        if self.between != "line":
+            return topic.memo(("ep", self.key), lambda: self.ep(topic, LEVELS))
+        if topic.place is None:
+            return np.zeros(len(LEVELS))
+        run, again = topic.alignment, topic.again
+        key = ("ep", self.key, again)
+        own: Floats = run.memo(key, lambda: self._on_lines(run, again=again))[topic.place]
+        return own
+
+    def _on_lines(self, run: Alignment, *, again: bool) -> Floats:
+        """As `ep` at all levels, of each topic of a run: between its points on straight lines."""
+        points, bounds = self.points_of_run(run, again=again)
+        curves = self.ideal_curves(run.judged)
+        total = np.array([curves[topic][-1] for topic in run.judged_topic.tolist()])
+        wanted, ep = LEVELS * total[:, None], np.zeros((len(total), len(LEVELS)))
+        for i, (low, high) in enumerate(pairwise(bounds.tolist())):
+            if low < high:
+                ep[i] = np.interp(wanted[i], points.gained[low:high], points.ep[low:high])
+        last = np.append(0.0, points.gained)[bounds[1:]]  # where there are no points, ep is 0
+        return np.where(wanted <= (last + _TOLERANCE * total)[:, None], ep, 0.0)
 
 
 class EffortPrecision(_Interpolated):

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foveal.measures.structure import Seen, first_returned, forest_of, nodes, pairs, seen
+from foveal.measures.structure import Seen, forest_of, nodes, pairs, seen
 from foveal.measures.view import Alignment, Judged
 from foveal.model import UNKNOWN
+from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.bases import Below, ideals_below
 from foveal.recall.quantisation import find_quantisation
@@ -95,39 +96,50 @@ def run_gains(alignment: Alignment, settings: Settings, *, again: bool = False) 
     return alignment.memo(key, lambda: _thorough(alignment, settings, again=again))
 
 
-def _of_results(node: Ints, values: Floats) -> Floats:
-    """The value of each result's element, 0 where it has none."""
-    if not len(values):
-        return np.zeros(len(node))
-    return np.where(node >= 0, values[node], 0.0)
-
-
 def _thorough(alignment: Alignment, settings: Settings, *, again: bool) -> Floats:
-    gain = _of_results(nodes(alignment), worth(alignment.judged, settings))
-    return gain if again else np.where(first_returned(alignment), gain, 0.0)
+    node, value = nodes(alignment), worth(alignment.judged, settings)
+    gain = np.zeros(len(node))
+    some = np.flatnonzero(node >= 0)
+    some = some[value[node[some]] != 0]
+    own = node[some]
+    if not again:
+        fresh = first_of_hash(own.view(np.uint64)) == np.arange(len(own))
+        some, own = some[fresh], own[fresh]
+    gain[some] = value[own]
+    return gain
 
 
 def _focused(alignment: Alignment, settings: Settings) -> Floats:
+    """Gains under overlap=on.
+
+    Of the results, one in four to thirty is an element of a judged tree: what follows is about
+    these, and where no other can gain about those that are worth something.
+    """
     judged, forest = alignment.judged, forest_of(alignment)
-    node, view = nodes(alignment), seen(alignment)
-    own = _of_results(node, worth(judged, settings))
-    unseen = view.new_size == view.size
-    value = np.where(unseen, own, np.where(view.new_size == 0, (1 - settings.alpha) * own, 0.0))
-    partly = (view.new_size > 0) & ~unseen & ((own > 0) | ((node >= 0) & (not settings.clamp)))
+    node, view, most = nodes(alignment), seen(alignment), worth(judged, settings)
+    gains = np.zeros(len(node))
+    some = np.flatnonzero(node >= 0)
+    if settings.clamp:
+        some = some[most[node[some]] > 0]
+    node = node[some]
+    own, size, new_size = most[node], view.size[some], view.new_size[some]
+    unseen = new_size == size
+    value = np.where(unseen, own, np.where(new_size == 0, (1 - settings.alpha) * own, 0.0))
+    partly = (new_size > 0) & ~unseen
     if _counts_characters(forest, settings):
-        value[partly] = own[partly] * view.new_rsize[partly] / np.maximum(view.rsize[partly], 1)
+        asked = some[partly]
+        value[partly] = own[partly] * view.new_rsize[asked] / np.maximum(view.rsize[asked], 1)
         partly = np.zeros(len(node), dtype=bool)
     elif settings.formula == "inex2005":
         if partly.any():
-            value[partly] = _left(alignment, settings, view, np.flatnonzero(partly))
+            value[partly] = _left(alignment, settings, view, some[partly])
         partly = np.zeros(len(node), dtype=bool)
     step_by_step, gain = partly, value.copy()
     if settings.norm != "none":
         base = recall_base(judged, settings)
-        over = np.where(node >= 0, base.over[node], UNKNOWN) if len(forest) else node
-        holds = (node >= 0) & base.holds[node] if len(forest) else node >= 0
+        over, holds = base.over[node], base.holds[node]
         around = holds & (over < 0) & (value > 0)
-        shares = _within_ideals(over, value, worth(judged, settings))
+        shares = _within_ideals(over, value, most)
         gain = shares.gain
         if settings.norm == "overlap":  # these take from what ideal elements have
             step_by_step = partly | around
@@ -136,8 +148,9 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
             rest = _rest_below(judged, settings, over, shares, result, node[result])
             gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
-        _follow(alignment, settings, value, partly, step_by_step, gain)
-    return _without_rounding(gain, own)
+        _follow(alignment, settings, some, value, partly, step_by_step, gain)
+    gains[some] = _without_rounding(gain, own)
+    return gains
 
 
 def _counts_characters(forest: Forest, settings: Settings) -> bool:
@@ -314,17 +327,17 @@ def _inside(judged: Judged, settings: Settings) -> Floats:
 def _follow(
     alignment: Alignment,
     settings: Settings,
+    some: Ints,
     value: Floats,
     partly: Bools,
     step_by_step: Bools,
     gain: Floats,
 ) -> None:
-    """Gains of all results of the documents that need to be followed result by result."""
-    node = nodes(alignment)
-    troubled = np.unique(alignment.row[step_by_step])
-    chosen = np.flatnonzero(np.isin(alignment.row, troubled) & (node >= 0))
-    order = chosen[np.argsort(alignment.row[chosen], kind="stable")]
-    columns = (order, alignment.row[order], node[order], value[order], partly[order])
+    """Gains of all these results of the documents that need to be followed result by result."""
+    node, of_document = nodes(alignment)[some], alignment.row[some]
+    chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
+    order = chosen[np.argsort(of_document[chosen], kind="stable")]
+    columns = (order, of_document[order], node[order], value[order], partly[order])
     reader, row_before = _Reader(alignment.judged, settings), UNKNOWN
     for i, row, element, known, part in zip(*(c.tolist() for c in columns), strict=True):
         if row != row_before:

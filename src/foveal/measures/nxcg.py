@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Cutoff, Example
-from foveal.measures.view import Topic
+from foveal.measures.view import Alignment, Judged, Topic
 from foveal.measures.xcg import XCG, flat
 from foveal.spans import Ints
 
@@ -71,16 +72,46 @@ class NormalisedGain(_AtRank):
 
     @classmethod
     def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
-        one, ranks = measures[0], np.array([measure.at_rank() for measure in measures])
+        one, ranks = measures[0], tuple(measure.at_rank() for measure in measures)
 
         def values(topic: Topic) -> Sequence[float]:
-            if not one.defined(topic):
-                return [float("nan")] * len(ranks)
-            xcg, xci = one.curves(topic)
-            found: list[float] = (_at(xcg, ranks) / _at(xci, ranks)).tolist()
-            return found
+            run, again = topic.alignment, topic.again
+            if topic.place is None:
+                nothing: list[float] = (0.0 / one._ideal_at(run.judged, ranks)[topic.at]).tolist()
+                return nothing
+            key = ("nxCG", one.key, ranks, again)
+            return run.memo(key, lambda: one._shares_at(run, ranks, again=again))[topic.place]
 
         return values
+
+    def _shares_at(
+        self, run: Alignment, ranks: tuple[int, ...], *, again: bool
+    ) -> list[list[float]]:
+        """The values at these ranks on each topic of a run; nan where there is nothing to find."""
+        gains, bounds = self.gains_of_run(run, again=again), run.run.bounds
+        sizes = np.diff(bounds)
+        width = min(max(ranks), int(sizes.max(initial=0)))
+        curves = np.zeros((len(sizes), width + 1))
+        for curve, (low, high) in zip(curves, pairwise(bounds.tolist()), strict=True):
+            n = min(high - low, width)
+            np.cumsum(gains[low : low + n], out=curve[1 : n + 1])
+        at = np.minimum(ranks, sizes[:, None])
+        xcg = np.take_along_axis(curves, at, axis=1)
+        xci = self._ideal_at(run.judged, ranks)[run.judged_topic]
+        shares: list[list[float]] = (xcg / xci).tolist()
+        return shares
+
+    def _ideal_at(self, judged: Judged, ranks: tuple[int, ...]) -> Floats:
+        """The xCI of each judged topic at these ranks; nan where there is nothing to find."""
+
+        def calculate() -> Floats:
+            ideal = np.full((len(judged.judgements.topics), len(ranks)), np.nan)
+            for topic, curve in enumerate(self.ideal_curves(judged)):
+                if len(curve) > 1:
+                    ideal[topic] = _at(curve, np.array(ranks))
+            return ideal
+
+        return judged.memo(("xCI at", self.settings_of_gains(judged), ranks), calculate)
 
 
 class MeanNormalisedGain(_AtRank):

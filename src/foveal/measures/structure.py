@@ -18,7 +18,7 @@ from foveal.model.hashing import first_of_hash
 from foveal.recall import Forest
 from foveal.spans import Ints
 
-__all__ = ["Seen", "first_returned", "forest_of", "nodes", "pairs", "seen"]
+__all__ = ["Seen", "first_returned", "forest_of", "neighbours_meet", "nodes", "pairs", "seen"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -31,6 +31,7 @@ class Seen(NamedTuple):
     size: Ints
     new_size: Ints
     rsize: Ints
+    """Highlighted characters, counted only of results of which a part is new."""
     new_rsize: Ints
 
 
@@ -62,8 +63,9 @@ def nodes(alignment: Alignment) -> Ints:
 def _nodes(alignment: Alignment) -> Ints:
     forest, run = forest_of(alignment), alignment.run
     node = np.full(len(run), UNKNOWN, dtype=np.int64)
-    inside = np.flatnonzero(alignment.row >= 0)
-    inside = inside[np.diff(forest.bounds)[alignment.row[inside]] > 0]
+    # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
+    has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
+    inside = np.flatnonzero(has_tree[run.head_of])
     row = alignment.row[inside]
     if forest.complete and run.element is not None:
         # A tree has all elements of its document, in the order in which a collection numbers them.
@@ -92,6 +94,21 @@ def first_returned(alignment: Alignment) -> Bools:
     return alignment.memo("first returned", calculate)
 
 
+def neighbours_meet(start: Ints, end: Ints, group: Ints) -> bool:
+    """Whether any span meets the one before it, of the same group.
+
+    Of 171,000 results that takes half a millisecond. Runs in which anything overlaps, wherever it
+    stands, mostly have such a pair, so nobody need look for overlap to find that there is some.
+
+    >>> start, end = np.array([0, 10, 15]), np.array([10, 20, 30])
+    >>> neighbours_meet(start, end, np.array([0, 0, 0])), neighbours_meet(start, end, np.arange(3))
+    (True, False)
+    """
+    meet = (start[1:] < end[:-1]) & (start[:-1] < end[1:])
+    meet &= group[1:] == group[:-1]
+    return bool(meet.any())
+
+
 def seen(alignment: Alignment) -> Seen:
     """How much of each result the earlier results of its topic covered."""
     return alignment.memo("seen", lambda: _seen(alignment))
@@ -99,28 +116,37 @@ def seen(alignment: Alignment) -> Seen:
 
 def _seen(alignment: Alignment) -> Seen:
     forest, row, node = forest_of(alignment), alignment.row, nodes(alignment)
-    n = len(node)
-    host, start, end = node.copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    known = np.flatnonzero(node >= 0)
-    start[known], end[known] = forest.start[node[known]], forest.end[node[known]]
+    n, host = len(node), node
+    real = np.flatnonzero(node >= 0)
+    start, end = forest.start[node[real]], forest.end[node[real]]
     if not forest.complete:
         lost = np.flatnonzero((node < 0) & (row >= 0))
         lost = lost[np.diff(forest.bounds)[row[lost]] > 0]
         if len(lost):
-            around = _nearest(forest, row[lost], alignment.run.xpath, lost)
-            host[lost] = around
-            start[lost], end[lost] = _slots(forest, around)
-    real = np.flatnonzero(host >= 0)
-    base = forest.base[forest.row[host[real]]]
-    axis_start, axis_end = start[real] + base, end[real] + base
-    pieces = spans.newly_covered(axis_start, axis_end)
+            host = node.copy()
+            host[lost] = _nearest(forest, row[lost], alignment.run.xpath, lost)
+            lost = lost[host[lost] >= 0]
+            own_start, own_end = _slots(forest, host[lost])
+            order = np.argsort(np.concatenate([real, lost]), kind="stable")
+            real = np.concatenate([real, lost])[order]
+            start = np.concatenate([start, own_start])[order]
+            end = np.concatenate([end, own_end])[order]
     size, new_size, rsize, new_rsize = (np.zeros(n, dtype=np.int64) for _ in range(4))
-    size[real] = axis_end - axis_start
-    new_size[real] = _total(pieces.owner, pieces.end - pieces.start, len(real))
+    size[real] = end - start
+    if not neighbours_meet(start, end, row[real]) and spans.all_apart(start, end, row[real]):
+        new_size[real] = size[real]
+        return Seen(host, size, new_size, rsize, new_rsize)
+    base = forest.base[row[real]]
+    pieces = spans.newly_covered(start + base, end + base)
+    new = _total(pieces.owner, pieces.end - pieces.start, len(real))
+    new_size[real] = new
     if forest.highlighted is not None:
-        rsize[real] = forest.highlighted.within(axis_start, axis_end)
-        marked = forest.highlighted.within(pieces.start, pieces.end)
-        new_rsize[real] = _total(pieces.owner, marked, len(real))
+        partly = (new > 0) & (new < end - start)
+        own = np.flatnonzero(partly)
+        rsize[real[own]] = forest.highlighted.within((start + base)[own], (end + base)[own])
+        own = np.flatnonzero(partly[pieces.owner])
+        marked = forest.highlighted.within(pieces.start[own], pieces.end[own])
+        new_rsize[real] = _total(pieces.owner[own], marked, len(real))
     return Seen(host, size, new_size, rsize, new_rsize)
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from foveal.measures.base import Choice, Flag, Measure, Need, Number
 from foveal.measures.gains import Settings, ideal_gains, run_gains
-from foveal.measures.view import Judged, Topic
+from foveal.measures.view import Alignment, Judged, Topic
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 
 __all__ = ["XCG", "cumulated", "flat"]
@@ -120,21 +120,31 @@ class XCG(Measure):
             self.normalise,
         )
 
+    def gains_of_run(self, run: Alignment, *, again: bool) -> Floats:
+        """xG: the gain of each result, those of all topics at once."""
+        return run_gains(run, self.settings_of_gains(run.judged), again=again)
+
     def gains(self, topic: Topic) -> Floats:
         """xG: the gain of each result."""
-        settings = self.settings_of_gains(topic.alignment.judged)
-        return run_gains(topic.alignment, settings, again=topic.again)[topic.slice]
+        return self.gains_of_run(topic.alignment, again=topic.again)[topic.slice]
 
     def ideal_gains(self, topic: Topic) -> Floats:
         """xI: the gains of the ideal list."""
         judged = topic.alignment.judged
         return ideal_gains(judged, self.settings_of_gains(judged), topic.at)
 
+    def ideal_curves(self, judged: Judged) -> list[Floats]:
+        """The xCI of each judged topic: gains of its ideal list summed up, once for all runs."""
+        settings = self.settings_of_gains(judged)
+        topics = range(len(judged.judgements.topics))
+        return judged.memo(
+            ("xCI", settings),
+            lambda: [cumulated(ideal_gains(judged, settings, topic)) for topic in topics],
+        )
+
     def ideal_curve(self, topic: Topic) -> Floats:
-        """xCI: the gains of the ideal list summed up, once for all runs."""
-        judged = topic.alignment.judged
-        key = ("xCI", self.settings_of_gains(judged), topic.at)
-        return judged.memo(key, lambda: cumulated(self.ideal_gains(topic)))
+        """xCI: the gains of the ideal list summed up."""
+        return self.ideal_curves(topic.alignment.judged)[topic.at]
 
     def curve_of_run(self, topic: Topic) -> Floats:
         """xCG: the gains of the results summed up, once for all measures of these gains."""
