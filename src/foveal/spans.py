@@ -284,10 +284,11 @@ def all_apart(start: Ints, end: Ints, group: Ints) -> bool:
     if not len(start) or start.min() < 0 or (end < start).any():
         return False
     size = end - start
-    bits, of_start = int(size.max()).bit_length(), int(start.max()).bit_length()
-    if bits + of_start + int(group.max()).bit_length() >= _WORD:
+    # Where a group ends, the next has not begun.
+    bits, of_end = int(size.max()).bit_length(), int(end.max()).bit_length()
+    if bits + of_end + int(group.max()).bit_length() >= _WORD:
         return False
-    key = (group << of_start | start) << bits | size
+    key = (group << of_end | start) << bits | size
     key.sort(kind="stable")  # which is fast where little is out of order
     begin = key >> bits
     until = begin + (key & (1 << bits) - 1)
