@@ -107,6 +107,31 @@ def test_what_is_prepared_is_kept_for_processes_while_they_need_it(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_without_a_folder_for_temporary_files(
+    here: Path, processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    expected = foveal.evaluate(list(RUNS[1:3]), "judgements.jsonl", "AiP")
+    found = foveal.evaluate(list(RUNS[1:3]), "judgements.jsonl", "AiP", executor=processes)
+    assert found.to_json() == expected.to_json()
+
+
+def test_no_more_processes_than_runs(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int] = []
+
+    def processes(number: int, **_: object) -> nullcontext[None]:
+        asked.append(number)
+        return nullcontext()
+
+    monkeypatch.setattr("foveal.cli.executors.Processes", processes)
+    assert call(capsys, "evaluate", *RUNS[1:3], *EVALUATE_WITH, "-w", "6").code == 0
+    assert call(capsys, "evaluate", RUNS[1], *EVALUATE_WITH, "-w", "6").code == 0
+    assert asked == [2]
+
+
+EVALUATE_WITH = ("-j", "judgements.jsonl", "-m", "AiP")
 ASSESSORS = """\
 {"type": "header", "format": "foveal-judgements", "version": 1}
 {"topic": "1", "doc": "a", "length": 90, "spans": [{"start": 0, "end": 40}], "assessor": "Ann"}

@@ -6,6 +6,8 @@ those with the naive measures elsewhere.
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,9 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import foveal
 from foveal.measures import parse_measures
-from foveal.measures.view import Alignment, Judged
+from foveal.measures.agp import AverageGeneralisedPrecision
+from foveal.measures.aip import AverageInterpolatedPrecision
+from foveal.measures.base import Choice
+from foveal.measures.effort import MeanEffortPrecision
+from foveal.measures.nxcg import NormalisedGain
+from foveal.measures.view import Alignment, Judged, Topic
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.recall.quantisation import QUANTISATIONS
+from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements
+from toy_elements import run as element_run
 
 TOPICS = ("1", "2", "3", "4")
 DOCS = ("a", "b", "c", "a document with a long name")
@@ -91,11 +102,11 @@ def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> No
     judged = Judged(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
     run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
     kind = type(parse_measures("AiP")[0])
-    same = type("Same", (kind,), {})
-    other = type("Other", (kind,), {"calculate": lambda self, topic: 0.25})
-    assert same().of_run(run, union=False) is not None
-    assert other().of_run(run, union=False) is None
-    assert type("Third", (other,), {})().of_run(run, union=False) is None
+    assert kind().of_run(run, union=False) is not None
+    mixed = type("Mixed", (type("Mixin", (), {"calculate": lambda self, topic: 0.25}), kind), {})
+    for own in (type("Other", (kind,), {"calculate": lambda self, topic: 0.25}), mixed):
+        assert own().of_run(run, union=False) is None
+        assert own().value(run.topic("1")) == 0.25
 
 
 def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:
@@ -104,3 +115,70 @@ def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:
     run = Alignment(run_of({"2": [("a", [0, 9])]}), judged)
     assert {measure.value(run.topic("1")) for measure in MEASURES} == {0.0}
     assert parse_measures("AiP")[0].value(run.topic("2")) == 1.0
+
+
+# -- measures of others that build on ours -------------------------------------------------------
+
+
+class Always(AverageInterpolatedPrecision):
+    always_defined = True
+
+
+class OwnPrecision(AverageGeneralisedPrecision):
+    def generalised_precision(self, topic: Topic) -> Any:
+        return super().generalised_precision(topic) * 0 + 0.5
+
+
+class Halved(NormalisedGain):
+    def gains(self, topic: Topic) -> Any:
+        return super().gains(topic) / 2
+
+
+class HalvedEffort(MeanEffortPrecision):
+    def gains(self, topic: Topic) -> Any:
+        return super().gains(topic) / 2
+
+
+class Undefined(NormalisedGain):
+    def defined(self, topic: Topic) -> bool:
+        return False
+
+
+def test_what_a_measure_has_of_its_own_counts() -> None:
+    spans = {"spans": [(0, 50)], "length": 50}
+    truth = {"1": {"a": spans, "b": spans}, "2": {"a": {"spans": [], "length": 50}}}
+    run = run_of({"1": [("a", [0, 40])], "2": [("a", [0, 3])]})
+    scores = foveal.evaluate(
+        run, Judgements.from_highlights(truth), [Always(), OwnPrecision()]
+    ).values[0]
+    assert scores[1, 0] == 0
+    assert scores[0, 1] == 0.25
+    assert math.isnan(scores[1, 1])
+
+
+def test_gains_of_its_own_count_and_are_not_taken_for_those_of_others(tmp_path: Path) -> None:
+    (tmp_path / "truth").write_text(judgements(judgement_lines("2006", spans=False), "2006"))
+    (tmp_path / "run").write_text(element_run([P4, P1, P2, S1, A2]))
+    measures = [NormalisedGain() @ 3, Halved() @ 3, MeanEffortPrecision(), HalvedEffort()]
+    found = foveal.evaluate(tmp_path / "run", tmp_path / "truth", [*measures, Undefined() @ 3])
+    gain, half, effort, half_effort, undefined = found.overall[0].tolist()
+    assert 0 < half == gain / 2
+    assert 0 < half_effort < effort
+    assert math.isnan(undefined)
+
+
+def _of(quant: str) -> type[NormalisedGain]:
+    others = (name for name in QUANTISATIONS if name != quant)
+    return type(f"Of{quant}", (NormalisedGain,), {"quant": Choice(quant, *others, description="")})
+
+
+def test_a_class_with_other_defaults_is_another_measure(tmp_path: Path) -> None:
+    (tmp_path / "truth").write_text(judgements(judgement_lines("2003", spans=False), "2003"))
+    (tmp_path / "run").write_text(element_run([P4, P1, P2, S1, A2]))
+    asked = [_of("gen")() @ 3, _of("strict")() @ 3, "nxCG(quant=gen)@3", "nxCG(quant=strict)@3"]
+    values = [
+        foveal.evaluate(tmp_path / "run", tmp_path / "truth", chosen).overall[0].tolist()
+        for chosen in (asked[:2], asked[1::-1], asked[2:])
+    ]
+    assert repr(values[0]) == repr(values[1][::-1]) == repr(values[2])
+    assert values[0][0] > 0

@@ -195,3 +195,9 @@ def test_a_column_is_remembered_while_it_is_in_use() -> None:
     del texts
     gc.collect()
     assert not vocabulary._remembered
+
+
+def test_a_missing_name_is_nobodys() -> None:
+    names = Names(pl.Series(["a", "b"]))
+    assert names.find(pl.Series(["a", None, "b"])).tolist() == [0, -1, 1]
+    assert names.find(pl.Series([None, None, "b"], dtype=pl.String)).tolist() == [-1, -1, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -157,7 +157,8 @@ def evaluate(
         parsing. It is safe to delete, and never changes a score.
     hashed : bool
         Keep the hashes of runs in `Results.meta`. They take a tenth of the time, and where only
-        scores are wanted nobody reads them. Hashes of judgements are kept in any case.
+        scores are wanted nobody reads them. Those of judgements are kept in any case, and of runs
+        that are read in slices.
     **options
         The fields of `foveal.campaign.Options`.
 
@@ -248,11 +249,11 @@ def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Execut
 @contextmanager
 def _kept_for(pool: Executor | None, standard: Standard) -> Iterator[None]:
     """For processes of this machine, a folder from which they take what is prepared already."""
-    if not isinstance(pool, Processes):
-        yield
-        return
-    with TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True) as folder:
-        standard.keep_in(folder)
+    with ExitStack() as stack:
+        if isinstance(pool, Processes):
+            with suppress(OSError):  # no room anywhere: they read what this process has read
+                place = TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True)
+                standard.keep_in(stack.enter_context(place))
         yield
 
 

@@ -70,11 +70,16 @@ class _Recipe:
 
     def prepare(self) -> tuple[Part, ...]:
         """What the client has kept, or made again of what it read."""
-        if self.kept is None:
-            return self._made()
-        with Path(self.kept).open("rb") as file:
-            parts: tuple[Part, ...] = pickle.load(file)  # noqa: S301 - written by our own client
-        return parts
+        if self.kept is not None:
+            try:
+                with Path(self.kept).open("rb") as file:
+                    parts: tuple[Part, ...] = pickle.load(file)  # noqa: S301 - of our own client
+            except FileNotFoundError:  # whoever clears the folder for temporary files
+                if not self.judgements:
+                    raise
+            else:
+                return parts
+        return self._made()
 
     def _made(self) -> tuple[Part, ...]:
         """Read what the client read, and make the same of it."""
@@ -219,10 +224,12 @@ class Standard:
 
     @cached_property
     def _travelling(self) -> _Recipe | None:
+        if self._recipe is None and self._kept is not None:
+            return _Recipe(b"", Options(), None, (), (), str(Path.cwd()), kept=self._kept).keyed()
         if self._recipe is None or self._recipe.key:
             return self._recipe
         if self._kept is not None:
-            return replace(self._recipe, judgements=b"", kept=self._kept).keyed()
+            return replace(self._recipe, kept=self._kept).keyed()
         if self._given is None:
             return self._recipe.keyed()
         return replace(self._recipe, judgements=pickle.dumps(self._given)).keyed()

@@ -38,7 +38,7 @@ def executor(
     workers: int | None,
     *,
     worth: bool,
-    ahead: str,
+    ahead: str | None = None,
     most: int | None = None,
     here: bool = False,
 ) -> Iterator[Executor | None]:
@@ -49,8 +49,8 @@ def executor(
     workers : int, optional
         As given; by default a process per core if the work is `worth` starting them.
     worth : bool
-    ahead : str
-        The module that the work needs, which processes import as soon as they are started.
+    ahead : str, optional
+        The module that the work needs: processes start at once and import it.
     most : int, optional
         Processes that there is work for.
     here : bool
@@ -64,7 +64,8 @@ def executor(
             yield cluster
         return
     if workers is None:
-        workers = min(cores(), most or cores()) if worth else 1
+        workers = cores() if worth else 1
+    workers = min(workers, most or workers)
     if workers == 1:
         yield None
         return

@@ -211,7 +211,8 @@ def command(
     documents = sum(source.size for source in opened if source not in indexes)
     worth = documents >= _WORTH_PROCESSES * (1 if share is None else share.of)
     shown = closing(progress) if progress else nullcontext()
-    with executor(workers, worth=worth, ahead="foveal.collection.building") as pool, shown:
+    ahead = "foveal.collection.building" if worth else None
+    with executor(workers, worth=worth, ahead=ahead) as pool, shown:
         summary = build_index(
             opened,
             Path(output),

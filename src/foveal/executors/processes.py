@@ -45,7 +45,7 @@ class Processes(Executor):
     Parameters
     ----------
     workers : int
-        Most processes; each is started when there is work for it.
+        Most processes; each is started when there is work for it, unless `ahead` is given.
     attempts : int
         How often a task is tried that ends its process.
     here : bool
@@ -54,7 +54,8 @@ class Processes(Executor):
         A module that tasks need. Processes start at once and import it, while the client is still
         busy with what comes before the first task.
 
-    Left by an error, it does not wait for tasks that nobody wants any more.
+    Left by an error, it does not wait for tasks that nobody wants any more, except for the one that
+    this process itself is at.
 
     Examples
     --------

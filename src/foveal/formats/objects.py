@@ -84,7 +84,10 @@ def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None
     except pl.exceptions.PolarsError:
         return None
     return frame.select(
-        pl.col(name).cast(kind) if name in given else pl.lit(None, dtype=kind).alias(name)
+        # Not strictly: objects without a field have null there.
+        pl.col(name).cast(kind, strict=False)
+        if name in given
+        else pl.lit(None, dtype=kind).alias(name)
         for name, kind in schema.items()
     )
 

@@ -38,9 +38,13 @@ class AverageInterpolatedPrecision(Measure):
     def calculate(self, topic: Topic) -> float:
         if topic.place is None:
             return 0.0
-        return float(self.of_run(topic.alignment, union=topic.union)[topic.place])
+        return float(self._values(topic.alignment, union=topic.union)[topic.place])
 
     def of_run(self, run: Alignment, *, union: bool) -> Floats:
+        return self._values(run, union=union)
+
+    def _values(self, run: Alignment, *, union: bool) -> Floats:
+        """The scores of all topics of the run."""
 
         def calculate() -> Floats:
             trel = run.judged.trel[run.judged_topic]

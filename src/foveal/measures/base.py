@@ -279,10 +279,6 @@ class OptionalNumber(Parameter["float | None"]):
         return self.word if value is None else shortest(value)
 
 
-_SCORING = ("calculate", "defined", "value")
-"""What gives the score of a topic."""
-
-
 class Measure:
     """A measure with its parameters and cut-off: ``gP(beta=0.25)@10`` in Python and in text.
 
@@ -334,9 +330,8 @@ class Measure:
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
         cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
-        own = vars(cls)
-        if "of_run" not in own and any(name in own for name in _SCORING):
-            # What it inherits would be another score.
+        if "of_run" not in vars(cls):
+            # What it would inherit knows nothing of what it has of its own.
             cls.of_run = Measure.of_run  # type: ignore[method-assign]
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
@@ -490,7 +485,8 @@ class Measure:
     def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
         """The scores on all topics of a run at once, as `calculate` has them; None: it cannot.
 
-        Only for measures that are defined where anything is relevant, and 0 without results.
+        Only for measures that are defined where anything is relevant, and 0 without results. It is
+        not inherited.
         """
         del run, union  # for those that can
         return None

@@ -131,7 +131,7 @@ class _Effort(Cumulated):
 
         Once for all measures of these gains.
         """
-        key = ("points", self.settings_of_gains(run.judged), self.ideal_, again)
+        key = ("points", self.gains_key(run.judged), self.ideal_, again)
         return run.memo(key, lambda: self._points_of_run(run, again=again))
 
     def _points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
@@ -166,12 +166,13 @@ class _Interpolated(_Effort):
     def ep_at_all_levels(self, topic: Topic) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
         if self.between != "line":
-            return topic.memo(("ep", self.key), lambda: self.ep(topic, LEVELS))
+            key = ("ep", self.gains_key(topic.alignment.judged), self.ideal_, self.between)
+            return topic.memo(key, lambda: self.ep(topic, LEVELS))
         if topic.place is None:
             return np.zeros(len(LEVELS))
         run, again = topic.alignment, topic.again
-        key = ("ep", self.key, again)
-        own: Floats = run.memo(key, lambda: self._on_lines(run, again=again))[topic.place]
+        of_all = ("ep", self.gains_key(run.judged), self.ideal_, again)
+        own: Floats = run.memo(of_all, lambda: self._on_lines(run, again=again))[topic.place]
         return own
 
     def _on_lines(self, run: Alignment, *, again: bool) -> Floats:

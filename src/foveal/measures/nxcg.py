@@ -76,10 +76,11 @@ class NormalisedGain(_AtRank):
 
         def values(topic: Topic) -> Sequence[float]:
             run, again = topic.alignment, topic.again
+            if not one.defined(topic):
+                return [float("nan")] * len(ranks)
             if topic.place is None:
-                nothing: list[float] = (0.0 / one._ideal_at(run.judged, ranks)[topic.at]).tolist()
-                return nothing
-            key = ("nxCG", one.key, ranks, again)
+                return [0.0] * len(ranks)
+            key = ("nxCG", one.gains_key(run.judged), ranks, again)
             return run.memo(key, lambda: one._shares_at(run, ranks, again=again))[topic.place]
 
         return values
@@ -111,7 +112,7 @@ class NormalisedGain(_AtRank):
                     ideal[topic] = _at(curve, np.array(ranks))
             return ideal
 
-        return judged.memo(("xCI at", self.settings_of_gains(judged), ranks), calculate)
+        return judged.memo(("xCI at", self.gains_key(judged), ranks), calculate)
 
 
 class MeanNormalisedGain(_AtRank):

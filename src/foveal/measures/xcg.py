@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.base import Choice, Flag, Measure, Need, Number
 from foveal.measures.gains import Settings, ideal_gains, run_gains
 from foveal.measures.view import Alignment, Judged, Topic
+from foveal.model import Run
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 
 __all__ = ["XCG", "cumulated", "flat"]
@@ -120,13 +123,22 @@ class XCG(Measure):
             self.normalise,
         )
 
+    def gains_key(self, judged: Judged) -> Hashable:
+        """What gains and ideal gains depend on: a class may have its own."""
+        own = (type(self).gains, type(self).ideal_gains)
+        return own, self.settings_of_gains(judged)
+
     def gains_of_run(self, run: Alignment, *, again: bool) -> Floats:
         """xG: the gain of each result, those of all topics at once."""
-        return run_gains(run, self.settings_of_gains(run.judged), again=again)
+        if type(self).gains is XCG.gains:
+            return run_gains(run, self.settings_of_gains(run.judged), again=again)
+        own = [self.gains(run.topic(topic, again=again)) for topic in run.run.topics]
+        return np.concatenate([np.zeros(0), *own])
 
     def gains(self, topic: Topic) -> Floats:
         """xG: the gain of each result."""
-        return self.gains_of_run(topic.alignment, again=topic.again)[topic.slice]
+        settings = self.settings_of_gains(topic.alignment.judged)
+        return run_gains(topic.alignment, settings, again=topic.again)[topic.slice]
 
     def ideal_gains(self, topic: Topic) -> Floats:
         """xI: the gains of the ideal list."""
@@ -135,12 +147,12 @@ class XCG(Measure):
 
     def ideal_curves(self, judged: Judged) -> list[Floats]:
         """The xCI of each judged topic: gains of its ideal list summed up, once for all runs."""
-        settings = self.settings_of_gains(judged)
-        topics = range(len(judged.judgements.topics))
-        return judged.memo(
-            ("xCI", settings),
-            lambda: [cumulated(ideal_gains(judged, settings, topic)) for topic in topics],
-        )
+        return judged.memo(("xCI", self.gains_key(judged)), lambda: self._ideal_curves(judged))
+
+    def _ideal_curves(self, judged: Judged) -> list[Floats]:
+        nothing = Alignment(Run.from_results({}), judged)
+        topics = map(nothing.topic, judged.judgements.topics)
+        return [cumulated(self.ideal_gains(topic)) for topic in topics]
 
     def ideal_curve(self, topic: Topic) -> Floats:
         """xCI: the gains of the ideal list summed up."""
@@ -148,7 +160,7 @@ class XCG(Measure):
 
     def curve_of_run(self, topic: Topic) -> Floats:
         """xCG: the gains of the results summed up, once for all measures of these gains."""
-        key = ("xCG", self.settings_of_gains(topic.alignment.judged))
+        key = ("xCG", self.gains_key(topic.alignment.judged))
         return topic.memo(key, lambda: cumulated(self.gains(topic)))
 
     def defined(self, topic: Topic) -> bool:

@@ -170,7 +170,8 @@ class Names:
 
     def _checked(self, number: Ints, names: pl.Series) -> Ints:
         """Numbers that hashes have found, -1 where the name is another one."""
-        other = self.names.gather(number) != names
+        found = self.names.gather(number)
+        other = found.ne_missing(names) if names.null_count() else found != names
         return np.where(other.to_numpy(), _NOBODY, number) if other.any() else number
 
     def _joined(self, names: pl.Series) -> Ints:
