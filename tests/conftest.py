@@ -1,4 +1,4 @@
-"""Hypothesis looks for new examples at every run; in CI at the same ones each time, half as many.
+"""Hypothesis looks for new examples at every run; in CI at the same ones each time, a third as many.
 
 No example has a deadline: how long one takes is the machine's affair. But no test may hang.
 """
@@ -42,13 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             properties.add(item.obj)
     if os.environ.get("CI"):
         for test in properties:
-            _halve(test)
+            _shorten(test)
 
 
-def _halve(test: Callable[..., None]) -> None:
-    """Half the examples of a property: CI has a quarter of an hour for everything."""
+def _shorten(test: Callable[..., None]) -> None:
+    """A third of the examples of a property: CI has a quarter of an hour for everything."""
     own = getattr(test, _SETTINGS, settings())
-    setattr(test, _SETTINGS, settings(own, max_examples=max(own.max_examples // 2, 10)))
+    setattr(test, _SETTINGS, settings(own, max_examples=max(own.max_examples // 3, 10)))
 
 
 def _limit(item: pytest.Item) -> Generator[None, object, object]:
