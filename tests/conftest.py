@@ -1,4 +1,4 @@
-"""Hypothesis looks for new examples at every run; in CI at the same ones each time, a third as many.
+"""Hypothesis looks for new examples at every run; in CI at the same ones, a third as many.
 
 No example has a deadline: how long one takes is the machine's affair. But no test may hang.
 """
