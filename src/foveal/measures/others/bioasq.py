@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from foveal import spans
 from foveal.measures.base import Choice, Cutoff, Example, Measure
-from foveal.measures.view import Bools, Judged, Topic
+from foveal.measures.view import Alignment, Bools, Judged, Topic
 from foveal.spans import Ints
 
 __all__ = ["BioasqAveragePrecision", "BioasqF1", "BioasqPrecision", "BioasqRecall"]
@@ -27,7 +28,7 @@ class _Snippets(NamedTuple):
 
     size: Ints
     overlap: Ints
-    in_golden_document: Bools
+    in_golden_article: Bools
     golden: int
     """Golden snippets after merging."""
     golden_size: int
@@ -67,13 +68,14 @@ class _Bioasq(Measure):
         start = (merged[order] - shift) // 2
         end = (merged_end[order] - shift - more) // 2
         row = topic.row[head]
-        overlap, known = _overlap(
+        overlap = _overlap(
             start, end + more, row, judgements.start, judgements.end + more, judgements.bounds
         )
-        judged = topic.alignment.judged
+        alignment, judged = topic.alignment, topic.alignment.judged
+        relevant = alignment.memo("golden articles", lambda: _in_golden_article(alignment))
         golden = int(judged.memo("golden snippets", lambda: _golden(judged))[topic.at])
         size = topic.trel + golden * more
-        return _Snippets(end - start + more, overlap, known, golden, size)
+        return _Snippets(end - start + more, overlap, relevant[topic.slice][head], golden, size)
 
     def precision(self, topic: Topic) -> float:
         found = self.snippets(topic)
@@ -92,10 +94,34 @@ def _golden(judged: Judged) -> Ints:
     return np.bincount(topic, minlength=len(judgements.topics)).astype(np.int64)
 
 
+def _in_golden_article(alignment: Alignment) -> Bools:
+    """Mark the results whose article has a golden snippet for the topic, in any section."""
+    judgements, run = alignment.judged.judgements, alignment.run
+    rows = np.flatnonzero(judgements.relevant)
+    golden = pl.DataFrame(
+        {"topic": judgements.topic[rows], "article": _articles(judgements.doc.gather(rows))}
+    ).unique()
+    returned = pl.DataFrame(
+        {
+            "topic": alignment.judged_topic[run.topic[run.heads]],
+            "article": _articles(run.doc.gather(run.heads)),
+        }
+    ).join(
+        golden.with_columns(found=True), on=["topic", "article"], how="left", maintain_order="left"
+    )
+    found: Bools = returned["found"].fill_null(value=False).to_numpy()[run.head_of]
+    return found
+
+
+def _articles(docs: pl.Series) -> pl.Series:
+    """Return the article of each document: its name without the section, ``ARTICLE/SECTION``."""
+    return docs.str.replace(r"^(.+)/[^/]*$", "$1")
+
+
 def _overlap(
     start: Ints, end: Ints, row: Ints, golden: Ints, golden_end: Ints, bounds: Ints
-) -> tuple[Ints, Bools]:
-    """Characters that each snippet shares with the golden ones, and whether its row has any."""
+) -> Ints:
+    """Return the number of characters that each snippet shares with golden ones."""
     known = np.flatnonzero(row >= 0)
     counts = np.zeros(len(row), dtype=np.int64)
     counts[known] = bounds[row[known] + 1] - bounds[row[known]]
@@ -103,7 +129,7 @@ def _overlap(
     step = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
     other = bounds[row[one]] + step
     common = np.minimum(end[one], golden_end[other]) - np.maximum(start[one], golden[other])
-    return np.bincount(one, np.maximum(common, 0), len(row)).astype(np.int64), counts > 0
+    return np.bincount(one, np.maximum(common, 0), len(row)).astype(np.int64)
 
 
 class BioasqPrecision(_Bioasq):
@@ -146,9 +172,12 @@ class BioasqF1(_Bioasq):
 class BioasqAveragePrecision(_Bioasq):
     """Sum of the precision in characters at each relevant snippet, by the golden snippets.
 
-    A snippet is relevant if its document has a golden one: the program compares their places and
-    does not use the answer. `version` is the year's divisor: 8 the golden snippets, at most 10;
-    3 always 10; 2 the golden snippets.
+    A snippet is relevant if its article has a golden snippet, in whatever section. The article of a
+    document `ARTICLE/SECTION` is the part before the last slash; a document without a slash is an
+    article of its own. `version` is the option `-e` of the official program and sets the divisor: 8
+    and 9 the number of golden snippets, at most 10; 3 and 5 always 10; 2 the number of golden
+    snippets. Questions without golden snippets count as 0 in all versions but 9
+    (`--undefined zero`).
     """
 
     name = "bio_ap"
@@ -159,19 +188,22 @@ class BioasqAveragePrecision(_Bioasq):
     ideal = None
     unsound = (
         "several snippets of one golden snippet are all relevant, so that the sum passes 1, and "
-        "any snippet of a golden document is relevant without a character in common"
+        "any snippet of a golden article is relevant without a character in common "
+        "(relevance=overlap)"
     )
 
-    version = Choice("8", "3", "2", description="BioASQ 8 and later, 3 to 7, or 1 and 2")
+    version = Choice(
+        "8", "9", "5", "3", "2", description="BioASQ 8, 9 and later, 5 to 7, 3 and 4, or 1 and 2"
+    )
     relevance = Choice(
-        "document",
+        "article",
         "overlap",
-        description="a snippet is relevant in a golden document, or if it overlaps a snippet there",
+        description="a snippet is relevant if its article has a golden one, or if it overlaps one",
     )
 
     def calculate(self, topic: Topic) -> float:
         found = self.snippets(topic)
-        hit = found.in_golden_document if self.relevance == "document" else found.overlap > 0
+        hit = found.in_golden_article if self.relevance == "article" else found.overlap > 0
         precision = np.cumsum(found.overlap) / np.maximum(np.cumsum(found.size), 1)
-        divisor = {"8": min(_MOST, found.golden), "3": _MOST, "2": found.golden}[self.version]
-        return float(precision[hit].sum()) / divisor
+        divisor = {"2": found.golden, "3": _MOST, "5": _MOST}
+        return float(precision[hit].sum()) / divisor.get(self.version, min(_MOST, found.golden))
