@@ -257,6 +257,19 @@ def test_lengths_are_known_from_the_judgements_of_other_topics(tmp_path: Path) -
     check(run, judgements, ["charP@1", "T2I"], good=True)
 
 
+def test_topics_without_a_judged_document_stay(tmp_path: Path) -> None:
+    lines = ['{"topic": "1", "spans": []}', '{"topic": "3", "spans": []}']
+    lines.append(
+        '{"topic": "2", "doc": "D", "length": 40, "bep": 0, "spans": [{"start": 0, "end": 9}]}'
+    )
+    judgements = written(tmp_path, "\n".join(lines), "j.jsonl")
+    run = written(tmp_path, "".join(f'{{"topic": "{t}", "doc": "D"}}\n' for t in (1, 2, 4)))
+    other = written(tmp_path, '{"topic": "3", "doc": "E", "length": 9, "spans": []}\n', "k.jsonl")
+    check(run, judgements, OF_TEXT, good=True)
+    check(run, [judgements, other], ["charP@1"], good=True)
+    check(run, judgements, ["charP@1"], good=True, only_topics=("1", "2"))
+
+
 def test_the_mean_length_is_that_of_all_judged_documents(tmp_path: Path) -> None:
     run = written(tmp_path, run_of((1, "D0"), (2, "D1"), (4, "D2")))
     check(run, written(tmp_path, QRELS, "j"), "BEPD", good=True)

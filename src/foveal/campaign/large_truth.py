@@ -226,7 +226,7 @@ class LargeTruth(Truth):
             own = replace(group, has_text=self.judgements.has_text)
             if policy not in ASSESSOR_POLICIES:
                 own = own.only(_by(own, policy))
-            if len(own):
+            if own.topics:
                 yield own
 
     def _prepared(
@@ -282,7 +282,7 @@ def _read(
                 errors.append(error)
                 continue
             if len(empty) < len(parts[number]) + 1:
-                empty.append(read.only(np.zeros(len(read), dtype=bool)))
+                empty.append(read.for_topics(()))
             parts[number].append(shelf.put(read))
         if errors:
             raise InputError.together(errors)

@@ -198,7 +198,7 @@ def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
     if read is not jsonl_judgements.read_judgements:
         return read(source)
     judgements = read(source, texts=texts)
-    if not len(judgements):
+    if not judgements.topics:
         raise source.error(None, "the judgements are empty: no document is judged")
     return judgements
 

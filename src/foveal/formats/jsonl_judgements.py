@@ -90,9 +90,11 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     known = _known(source, header, header_line)
     table = read_objects(source, _JUDGEMENT, header_line)
+    defects = Defects(source, table.line)
+    problems = check_names(defects, table.frame["topic"].fill_null(""))
+    bare, table = _split_bare_topics(table)
     frame, defects = table.frame, Defects(source, table.line)
-    problems = check_required(defects, frame)
-    problems += check_names(defects, frame["topic"].fill_null(""))
+    problems += check_required(defects, frame)
     problems += defects.at(
         frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
         'spans is missing; a document without relevant text has "spans":[]',
@@ -118,7 +120,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     quotes = flat.select("quote", "prefix", "suffix")
     assessed = _elements(frame, defects, known.get("scale"))
     told = relevant_rows(assessed.elements, len(frame), assessed.scale)
-    has_text = bool(frame["spans"].is_not_null().any())
+    has_text = bool((frame if len(frame) else bare)["spans"].is_not_null().any())
     if has_text:
         _check_agreement(defects, frame, told)
     else:
@@ -136,11 +138,26 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         has_text=has_text,
         elements=_with_rows(assessed.elements, rows, frame["assessor"]),
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
-        unread=_unread(source, frame, assessed, header_line),
+        unread=_unread(source, frame, bare, assessed, header_line),
+        topics_without_documents=bare["topic"],
     )
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
     return judgements if judged.all() else judgements.only(judged)
+
+
+def _split_bare_topics(table: Table) -> tuple[pl.DataFrame, Table]:
+    """Split off the topics of which no document was judged: ``{"topic": "9", "spans": []}``."""
+    marked = pl.col("spans", "elements")
+    others = [name for name in _JUDGEMENT if name not in ("topic", "spans", "elements")]
+    bare = table.frame.select(
+        (pl.col("topic").fill_null("") != "")
+        & pl.any_horizontal(marked.is_not_null())
+        & (pl.sum_horizontal(marked.list.len()) == 0)
+        & pl.all_horizontal(pl.col(others).is_null())
+    ).to_series()
+    left = ~bare
+    return table.frame.filter(bare), Table(table.frame.filter(left), table.line[left.to_numpy()])
 
 
 def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.Series | None:
@@ -250,11 +267,11 @@ def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Asses
 
 
 def _unread(
-    source: Source, frame: pl.DataFrame, assessed: Assessed, header_line: int
+    source: Source, frame: pl.DataFrame, bare: pl.DataFrame, assessed: Assessed, header_line: int
 ) -> dict[str, int] | None:
     """What the file says that judgements do not keep."""
     unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
-    found = unknown_fields(source, frame, header_line)
+    found = unknown_fields(source, pl.concat([frame, bare]), header_line)
     for name in _LABELS:
         found.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
     return found | ({UNKNOWN_GRADES: unknown} if unknown else {}) or None
@@ -338,6 +355,9 @@ def write_judgements(judgements: Judgements) -> str:
         elif not judgements.has_text:
             record["elements"] = []
         lines.append(json.dumps(record, ensure_ascii=False))
+    nothing = "spans" if judgements.has_text else "elements"
+    for topic in judgements.topics_without_documents:
+        lines.append(json.dumps({"topic": topic, nothing: []}, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -90,6 +90,7 @@ def _sizes(judgements: Judgements) -> int:
 
 def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
     """What any format but JSON Lines leaves behind."""
+    yield "judged topics without a document", len(judgements.topics_without_documents)
     yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
     sets = judgements.sets
     yield "spans of evidence sets", 0 if sets is None else int((sets.list.len() > 0).sum())

@@ -306,7 +306,7 @@ class Alignment:
             of_result,
             row,
             relevant,
-            np.where(relevant, judgements.rel_size[row], 0),
+            np.where(relevant, np.append(judgements.rel_size, 0)[row], 0),  # the 0 is for UNKNOWN
             *map(self._by_document, self.sizes(union=union), self._totals(union=union)),
         )
 

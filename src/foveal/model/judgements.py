@@ -49,7 +49,7 @@ class Judgements:
     Parameters
     ----------
     topics : tuple of str
-        Judged topics in canonical order.
+        Judged topics in canonical order; a topic without a row has no judged document.
     topic : int64 array
         Index into `topics` of each row.
     doc : polars.Series of str
@@ -137,6 +137,7 @@ class Judgements:
         source: Provenance,
         grade: npt.NDArray[np.float64] | None = None,
         has_text: bool = True,
+        topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
         """Judgements from a frame of rows and the flat spans, `counts` of them for each row.
@@ -144,7 +145,7 @@ class Judgements:
         `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
         and ``relevant`` (derived from the spans where it is absent).
         """
-        topics = topic_order(frame["topic"].unique().to_list())
+        topics = topic_order({*frame["topic"].unique().to_list(), *topics_without_documents})
         number = {topic: i for i, topic in enumerate(topics)}
         code = np.zeros(len(frame), dtype=np.int64)
         if len(topics) > 1:
@@ -234,6 +235,12 @@ class Judgements:
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
         return np.bincount(self.row, self.end - self.start, len(self)).astype(np.int64)
 
+    @property
+    def topics_without_documents(self) -> tuple[str, ...]:
+        """The topics that are judged, but of which no document is listed: nothing is relevant."""
+        listed = np.bincount(self.topic, minlength=len(self.topics))
+        return tuple(t for t, rows in zip(self.topics, listed.tolist(), strict=True) if not rows)
+
     def passages(self, row: int) -> list[tuple[int, int]]:
         """The spans of one row, in their order."""
         own = slice(int(self.bounds[row]), int(self.bounds[row + 1]))
@@ -315,10 +322,15 @@ class Judgements:
                 for row in past.tolist()
             )
 
-    def only(self, keep: Bools) -> Judgements:
-        """The rows that `keep` marks."""
+    def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
+        """Return the rows that `keep` marks.
+
+        Of the topics without a judged document those among `topics` are kept, all by default.
+        """
         span = keep[self.row]
-        topics = topic_order(self.topics[t] for t in np.unique(self.topic[keep]).tolist())
+        bare = self.topics_without_documents if topics is None else topics
+        listed = {self.topics[t] for t in np.unique(self.topic[keep]).tolist()}
+        topics = topic_order(listed.union(bare))
         code = {topic: i for i, topic in enumerate(topics)}
         recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
         return replace(
@@ -339,7 +351,7 @@ class Judgements:
             assessor=None if self.assessor is None else self.assessor.filter(pl.Series(keep)),
             quotes=None if self.quotes is None else self.quotes.filter(pl.Series(span)),
             aspects=None if self.aspects is None else self.aspects.filter(pl.Series(span)),
-            given=None if self.given is None else self.given.only(keep),
+            given=None if self.given is None else self.given.only(keep, topics=bare),
             elements=_renumbered(self.elements, keep),
             places=_renumbered(self.places, keep),
             sets=None if self.sets is None else self.sets.filter(pl.Series(span)),
@@ -348,8 +360,11 @@ class Judgements:
 
     def for_topics(self, topics: Iterable[str]) -> Judgements:
         """Only the judgements of these topics."""
-        wanted = np.isin(np.array(self.topics, dtype=object), list(topics))
-        return self.only(wanted[self.topic])
+        wanted = set(topics)
+        keep = np.array([topic in wanted for topic in self.topics], dtype=bool)
+        return self.only(
+            keep[self.topic], topics=wanted.intersection(self.topics_without_documents)
+        )
 
     def of_assessor(self, name: str) -> Judgements:
         """Only what one assessor judged."""
