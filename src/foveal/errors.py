@@ -29,14 +29,15 @@ class UsageError(FovealError):
 
 
 class InputError(FovealError):
-    """One or more defects of the input files.
+    """One or more defects of the input files, and a last line about all of them if there is one.
 
     >>> print(InputError([Problem("a.run", 3, "score 'x' is not a number")]))
     a.run:3: score 'x' is not a number
     """
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Problem], *, summary: str | None = None) -> None:
         self.problems = tuple(problems)
+        self.summary = summary
         super().__init__(self.problems)
 
     @classmethod
@@ -58,7 +59,8 @@ class InputError(FovealError):
         """The messages, at most `limit` of them followed by a count of the rest."""
         shown = [str(problem) for problem in self.problems[:limit]]
         hidden = len(self.problems) - len(shown)
-        return [*shown, f"... and {hidden} more problems"] if hidden else shown
+        shown += [f"... and {hidden} more problems"] if hidden else []
+        return shown if self.summary is None else [*shown, self.summary]
 
     def __str__(self) -> str:
         return "\n".join(self.lines(limit=20))

@@ -312,6 +312,14 @@ def test_sections_of_bioasq_are_documents() -> None:
     ]
 
 
+def test_a_question_of_bioasq_without_snippets_is_a_judged_topic() -> None:
+    questions = [*BIOASQ["questions"], {"id": "5b", "body": "And this?", "snippets": []}]
+    questions.append({"id": "5c", "body": "Or that?", "documents": ["pubmed/1"]})
+    judgements, topics = read("bioasq", json.dumps({"questions": questions}))
+    assert judgements.topics == topics.ids == ("5a", "5b", "5c")
+    assert {topic for topic, _, _ in rows(judgements)} == {"5a"}
+
+
 def test_a_snippet_of_bioasq_across_sections_is_two_spans() -> None:
     text = json.dumps({"questions": [{"id": "1", "body": "?", "snippets": [ACROSS]}]})
     judgements, _ = read("bioasq", text, {"9/title": "A longer title", "9/abstract": "Text."})
@@ -442,7 +450,7 @@ def test_selectors_that_lead_nowhere(selector: Any, said: str) -> None:
     with pytest.raises(InputError) as caught:
         read("web-annotation", json.dumps(annotation(selector)), {"hamlet": PAGE})
     assert said in str(caught.value)
-    assert str(caught.value).startswith("truth.x:1: target")
+    assert str(caught.value).startswith("truth.x:1: $.target")
 
 
 def test_a_quotation_without_the_text_has_no_place() -> None:
@@ -467,7 +475,7 @@ def test_a_quotation_without_the_text_has_no_place() -> None:
         (
             "legalbench-rag",
             '{ "tests": [\n{"query": 3}]}',
-            "2: tests[0].query: 3 found; expected a",
+            "2: $.tests[0].query: 3 found; expected a",
         ),
         ("legalbench-rag", '{ "tests": [', "1: not valid JSON"),
         (
@@ -489,7 +497,7 @@ def test_a_quotation_without_the_text_has_no_place() -> None:
             '{"data": [{"paragraphs": [{}]}]}',
             "data[0].paragraphs[0]: 'context' is missing",
         ),
-        ("bioasq", SAMPLES["bioasq"].replace('"id"', '"_id"'), "3: questions[0]: 'id' is missing"),
+        ("bioasq", SAMPLES["bioasq"].replace('"id"', '"_id"'), "3: $.questions[0]: 'id' is missi"),
         ("kilt", '{"id": 1, "input": "x"}\n{"id": 2}\n', "2: the file: 'input' is missing"),
         ("qasper", "[]", "1: the file: [] found; expected an object"),
         ("trec-genomics", "1\td\t5\tx\ta\n", "1: length 'x' is not a whole number from 0"),

@@ -51,6 +51,17 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
     "doc and text. Quoted spans are compared with them.",
 )
 @click.option(
+    "--repair",
+    is_flag=True,
+    help="Move a quote of another tool's ground truth to the only place within 100 characters of "
+    "its offset.",
+)
+@click.option(
+    "--drop-mismatches",
+    is_flag=True,
+    help="Leave out quotes of another tool's ground truth that do not match the text.",
+)
+@click.option(
     "--write-topics",
     metavar="FILE",
     help="Write the questions of another tool's ground truth, too, as JSON Lines.",
@@ -88,6 +99,8 @@ def command(
     snap: bool,
     lenient: bool,
     recompute: bool,
+    repair: bool,
+    drop_mismatches: bool,
     **filters: Any,
 ) -> None:
     """Write a run, judgements or topics in another format; what IN is is told from its content.
@@ -98,12 +111,19 @@ def command(
     the format cannot hold is an error, what it leaves behind a warning. OUT may be - for standard
     output. The ground truth of other tools (--from) becomes judgements.
     """
+    from foveal.adapters.truths import read_truth
     from foveal.formats import Source, kind_of, read_judgements, read_run
 
     # Standard input can be read only once.
     given = Source.open(source, thorough=True) if source == "-" else source
     foreign = foreign or _foreign(given)
-    _check_foreign(source, foreign, {"--texts": texts, "--write-topics": write_topics})
+    for_gold = {
+        "--texts": texts,
+        "--repair": repair,
+        "--drop-mismatches": drop_mismatches,
+        "--write-topics": write_topics,
+    }
+    _check_foreign(source, foreign, for_gold)
     kind = _kind_of_foreign(foreign) if foreign else kind_of(given)
     _check_options(
         source,
@@ -126,7 +146,9 @@ def command(
         options = Options(**{name: value for name, value in filters.items() if value})
         topics = None
         if foreign:
-            judgements, topics = _truth(given, foreign, texts)
+            judgements, topics = read_truth(
+                given, foreign, texts=texts, repair=repair, drop_mismatches=drop_mismatches
+            )
         else:
             judgements = read_judgements(given, thorough=True)
         _judgements(judgements, target, form, collection, options, recompute=recompute)
@@ -148,14 +170,14 @@ def _foreign(source: str | Source) -> str | None:
     return found_form(source)
 
 
-def _check_foreign(source: str, foreign: str | None, options: dict[str, str | None]) -> None:
+def _check_foreign(source: str, foreign: str | None, options: dict[str, str | bool | None]) -> None:
     """Refuse a form that is not known, and options for ground truth where there is none."""
     from foveal.adapters.truths import RUN_FORMS, TRUTH_FORMS
 
     known = (*TRUTH_FORMS, *RUN_FORMS)
     if foreign is not None and foreign not in known:
         raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
-    used = [name for name, value in options.items() if value is not None]
+    used = [name for name, value in options.items() if value not in (None, False)]
     if used and foreign not in TRUTH_FORMS:
         raise UsageError(
             f"{used[0]} is for the ground truth of other tools; {source} is none (--from says what "
@@ -173,12 +195,6 @@ def _foreign_run(source: str | Source, form: str) -> Run:
     from foveal.adapters.truths import read_foreign_run
 
     return read_foreign_run(source, form)
-
-
-def _truth(source: str | Source, form: str, texts: str | None) -> tuple[Judgements, Topics]:
-    from foveal.adapters.truths import read_truth
-
-    return read_truth(source, form, texts=texts)
 
 
 def _check_options(source: str, kind: str, options: dict[str, dict[str, object]]) -> None:

@@ -356,8 +356,10 @@ def write_judgements(judgements: Judgements) -> str:
             record["elements"] = []
         lines.append(json.dumps(record, ensure_ascii=False))
     nothing = "spans" if judgements.has_text else "elements"
-    for topic in judgements.topics_without_documents:
-        lines.append(json.dumps({"topic": topic, nothing: []}, ensure_ascii=False))
+    lines += [
+        json.dumps({"topic": topic, nothing: []}, ensure_ascii=False)
+        for topic in judgements.topics_without_documents
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

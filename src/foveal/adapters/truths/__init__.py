@@ -15,6 +15,7 @@ from foveal.adapters.truths import (
     squad,
     web_annotation,
 )
+from foveal.adapters.truths.building import Gold, build
 from foveal.adapters.truths.texts import read_texts
 from foveal.errors import UsageError
 from foveal.formats.source import Source
@@ -30,7 +31,7 @@ __all__ = [
     "texts_of",
 ]
 
-_Read = Callable[[Source, Mapping[str, str] | None], tuple[Judgements, Topics]]
+_Read = Callable[[Source, Mapping[str, str] | None], Gold]
 
 TRUTH_FORMS: dict[str, tuple[_Read, Callable[[Source], bool]]] = {
     "chunking-evaluation": (chunking_evaluation.read, chunking_evaluation.looks_like),
@@ -61,6 +62,8 @@ def read_truth(
     form: str | None = None,
     *,
     texts: Mapping[str, str] | str | Path | None = None,
+    repair: bool = False,
+    drop_mismatches: bool = False,
 ) -> tuple[Judgements, Topics]:
     """Read the ground truth of another tool.
 
@@ -72,6 +75,11 @@ def read_truth(
     texts : mapping of str to str, or path, optional
         The text of each document, or a folder or JSON Lines file of them. With it every quoted
         span is compared with the text; some forms cannot be placed without.
+    repair : bool
+        Move a quote that is not at its offset to the only place near it, within 100 characters.
+    drop_mismatches : bool
+        Leave out quotes that do not match the text. A question that loses all of them is left out,
+        too. `Judgements.notes` counts what was moved and left out.
 
     Returns
     -------
@@ -95,7 +103,8 @@ def read_truth(
     if name not in TRUTH_FORMS:
         raise UsageError(f"unknown form {name!r}; expected {' or '.join(TRUTH_FORMS)}")
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
-    return TRUTH_FORMS[name][0](source, known)
+    gold = TRUTH_FORMS[name][0](source, known)
+    return build(gold, source, repair=repair, drop_mismatches=drop_mismatches)
 
 
 def read_foreign_run(path: str | Path | Source, form: str) -> Run:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from foveal.adapters.truths.building import Evidence, Question, build, check_quote
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, document, entries
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read"]
 
@@ -17,22 +16,21 @@ def looks_like(source: Source) -> bool:
     return b'"questions"' in source.data and b'"offsetInBeginSection"' in source.data
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """A section is a document, called ``ARTICLE/SECTION``: offsets count from its beginning.
 
     An article is called by the last part of its address. A snippet that ends in another section
-    than it begins in is two spans, which takes the texts.
+    than it begins in is two spans, which takes the texts. A question without snippets is judged,
+    and nothing is relevant to it.
     """
-    return build(_questions(source, texts), source, texts=texts)
+    return Gold(_questions(source, texts), texts)
 
 
 def _questions(source: Source, texts: Mapping[str, str] | None) -> Iterator[Question]:
     for asked in entries(document(source), "questions"):
         question = Question(asked["id"].name, asked["body"].text, asked.line, asked.path)
         for snippet in asked.listed("snippets"):
-            for found in _spans(snippet, texts):
-                check_quote(source, asked.line, found, texts)
-                question.evidence.append(found)
+            question.evidence += _spans(snippet, texts)
         yield question
 
 

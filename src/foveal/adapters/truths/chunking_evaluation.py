@@ -7,10 +7,9 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 
-from foveal.adapters.truths.building import Evidence, Question, build, check_quote
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read"]
 
@@ -23,12 +22,12 @@ def looks_like(source: Source) -> bool:
     return set(head) == {name.encode() for name in _COLUMNS}
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """Topics ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus."""
-    return build(_questions(source, texts), source, texts=texts)
+    return Gold(_questions(source), texts)
 
 
-def _questions(source: Source, texts: Mapping[str, str] | None) -> Iterator[Question]:
+def _questions(source: Source) -> Iterator[Question]:
     source.check_utf8()
     rows = csv.DictReader(io.StringIO(source.data.decode(), newline=""), strict=True)
     before = 0
@@ -42,18 +41,12 @@ def _questions(source: Source, texts: Mapping[str, str] | None) -> Iterator[Ques
         before = rows.line_num
         for number, row in enumerate(rows):
             line, before = before + 1, rows.line_num
-            yield _question(source, number, line, row, texts)
+            yield _question(source, number, line, row)
     except csv.Error as error:
         raise source.error(before + 1, f"not valid CSV: {error}") from None
 
 
-def _question(
-    source: Source,
-    number: int,
-    line: int,
-    row: Mapping[str, str | None],
-    texts: Mapping[str, str] | None,
-) -> Question:
+def _question(source: Source, number: int, line: int, row: Mapping[str, str | None]) -> Question:
     if any(row.get(name) is None for name in _COLUMNS):
         raise source.error(line, f"fields are missing; expected {', '.join(_COLUMNS)}")
     try:
@@ -69,6 +62,5 @@ def _question(
             reference.path,
             quote=reference.optional_text("content"),
         )
-        check_quote(source, line, found, texts)
         question.evidence.append(found)
     return question

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from foveal.adapters.truths.building import Evidence, Question, build
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.formats.checks import Defects, check_names, check_scores, check_spans
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.source import Source
-from foveal.model import Judgements, Run, Topics
+from foveal.model import Run
 
 __all__ = ["looks_like", "read", "read_run"]
 
@@ -43,12 +43,12 @@ def looks_like(source: Source) -> bool:
     return numbers[2:] == [True, True, False] and fields[1] != b"Q0"
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """Passages in the order of the file, which decides which of several a result meets first.
 
     `Judgements.aspects` holds the aspects of each. Topics have no words.
     """
-    return build(_questions(source), source, texts=texts)
+    return Gold(_questions(source), texts)
 
 
 def _questions(source: Source) -> Iterator[Question]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from foveal.adapters.truths.building import Evidence, Question, build
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, json_lines
 from foveal.formats.fields import first_lines
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read"]
 
@@ -25,7 +24,7 @@ def looks_like(source: Source) -> bool:
     )
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """A paragraph is a document, called ``PAGE/NUMBER``: characters count from its beginning.
 
     Outputs with evidence are alternatives; the provenances of one of them belong together. What
@@ -36,7 +35,7 @@ def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, T
     questions = [
         question for line in json_lines(source) for question in _asked(line, texts, unread)
     ]
-    return build(questions, source, texts=texts, unread=unread or None)
+    return Gold(questions, texts, unread)
 
 
 def _asked(line: Node, texts: Mapping[str, str] | None, unread: Counter[str]) -> Iterator[Question]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from foveal.adapters.truths.building import Evidence, Question, build, check_quote
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import document, entries
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read"]
 
@@ -18,12 +17,12 @@ def looks_like(source: Source) -> bool:
     return head[:1] == [b"{"] and head[1:3] == [b'"tests":', b"["] and b'"query"' in source.data
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """Topics ``STEM-0000``, ... in the order of the file; a document is called as its file is."""
-    return build(_questions(source, texts), source, texts=texts)
+    return Gold(_questions(source), texts)
 
 
-def _questions(source: Source, texts: Mapping[str, str] | None) -> Iterator[Question]:
+def _questions(source: Source) -> Iterator[Question]:
     for number, test in enumerate(entries(document(source), "tests")):
         name = f"{source.stem}-{number:04d}"
         question = Question(name, test["query"].text, test.line, test.path)
@@ -38,6 +37,5 @@ def _questions(source: Source, texts: Mapping[str, str] | None) -> Iterator[Ques
                 snippet.path,
                 quote=snippet.optional_text("answer"),
             )
-            check_quote(source, test.line, found, texts)
             question.evidence.append(found)
         yield question

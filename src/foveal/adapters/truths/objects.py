@@ -23,7 +23,10 @@ _KINDS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A JSON value with its path in the file and the line it (or what it is part of) begins on."""
+    """A JSON value with its path in the file (``$`` is the whole) and the line it begins on.
+
+    The line may be that of a value around it.
+    """
 
     source: Source
     line: int
@@ -32,7 +35,8 @@ class Node:
 
     def fail(self, message: str) -> Exception:
         """The error to raise about this value."""
-        return self.source.error(self.line, f"{self.path or 'the file'}: {message}")
+        where = "the file" if self.path == "$" else self.path
+        return self.source.error(self.line, f"{where}: {message}")
 
     def _child(self, step: str, value: Any) -> Node:
         return Node(self.source, self.line, f"{self.path}{step}", value)
@@ -42,7 +46,7 @@ class Node:
         members = self.expect(dict)
         if members.get(name) is None:
             return None
-        return self._child(f".{name}" if self.path else name, members[name])
+        return self._child(f".{name}", members[name])
 
     def __getitem__(self, name: str) -> Node:
         found = self.get(name)
@@ -107,14 +111,14 @@ def _loads(source: Source, text: str, line: int) -> Any:
 def document(source: Source) -> Node:
     """The one JSON value of a file."""
     source.check_utf8()
-    return Node(source, 1, "", _loads(source, source.data.decode(), 1))
+    return Node(source, 1, "$", _loads(source, source.data.decode(), 1))
 
 
 def json_lines(source: Source) -> Iterator[Node]:
     """The JSON values of a file that has one on each line."""
     source.check_utf8()
     for number, line in first_lines(source.data, source.data.count(b"\n") + 1):
-        yield Node(source, number, "", _loads(source, line.decode(), number))
+        yield Node(source, number, "$", _loads(source, line.decode(), number))
 
 
 def entries(root: Node, name: str) -> Iterator[Node]:

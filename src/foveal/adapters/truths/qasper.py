@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from foveal.adapters.alignment import Aligner
-from foveal.adapters.truths.building import Evidence, Question, build
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, document
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read", "texts_of"]
 
@@ -23,7 +22,7 @@ def looks_like(source: Source) -> bool:
     return all(word in source.data for word in (b'"full_text"', b'"qas"', b'"evidence"'))
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """A paper is a document, called by its id; the answers of annotators are alternatives.
 
     Its text is abstract, headings and paragraphs as the file has them, an empty line between,
@@ -34,7 +33,7 @@ def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, T
     known = texts_of(source) if texts is None else texts
     unread: Counter[str] = Counter()
     questions = list(_questions(root, Aligner(known), unread))
-    return build(questions, source, texts=known, unread=unread or None)
+    return Gold(questions, known, unread)
 
 
 def texts_of(source: Source) -> dict[str, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from foveal.adapters.truths.building import Evidence, Question, build, check_quote
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, document, entries
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read", "texts_of"]
 
@@ -20,15 +19,14 @@ def looks_like(source: Source) -> bool:
 def read(
     source: Source,
     texts: Mapping[str, str] | None,  # noqa: ARG001 - the file has them itself
-) -> tuple[Judgements, Topics]:
+) -> Gold:
     """A context is a document, called by its ``document_id``, else ``TITLE/NUMBER``.
 
     Different answers to a question are alternatives. A question that cannot be answered has its
     context judged, without a span.
     """
     root = document(source)
-    contexts = dict(_contexts(root))
-    return build(_questions(root, contexts), source, texts=contexts)
+    return Gold(_questions(root), dict(_contexts(root)))
 
 
 def texts_of(source: Source) -> dict[str, str]:
@@ -53,7 +51,7 @@ def _contexts(root: Node) -> Iterator[tuple[str, str]]:
         yield doc, context.text
 
 
-def _questions(root: Node, contexts: Mapping[str, str]) -> Iterator[Question]:
+def _questions(root: Node) -> Iterator[Question]:
     for doc, paragraph in _paragraphs(root):
         for asked in paragraph["qas"]:
             question = Question(
@@ -65,7 +63,6 @@ def _questions(root: Node, contexts: Mapping[str, str]) -> Iterator[Question]:
                 name = f"a{len(places) + 1}"
                 place = start, start + len(text)
                 found = Evidence(doc, *place, answer.path, quote=text, sets=(name,))
-                check_quote(root.source, asked.line, found, contexts)
                 places.setdefault(place, found)
             question.evidence += places.values()
             yield question

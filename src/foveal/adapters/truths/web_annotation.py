@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from foveal.adapters.alignment import Normalised
-from foveal.adapters.truths.building import Evidence, Question, build, check_quote
+from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, document
 from foveal.formats.source import Source
-from foveal.model import Judgements, Topics
 
 __all__ = ["looks_like", "read"]
 
@@ -24,7 +23,7 @@ def looks_like(source: Source) -> bool:
     )
 
 
-def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, Topics]:
+def read(source: Source, texts: Mapping[str, str] | None) -> Gold:
     """A topic is what the body says, a document is called as the source of the target.
 
     Positions count code points, as the recommendation has it. Several selectors of one target
@@ -36,10 +35,8 @@ def read(source: Source, texts: Mapping[str, str] | None) -> tuple[Judgements, T
         name = _topic(annotation)
         question = topics.setdefault(name, Question(name, name, annotation.line, annotation.path))
         for target in _several(annotation["target"]):
-            found = _evidence(target, _creator(annotation), texts)
-            check_quote(source, annotation.line, found, texts)
-            question.evidence.append(found)
-    return build(topics.values(), source, texts=texts)
+            question.evidence.append(_evidence(target, _creator(annotation), texts))
+    return Gold(topics.values(), texts)
 
 
 def _annotations(root: Node) -> Iterator[Node]:
