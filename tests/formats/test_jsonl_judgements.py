@@ -279,6 +279,23 @@ def test_relevant_elements_need_relevant_spans_where_spans_are_given() -> None:
     assert len(judged(first, line | {"spans": [span(0, 3)]})) == 2
 
 
+def test_a_topic_without_a_judged_document_is_kept() -> None:
+    judgements = judged(
+        {"topic": "1", "doc": "A", "spans": [span(3, 9)]}, {"topic": "2", "spans": []}
+    )
+    assert judgements.topics == ("1", "2")
+    assert highlights(judgements) == [("1", "A", 3, 9)]
+    again = read_judgements(jsonl_judgements.write_judgements(judgements))
+    assert (again.topics, highlights(again)) == (judgements.topics, highlights(judgements))
+    assert judgements.for_topics(["2"]).topics == ("2",)
+    assert judgements.for_topics(["1"]).topics == ("1",)
+    elements = judged(
+        {"topic": "1", "doc": "A", "elements": [{"xpath": "/a", "size": 9, "rsize": 9}]},
+        {"topic": "2", "elements": []},
+    )
+    assert read_judgements(jsonl_judgements.write_judgements(elements)).topics == ("1", "2")
+
+
 def test_nothing_is_lost_in_a_round_trip() -> None:
     text = (
         '{"type": "header", "format": "foveal-judgements", "version": 1, "unit": "codepoint", '
@@ -296,7 +313,7 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
     ("line", "message"),
     [
         ('{"doc":"D","spans":[]}', "topic is missing"),
-        ('{"topic":"1","spans":[]}', "doc is missing"),
+        ('{"topic":"1","document":"D","spans":[]}', "doc is missing"),
         ('{"topic":"1","doc":"D"}', "spans is missing; a document without relevant text has"),
         ('{"topic":"all","doc":"D","spans":[]}', "a topic may not be called 'all'"),
         ('{"topic":"1","doc":"D","spans":5}', "spans is not a list of objects"),

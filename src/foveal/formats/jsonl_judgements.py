@@ -92,7 +92,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     table = read_objects(source, _JUDGEMENT, header_line)
     defects = Defects(source, table.line)
     problems = check_names(defects, table.frame["topic"].fill_null(""))
-    bare, table = _split_bare_topics(table)
+    bare, table = _split_bare_topics(source, table)
     frame, defects = table.frame, Defects(source, table.line)
     problems += check_required(defects, frame)
     problems += defects.at(
@@ -146,16 +146,21 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     return judgements if judged.all() else judgements.only(judged)
 
 
-def _split_bare_topics(table: Table) -> tuple[pl.DataFrame, Table]:
+def _split_bare_topics(source: Source, table: Table) -> tuple[pl.DataFrame, Table]:
     """Split off the topics of which no document was judged: ``{"topic": "9", "spans": []}``."""
     marked = pl.col("spans", "elements")
-    others = [name for name in _JUDGEMENT if name not in ("topic", "spans", "elements")]
     bare = table.frame.select(
         (pl.col("topic").fill_null("") != "")
+        & pl.col("doc").is_null()
         & pl.any_horizontal(marked.is_not_null())
         & (pl.sum_horizontal(marked.list.len()) == 0)
-        & pl.all_horizontal(pl.col(others).is_null())
     ).to_series()
+    if bare.any():
+        # Any other field shows that a document was meant, though under another name than doc.
+        lines = source.data.split(b"\n")
+        for at in bare.arg_true():
+            names = loads(lines[source.place(int(table.line[at])) - 1]).keys()
+            bare[at] = names <= {"topic", "spans", "elements"}
     left = ~bare
     return table.frame.filter(bare), Table(table.frame.filter(left), table.line[left.to_numpy()])
 
