@@ -145,18 +145,15 @@ def _matching(
         else:
             lost.append(question.id)
     if problems:
-        rest = len(problems) - movable
-        remedies = [
-            f"--repair moves the {movable} that occur once within {_NEAR} characters"
-            if movable
-            else "",
-            f"--drop-mismatches leaves out the {'other ' if movable else ''}{rest}" if rest else "",
-        ]
-        raise InputError(
-            problems,
-            summary=f"{source.path}: quotes that do not match their text: {len(problems)} of "
-            f"{quotes}; {', '.join(filter(None, remedies))}",
-        )
+        summary = f"quotes that do not match their text: {len(problems)} of {quotes}"
+        if movable:
+            summary += (
+                f"; --repair moves those that occur once within {_NEAR} characters: {movable}"
+            )
+        if movable < len(problems):
+            rest = len(problems) - movable
+            summary += f"; --drop-mismatches leaves out the others: {rest}"
+        raise InputError(problems, summary=f"{source.path}: {summary}")
     notes = [
         f"quotes moved to the only place within {_NEAR} characters: {moved}" if moved else "",
         f"quotes left out because they do not match their text: {dropped}" if dropped else "",
