@@ -30,6 +30,7 @@ from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.jsonl import declared_units
 from foveal.formats.lines import check_rows
 from foveal.formats.objects import header_of, loads, read_objects
+from foveal.formats.quoted_spans import locate_quotes
 from foveal.formats.source import Source
 from foveal.formats.units import to_codepoints
 from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
@@ -89,6 +90,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     header, header_line = header_of(source)
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     known = _known(source, header, header_line)
+    inclusive = end_kind == "inclusive"
+    source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
     table = read_objects(source, _JUDGEMENT, header_line)
     frame, defects = table.frame, Defects(source, table.line)
     problems = check_required(defects, frame)
@@ -101,7 +104,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     rows, flat = _rows(frame.with_columns(line=pl.Series(table.line)))
     row = flat["row"].to_numpy()
     inner = Defects(source, table.line[flat["place"].to_numpy()])
-    start, end = _offsets(inner, flat, inclusive=end_kind == "inclusive")
+    start, end = _offsets(inner, flat, inclusive=inclusive)
     if unit != "codepoint":
         docs = rows["doc"].gather(flat["row"])
         start = to_codepoints(start, docs, unit, texts, inner)
@@ -137,6 +140,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         elements=_with_rows(assessed.elements, rows, frame["assessor"]),
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
         unread=_unread(source, frame, assessed, header_line),
+        notes=notes,
     )
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
