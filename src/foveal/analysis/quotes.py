@@ -144,12 +144,14 @@ class Quotations:
         """The place most like a quote, if any is like enough."""
         quote = span.quote or ""
         alike = tuple(self._normalised.find(quote))
+        note = "white space or characters are written otherwise" if alike else ""
+        if (span.start, span.end) in alike:
+            return Quoted(EXACT, ((span.start, span.end),), note=note)
         if len(alike) > 1:
             choice = self._chosen(span, alike)
             if choice.kind == AMBIGUOUS:
-                return choice._replace(note="white space or characters are written otherwise")
+                return choice._replace(note=note)
             alike = choice.places
-        note = "white space or characters are written otherwise" if alike else ""
         near = [*closest_places(self.text, quote), *self._between(span), (span.start, span.end)]
         candidates = alike or tuple(dict.fromkeys(near))
         scored = [(similarity(quote, self.text[a:b]), (a, b)) for a, b in candidates if a < b]

@@ -202,10 +202,7 @@ def _is_new(one: _Document, name: str, found: dict[str, _Document]) -> bool:
     """Note a document under a name; return False if the name is taken, by the same text."""
     first = found.setdefault(name, one)
     if first.name == one.name and first.text != one.text:
-        raise InputError.at(
-            one.place,
-            None,
-            f"a second, other text of document {name!r}, the first is {first.place}; give the name "
-            "with its extension",
-        )
+        remedy = "" if one.with_extension == one.name else "; give the name with its extension"
+        message = f"a second, other text of document {name!r}, the first is {first.place}{remedy}"
+        raise InputError.at(one.place, None, message)
     return first is one

@@ -10,6 +10,7 @@ import click
 
 from foveal.cli.options import collection_option, format_option, judgements_option, output_option
 from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def command(
         raise UsageError("--quote adds to the judgements that --repair writes; give it, too")
     if repair is not None:
         _check_not_read(repair, judgements)
-    truth = read_judgements(list(judgements))
+    if texts is not None and collection is not None:
+        raise UsageError("--texts is for documents without an index; with -C give --documents")
+    located = locate_judgements(judgements)
+    truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
     found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
     content = _rendered(found, form_of(form, to_file=output is not None))
@@ -124,8 +128,6 @@ def _source(
     """Where the texts come from, counted by the rule of the judgements for white space."""
     from foveal.campaign.texts import TextSource
 
-    if texts is not None and collection is not None:
-        raise UsageError("--texts is for documents without an index; with -C give --documents")
     rule = (truth.header or {}).get("whitespace")
     source = TextSource.given(
         texts, collection, documents, name_tag=name_from, whitespace=rule or "keep"

@@ -37,7 +37,7 @@ from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "read_judgements", "write_judgements"]
+__all__ = ["FORMATS", "declared_whitespace", "read_judgements", "write_judgements"]
 
 FORMATS = ("foveal-judgements", "focused-qrels")
 
@@ -110,13 +110,10 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         start = to_codepoints(start, docs, unit, texts, inner)
         end = to_codepoints(end, docs, unit, texts, inner)
         outer = Defects(source, rows["line"].to_numpy())
-        converted = {
-            name: to_codepoints(
-                rows[name].fill_null(UNKNOWN).to_numpy(), rows["doc"], unit, texts, outer
-            )
-            for name in ("length", "bep")
-        }
-        rows = rows.with_columns(**{name: pl.Series(own) for name, own in converted.items()})
+        for name in ("length", "bep"):
+            given = rows[name].fill_null(UNKNOWN).to_numpy()
+            own = pl.Series(to_codepoints(given, rows["doc"], unit, texts, outer))
+            rows = rows.with_columns(pl.when(pl.col(name).is_not_null()).then(own).alias(name))
     check_lengths(Defects(source, rows["line"].to_numpy()), rows, row, end)
     quotes = flat.select("quote", "prefix", "suffix")
     assessed = _elements(frame, defects, known.get("scale"))
@@ -177,6 +174,12 @@ def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.
     named = pl.DataFrame(found, schema=schema, orient="row")
     key = ["place", "number"]
     return spans.join(named, on=key, how="left", maintain_order="left")[name] if found else None
+
+
+def declared_whitespace(source: Source) -> str | None:
+    """Return the rule for white space that the header declares."""
+    rule: str | None = _known(source, *header_of(source)).get("whitespace")
+    return rule
 
 
 def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -287,7 +287,7 @@ class Aligner:
         """Say why quotes do not tell their document: none holds all of them, or several do."""
         for text, docs in zip(texts, held, strict=True):
             if not docs:
-                number = counted(len(self.texts), "document")
+                number = counted(len({id(own) for own in self.texts.values()}), "document")
                 said = f"doc is missing, and the quote {shorten_text(text)} is in none of {number}"
                 return f"{said}{self._closest(self.texts, text, 'quote')}"
         if common:
@@ -301,7 +301,7 @@ class Aligner:
             "expected a line for each document"
         )
 
-    def _closest(self, docs: Iterable[str], text: str, what: str) -> str:
+    def _closest(self, docs: Collection[str], text: str, what: str) -> str:
         """Show the most similar passage with its differences marked; nothing if none is close."""
         if len(self._compared) == _MOST_COMPARED:
             return ""
@@ -315,9 +315,9 @@ class Aligner:
                 like = similarity(own, passage)
                 if like >= best:
                     best = like
-                    at = f"at {whole.origin(start)} of document {doc!r}"
+                    where = f"at {whole.origin(start)}" + (f" of {doc!r}" if len(docs) > 1 else "")
                     marked = _mark_differences(own, passage)
-                    shown = f"; closest passage, {at} ([-{what}-], {{+document+}}): {marked!r}"
+                    shown = f"; closest passage, {where} ([-{what}-], {{+document+}}): {marked!r}"
         return shown
 
 
@@ -395,7 +395,7 @@ def _mark_differences(quote: str, passage: str) -> str:
         if operation == "equal":
             before = "" if number == 0 else added[:_AROUND]
             after = "" if number == len(codes) - 1 else added[-_AROUND:]
-            whole = len(before) + len(after) >= len(added)
+            whole = len(before) + len(after) + 10 >= len(added)
             marked += added if whole else f"{before}...{after}"
         else:
             marked += (f"[-{removed}-]" if removed else "") + (f"{{+{added}+}}" if added else "")
