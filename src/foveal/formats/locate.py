@@ -37,7 +37,7 @@ Place = tuple[int, int]
 
 GIVE_TEXTS = (
     "give the texts of the documents (--texts PATH, or -C INDEX with --documents SOURCE; in Python "
-    "texts=)"
+    "texts=), to 'foveal convert' first if a command has no such option"
 )
 """What to do where offsets cannot be found or converted without the texts."""
 

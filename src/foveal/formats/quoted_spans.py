@@ -101,13 +101,16 @@ def _lines_to_change(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the lines, counted from 0, that are one quote or have a quote without offsets."""
     if b'"quote"' not in source.data:
         return
-    # Parse only lines that may be meant: most quotes have offsets.
+    # Mostly all spans have offsets. Parse only lines with fewer starts than objects inside.
     lines = (
         (number, line)
         for number, line in enumerate(source.data.split(b"\n"))
-        if line.count(b'"quote"') > line.count(b'"start"')
-        or b'"spans"' not in line
-        or b"null" in line
+        if b'"quote"' in line
+        and (
+            b'"spans"' not in line
+            or line.count(b'"start":') < line.count(b"{") - 1
+            or b"null" in line
+        )
     )
     for number, record in _objects(lines):
         if _is_single(record) or _without_offsets(record):
