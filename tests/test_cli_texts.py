@@ -94,7 +94,7 @@ def test_quotes_score_as_their_offsets_do(capsys: pytest.CaptureFixture[str]) ->
     ("quote", "original"),
     [
         ('It\'s a "slow" fuse', "It\u2019s a \u201cslow\u201d fuse"),
-        ("\u2018It\u2019s".replace("\u2018", ""), "It\u2019s"),
+        ("It\u02bcs a \u201eslow\u201f", "It\u2019s a \u201cslow\u201d"),
         ("fuse - replace it", "fuse \u2013 replace it"),
         ("fuse \u2014 replace", "fuse \u2013 replace"),
         ("replace  it with\tcare", "replace it\nwith care"),
@@ -287,6 +287,16 @@ def test_the_extension_tells_two_files_apart(capsys: pytest.CaptureFixture[str])
     assert outcome.code == 2
     assert outcome.err.startswith("faults.txt: ")
     assert "faults.md" in outcome.err
+
+
+def test_a_name_that_ends_like_an_extension_is_a_name_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("docs/faults.md.txt").write_text("At 16 A it trips.")
+    write("j.jsonl", {"topic": "1", "doc": "faults.md", "quote": "16 A"})
+    assert spans(converted(capsys, "j.jsonl")[0]) == [(3, 7)]
+    write("j.jsonl", {"topic": "1", "doc": "faults", "quote": "16 A"})
+    assert spans(converted(capsys, "j.jsonl")[0]) == [at(FAULTS, "16 A")]
 
 
 @pytest.mark.parametrize("doc", ["page", "page.html"])
