@@ -306,6 +306,19 @@ def test_a_file_that_is_not_read_is_named(doc: str, capsys: pytest.CaptureFixtur
     outcome = call(capsys, "convert", "j.jsonl", "-", "--to", "jsonl", "--texts", "docs")
     assert outcome.code == 2
     assert outcome.err.startswith(str(Path("docs/page.html")))
+    span = {"start": 3, "end": 7, "quote": "16 A"}
+    faults = {"topic": "2", "doc": "faults", "quote": "16 A"}
+    for more in ([], [faults]):
+        write("j.jsonl", {"topic": "1", "doc": doc, "spans": [span]}, *more)
+        outcome = call(capsys, "verify", "-j", "j.jsonl", "--texts", "docs")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(str(Path("docs/page.html")))
+    shown = call(
+        capsys, "report", "run.jsonl", "-j", "j.jsonl", "--texts", "docs",
+        *("-m", "charR", "-o", "report.html"),
+    )  # fmt: skip
+    assert shown.code == 0
+    assert "breaker hums" in Path("report.html").read_text()
 
 
 def test_an_index_knows_names_with_extensions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from glob import escape
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from foveal.collection import Collection
@@ -20,6 +20,8 @@ from foveal.errors import InputError, Problem, UsageError
 __all__ = ["Text", "TextSource"]
 
 _LINES = (".jsonl", ".ndjson")
+_MOST_CHECKED = 20
+"""Missing documents whose files are looked for."""
 
 
 class Text(NamedTuple):
@@ -107,7 +109,6 @@ class TextSource:
             name = one.with_extension if extended else one.name
             if _is_new(one, name, found):
                 yield one.as_text(name, digests)
-        self._check_left(source, [doc for doc in docs if doc not in found])
 
     def _documents(self, source: Source, docs: Names[str], *, every: bool) -> Iterator[_Document]:
         """Yield the documents that are asked for, in the order of the source."""
@@ -166,13 +167,14 @@ class TextSource:
                 return None
         return _Document(name, name + extension, texts[0], item.place)
 
-    def _check_left(self, source: Source, missing: Iterable[str]) -> None:
-        """Refuse files of a directory that are asked for and that Foveal does not read."""
-        if not source.path.is_dir():
-            return
-        for doc in missing:
-            path = source.path / doc
-            files: list[Path] = []
+    def check_missing(self, docs: Iterable[str]) -> None:
+        """Refuse documents without text whose file is in the directory, but cannot be read."""
+        root = Path(self.source)
+        for doc in sorted(docs)[:_MOST_CHECKED] if root.is_dir() else ():
+            inside = PurePosixPath(doc)
+            if inside.is_absolute() or ".." in inside.parts or not inside.name:
+                continue
+            path, files = root / inside, list[Path]()
             with suppress(OSError, ValueError):  # not a possible name of a file
                 files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]
             if files:

@@ -51,7 +51,8 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
     "--texts",
     metavar="PATH",
     help="The documents' texts, for results and judgements given by text or in other units, and to "
-    "check the quotes of another tool: a directory, an archive, or JSON Lines of doc and text.",
+    "check the quotes of another tool (--from): a directory, JSON Lines of doc and text, or "
+    "(without --from) an archive.",
 )
 @click.option(
     "--write-topics",

@@ -110,4 +110,6 @@ def read_located(paths: Sequence[str | Source], *, thorough: bool = False) -> Ju
 
 def _read(texts: TextSource, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
     click.get_current_context().meta[_USED] = True
-    return {own.doc: own.text for own in texts.read(docs, every=every)}
+    found = {own.doc: own.text for own in texts.read(docs, every=every)}
+    texts.check_missing(docs - found.keys())
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.campaign.texts import TextSource
+    from foveal.campaign.texts import Text, TextSource
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -95,7 +96,7 @@ def command(
     located = locate_judgements(judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
-    found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
+    found = verify(truth, _texts(source, frozenset(truth.doc)), similarity=similarity)
     content = _rendered(found, form_of(form, to_file=output is not None))
     warn(_warnings(found))
     emit(content, output)
@@ -145,6 +146,15 @@ def _source(
             f"with {source.whitespace!r}",
         )
     return source
+
+
+def _texts(source: TextSource, docs: frozenset[str]) -> Iterator[Text]:
+    """Yield the texts of documents; refuse files that are there and cannot be read."""
+    missing = set(docs)
+    for text in source.read(docs):
+        missing.discard(text.doc)
+        yield text
+    source.check_missing(missing)
 
 
 def _rendered(found: Anchors, form: str) -> str:
