@@ -187,6 +187,15 @@ def test_a_quote_that_is_not_there_shows_the_closest_passage(
     assert "{+" not in said
 
 
+def test_a_long_quote_shows_where_it_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(f"Step {i} takes {i * i} minutes." for i in range(400))
+    Path("docs/steps.txt").write_text(text)
+    quote = text[100:-100].replace("Step 200 takes 40000", "Step 200 takes 50000")
+    said = refusal(capsys, {"topic": "1", "quote": quote}, "--texts", "docs")
+    assert "Step 200 takes [-5-]{+4+}0000" in said
+    assert len(said) < 600
+
+
 def test_quotes_of_several_places_or_documents_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

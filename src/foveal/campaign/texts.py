@@ -165,7 +165,7 @@ class TextSource:
             (name,) = recorder.batch().documents
             if not (every or name in docs or name + extension in docs):
                 return None
-        return _Document(name, name + extension, texts[0], item.place)
+        return _Document(name, name + extension, texts[0], text_digest(texts[0]), item.place)
 
     def check_missing(self, docs: Iterable[str]) -> None:
         """Refuse documents without text whose file is in the directory, but cannot be read."""
@@ -192,19 +192,21 @@ class _Document(NamedTuple):
     name: str
     with_extension: str
     text: str
+    digest: bytes
     place: str
 
     def as_text(self, asked: str, digests: Mapping[str, bytes] | None) -> Text:
         if digests is None:
             return Text(asked, self.text)
-        return Text(asked, self.text, text_digest(self.text) == digests.get(self.name))
+        return Text(asked, self.text, self.digest == digests.get(self.name))
 
 
 def _is_new(one: _Document, name: str, found: dict[str, _Document]) -> bool:
     """Note a document under a name; return False if the name is taken, by the same text."""
-    first = found.setdefault(name, one)
-    if first.name == one.name and first.text != one.text:
+    without_text = one._replace(text="")  # of many documents, texts would fill the memory
+    first = found.setdefault(name, without_text)
+    if first.name == one.name and first.digest != one.digest:
         remedy = "" if one.with_extension == one.name else "; give the name with its extension"
         message = f"a second, other text of document {name!r}, the first is {first.place}{remedy}"
         raise InputError.at(one.place, None, message)
-    return first is one
+    return first is without_text

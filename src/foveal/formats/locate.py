@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -310,13 +311,14 @@ class Aligner:
         best, shown = _CLOSE, ""
         for doc in docs:
             whole = self._normal(doc)
-            for start, end in closest_places(whole.text, own):
+            part = _part_that_differs(own, whole.text)
+            for start, end in closest_places(whole.text, part):
                 passage = whole.text[start:end].strip()
-                like = similarity(own, passage)
+                like = similarity(part, passage)
                 if like >= best:
                     best = like
                     where = f"at {whole.origin(start)}" + (f" of {doc!r}" if len(docs) > 1 else "")
-                    marked = _mark_differences(own, passage)
+                    marked = _mark_differences(part, passage)
                     shown = f"; closest passage, {where} ([-{what}-], {{+document+}}): {marked!r}"
         return shown
 
@@ -328,6 +330,16 @@ def shorten_text(text: str) -> str:
 
 def _plain(text: str) -> str:
     return Normalised(text).text.strip(" ")
+
+
+def _part_that_differs(quote: str, text: str) -> str:
+    """Return a quote, or of a long one the part around the first character not in the text."""
+    if len(quote) <= _LONG:
+        return quote
+    lengths = range(len(quote))
+    held = bisect_left(lengths, True, key=lambda length: quote[: length + 1] not in text)  # noqa: FBT003
+    start = max(held - _LONG // 2, 0)
+    return quote[start : start + _LONG].strip()
 
 
 def _reach(context: str) -> int:
