@@ -330,6 +330,24 @@ def test_a_file_that_is_not_read_is_named(doc: str, capsys: pytest.CaptureFixtur
     assert "breaker hums" in Path("report.html").read_text()
 
 
+def test_a_name_relative_to_another_folder_is_explained(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("j.jsonl", {"topic": "1", "doc": "docs/faults.md", "quote": "16 A"})
+    outcome = call(capsys, "convert", "j.jsonl", "-", "--to", "jsonl", "--texts", "docs")
+    assert outcome.code == 2
+    assert outcome.err.startswith("docs/faults.md: ")
+    assert "'faults'" in outcome.err
+
+
+@pytest.mark.parametrize("doc", ["", ".", "..", "../run.jsonl", "nowhere", "\0", "x" * 5000])
+def test_other_names_are_not_among_the_texts(doc: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("j.jsonl", {"topic": "1", "doc": doc, "quote": "1 kV"})
+    outcome = call(capsys, "convert", "j.jsonl", "-", "--to", "jsonl", "--texts", "docs")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("j.jsonl:1: ")
+
+
 def test_an_index_knows_names_with_extensions(capsys: pytest.CaptureFixture[str]) -> None:
     Path("xml").mkdir()
     Path("xml/a.xml").write_text("<a><p>one</p><p>two</p></a>")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from glob import escape
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from foveal.collection import Collection
@@ -168,22 +168,29 @@ class TextSource:
         return _Document(name, name + extension, texts[0], text_digest(texts[0]), item.place)
 
     def check_missing(self, docs: Iterable[str]) -> None:
-        """Refuse documents without text whose file is in the directory, but cannot be read."""
+        """Refuse missing documents whose file is in the directory, and say what to do."""
         root = Path(self.source)
         for doc in sorted(docs)[:_MOST_CHECKED] if root.is_dir() else ():
-            inside = PurePosixPath(doc)
-            if inside.is_absolute() or ".." in inside.parts or not inside.name:
-                continue
-            path, files = root / inside, list[Path]()
             with suppress(OSError, ValueError):  # not a possible name of a file
-                files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]
-            if files:
-                raise InputError.at(
-                    str(min(files)),
-                    None,
-                    f"this file of document {doc!r} cannot be read; expected XML, text with the "
-                    "extension .txt or .md, or JSON Lines",
-                )
+                self._check_file(root, doc)
+
+    def _check_file(self, root: Path, doc: str) -> None:
+        """Refuse a document that is named by another path, or whose file is not read."""
+        given, top = Path(doc).resolve(), root.resolve()
+        if given.is_file() and top in given.parents:
+            name = name_of(given.relative_to(top).as_posix())
+            message = f"document {doc!r} is called {name!r} here; names are relative to {root}"
+            raise InputError.at(doc, None, message)
+        path = root / doc
+        if not path.name or top not in path.resolve().parents:
+            return
+        files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]
+        if files:
+            message = (
+                f"this file of document {doc!r} cannot be read; expected XML, text with the "
+                "extension .txt or .md, or JSON Lines"
+            )
+            raise InputError.at(str(min(files)), None, message)
 
 
 class _Document(NamedTuple):
