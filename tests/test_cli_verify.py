@@ -204,15 +204,12 @@ def test_an_ambiguous_text_is_an_error_with_its_line(
     assert_refused(outcome, "r.jsonl:1: the text 'It was' is in document 'd' 2 times, at 0, 13;")
 
 
-def test_saved_results_and_simulated_runs_have_no_use_for_texts(
+def test_saved_results_have_no_use_for_texts(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
     refused = call(capsys, "compare", "a.json", "--texts", "old")
     assert refused.code == 2
     assert "leave out the options of scoring" in refused.err
-    refused = call(capsys, "fidelity", "-j", "j.jsonl", "--texts", "old")
-    assert refused.code == 2
-    assert "takes runs with offsets only" in refused.err
 
 
 def test_offsets_in_bytes_are_converted(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -188,7 +188,7 @@ def test_unknown_ways_are_refused() -> None:
         ('{"doc":"d","text":"noon"}', "a.jsonl:1: topic is missing"),
         ('{"topic":"1","doc":"d","text":"noon","end":4}', "a.jsonl:1: start and end belong"),
         ('{"topic":"1","doc":"d","text":', "a.jsonl:1: not valid JSON"),
-        ('{"topic":"1","doc":"d","text":" "}', "a.jsonl:1: the text of the result is empty"),
+        ('{"topic":"1","doc":"d","text":" "}', "a.jsonl:1: the text is empty"),
     ],
 )
 def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:

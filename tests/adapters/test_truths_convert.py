@@ -83,7 +83,10 @@ def test_alternatives_survive(folder: Path) -> None:
     ("arguments", "said"),
     [
         (["nda.json", "o", "--to", "jsonl", "--from", "squat"], "unknown form 'squat' (--from)"),
-        (["genomics.run", "o", "--to", "jsonl", "--texts", "corpus"], "--texts is for the ground"),
+        (
+            ["genomics.run", "o", "--to=jsonl", "--from=trec-genomics-run", "--texts=corpus"],
+            "--texts has no use here",
+        ),
         (
             ["genomics.run", "o", "--to=jsonl", "--from=trec-genomics-run", "--write-topics=t"],
             "--write-topics is for the ground truth",

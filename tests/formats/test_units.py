@@ -71,7 +71,7 @@ def test_an_offset_that_is_no_character_is_named(start: int, stop: int, message:
 def test_a_unit_other_than_code_points_needs_the_texts() -> None:
     text = run_text("utf16", "exclusive", 0, 1)
     assert "offsets are declared as utf16" in refusal(read_run, text)
-    assert refusal(read_run, text, {}) == "x:2: the text of document 'd' is not known"
+    assert refusal(read_run, text, {}) == "x:2: document 'd' is not among the texts"
 
 
 def test_code_points_need_no_text() -> None:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.errors import InputError, Problem, UsageError
 from foveal.formats import Source, read_run
 from foveal.formats.jsonl import FORMATS, declared_units
+from foveal.formats.locate import (
+    ABSENT,
+    AMBIGUOUS,
+    EXACT,
+    NO_DOCUMENT,
+    NORMALISED,
+    Aligner,
+    Found,
+    Normalised,
+    in_unit,
+)
 from foveal.formats.objects import header_of, loads
 from foveal.model import Run
-from foveal.spans import Ints
 
 __all__ = [
     "ABSENT",
@@ -32,190 +38,7 @@ __all__ = [
     "documents_needed",
 ]
 
-EXACT = "exact"
-NORMALISED = "normalised"
-AMBIGUOUS = "ambiguous"
-ABSENT = "absent"
-NO_DOCUMENT = "no document"
-
 _POLICIES = {"ambiguous": ("error", "first", "empty"), "missing": ("error", "empty")}
-_IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
-"""Soft hyphens and marks without width, which extraction adds and drops at will."""
-_SHOWN = 40
-"""Characters of a text, and places of it, that a message quotes."""
-_PLACES = 5
-
-
-class Found(NamedTuple):
-    """Where a text is in a document, and how that was found out."""
-
-    how: str
-    """`EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`."""
-    places: tuple[tuple[int, int], ...] = ()
-    """One place, or all of them where the text is ambiguous."""
-
-    @property
-    def placed(self) -> bool:
-        return self.how in (EXACT, NORMALISED)
-
-
-class Normalised:
-    r"""A text in which white space and ways to write a character do not matter.
-
-    Characters are decomposed (NFKD), so that ligatures, composed and decomposed accents and wide
-    forms are alike; white space of any length is one blank; soft hyphens and characters without
-    width are left out. Every place has its way back to the characters it came from.
-
-    >>> text = Normalised("The e\u0301le\u0300ve  of\nthe ﬁrst")
-    >>> text.text == unicodedata.normalize("NFKD", "The élève of the first")
-    True
-    >>> text.find("élève of"), text.find("first"), text.find("irst")
-    ([(4, 15)], [(20, 24)], [])
-    """
-
-    def __init__(self, text: str) -> None:
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        distinct, which = np.unique(points, return_inverse=True)
-        written = [_decomposed(chr(point)) for point in distinct.tolist()]
-        table = _points("".join(written))
-        width = np.array([len(own) for own in written], dtype=np.int64)
-        first = np.cumsum(width) - width
-        source = np.repeat(np.arange(len(points)), width[which])
-        sizes = width[which]
-        inner = np.arange(len(source)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        points = table[first[which][source] + inner] if len(source) else table[:0]
-        points, source = _reordered(points, source)
-        blank = points == ord(" ")
-        again = np.zeros(len(points), dtype=bool)
-        again[1:] = blank[1:] & blank[:-1]
-        points, self._source = points[~again], source[~again]
-        self.text = points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-    @cached_property
-    def _clean(self) -> Ints:
-        """The source before which each place stands, `-1` inside what was one character.
-
-        A place is clean if all that comes after it was written after all that comes before it.
-        """
-        before = np.concatenate([[-1], np.maximum.accumulate(self._source)])
-        after = np.minimum.accumulate(self._source[::-1])[::-1]
-        end = self._source.max(initial=-1) + 1
-        clean: Ints = np.where(before < np.append(after, end), np.append(after, end), -1)
-        return clean
-
-    def find(self, wanted: str) -> list[tuple[int, int]]:
-        """All places of a text in the original, from its first to its last character."""
-        own = Normalised(wanted).text.strip(" ")
-        found = []
-        for at in _occurrences(self.text, own):
-            until = at + len(own)
-            cut = until < len(self.text) and unicodedata.combining(self.text[until])
-            if self._clean[at] >= 0 and self._clean[until] >= 0 and not cut:
-                # What is left out or blank after the last character does not belong to it.
-                end = int(self._source[at:until].max()) + 1
-                found.append((int(self._clean[at]), end))
-        return found
-
-
-def _decomposed(character: str) -> str:
-    """What stands for a character in a normalised text; all white space is a blank."""
-    if character in _IGNORED:
-        return ""
-    if character.isspace():
-        return " "
-    return unicodedata.normalize("NFKD", character)
-
-
-def _points(text: str) -> Ints:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-
-
-def _reordered(points: Ints, source: Ints) -> tuple[Ints, Ints]:
-    """The marks after each character in canonical order, as they may be written in any."""
-    distinct, which = np.unique(points, return_inverse=True)
-    rank = np.array([unicodedata.combining(chr(p)) for p in distinct.tolist()], dtype=np.int64)
-    if not rank.any():
-        return points, source
-    marks = rank[which]
-    order = np.lexsort((np.arange(len(points)), marks, np.cumsum(marks == 0)))
-    return points[order], source[order]
-
-
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    """Where a text occurs, also where it overlaps itself."""
-    at = text.find(wanted) if wanted else -1
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
-
-
-@dataclass(frozen=True)
-class Aligner:
-    """Finds texts in documents; what was looked for before is not looked for again.
-
-    First the very characters, then white space and characters normalised. A text that is in its
-    document more than once has no place here: which one is meant, only who retrieved it knows.
-
-    Parameters
-    ----------
-    texts : mapping of str to str
-        The text of each document.
-
-    Examples
-    --------
-    >>> aligner = Aligner({"d": "To be, or not to be."})
-    >>> aligner.find("d", "or not")
-    Found(how='exact', places=((7, 13),))
-    >>> aligner.find("d", "be,  or")
-    Found(how='normalised', places=((3, 9),))
-    >>> aligner.find("d", "be").how, aligner.find("d", "is").how, aligner.find("e", "be").how
-    ('ambiguous', 'absent', 'no document')
-    """
-
-    texts: Mapping[str, str]
-    _found: dict[tuple[str, str], Found] = field(default_factory=dict, repr=False)
-    _normalised: dict[str, Normalised] = field(default_factory=dict, repr=False)
-
-    def find(self, doc: str, text: str) -> Found:
-        """Where a text is in a document."""
-        key = doc, text
-        if key not in self._found:
-            self._found[key] = self._look(doc, text)
-        return self._found[key]
-
-    def _look(self, doc: str, text: str) -> Found:
-        if doc not in self.texts:
-            return Found(NO_DOCUMENT)
-        if not text.strip():
-            return Found(ABSENT)
-        whole = self.texts[doc]
-        places = tuple((at, at + len(text)) for at in _occurrences(whole, text))
-        how = EXACT
-        if not places:
-            if doc not in self._normalised:
-                self._normalised[doc] = Normalised(whole)
-            places, how = tuple(self._normalised[doc].find(text)), NORMALISED
-        if len(places) == 1:
-            return Found(how, places)
-        return Found(AMBIGUOUS, places) if places else Found(ABSENT)
-
-    def message(self, doc: str, text: str) -> str:
-        """Why a text has no place in its document."""
-        found = self.find(doc, text)
-        if found.how == NO_DOCUMENT:
-            return f"document {doc!r} is not among the texts"
-        if not text.strip():
-            return "the text of the result is empty; expected words of its document"
-        quoted = repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
-        if found.how == ABSENT:
-            size = counted(len(self.texts[doc]), "character")
-            return f"the text {quoted} is not in document {doc!r} of {size}"
-        where = ", ".join(str(start) for start, _ in found.places[:_PLACES])
-        more = ", ..." if len(found.places) > _PLACES else ""
-        return (
-            f"the text {quoted} is in document {doc!r} {len(found.places)} times, at "
-            f"{where}{more}; give start and end"
-        )
 
 
 def align(
@@ -317,7 +140,7 @@ class _Placed:
                 problems.append(Problem(source.path, number + 1, aligner.message(doc, text)))
                 continue
             if found.placed or policy == "first":
-                start, end = _in_unit(aligner.texts[doc], found.places[0], unit)
+                start, end = in_unit(aligner.texts[doc], found.places[0], unit)
                 record |= {"start": start, "end": end - (kind == "inclusive")}
             else:
                 record["bep"] = 0  # a point, which holds nothing
@@ -345,13 +168,3 @@ class _Placed:
             if count[how]:
                 line = self.first[how]
                 yield f"results whose text is {what}: {count[how]}, the first on line {line}"
-
-
-def _in_unit(text: str, place: tuple[int, int], unit: str) -> tuple[int, int]:
-    """A place as the header of the file counts, with an exclusive end."""
-    start, end = place
-    if unit == "byte":
-        return len(text[:start].encode()), len(text[:end].encode())
-    if unit == "utf16":
-        return len(text[:start].encode("utf-16-le")) // 2, len(text[:end].encode("utf-16-le")) // 2
-    return start, end

@@ -60,6 +60,8 @@ def placed(frame: pl.DataFrame, name: str, given: Texts) -> tuple[pl.DataFrame, 
     """
     _check_policies(given)
     defects = defects_of(frame, name)
+    if "assessor" in frame.columns and given.texts is not None:
+        frame = _with_documents(frame, name, Aligner(given.texts))
     defects.raise_if([*_without_names(frame, name)])
     defects.raise_if(check_names(defects, frame["topic"]))
     # Splitters write -1 where they did not find their own chunk again.
@@ -98,6 +100,23 @@ def placed(frame: pl.DataFrame, name: str, given: Texts) -> tuple[pl.DataFrame, 
     else:
         frame = _checked(frame, by_text, name, given.texts)
     return frame, notes
+
+
+def _with_documents(frame: pl.DataFrame, name: str, aligner: Aligner) -> pl.DataFrame:
+    """Name the document of each quote without one, if only one document holds the quote."""
+    unnamed = (frame["doc"].fill_null("") == "") & frame["start"].is_null()
+    docs, problems = frame["doc"].to_list(), list[Problem]()
+    for i in (unnamed & frame["text"].is_not_null()).arg_true().to_list():
+        text = frame["text"][i]
+        held = aligner.holders(text)
+        if len(held) == 1:
+            docs[i] = held[0]
+        else:
+            message = aligner.message_without_document([text], [held], held)
+            problems.append(_said(frame.row(i, named=True), message, name))
+    if problems:
+        raise InputError(problems)
+    return frame.with_columns(pl.Series("doc", docs, dtype=pl.String))
 
 
 def _said(row: Mapping[str, object], message: str, name: str) -> Problem:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from functools import cached_property
 from typing import NamedTuple
 
-from foveal.adapters.alignment import Normalised
+from foveal.formats.locate import Normalised, Place, closest_places, occurrences, similarity
 
 __all__ = [
     "AMBIGUOUS",
@@ -31,17 +28,6 @@ CHANGED = "changed"
 LOST = "lost"
 NO_QUOTE = "no quote"
 KINDS = (EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE)
-
-_SEEDS = 24
-"""Pieces of a quote that are looked for where the whole of it is not there."""
-_SEED = 16
-_OFTEN = 50
-"""Places of a piece after which it tells nothing."""
-_LONG = 1000
-"""Characters from which quotes are compared by words, which takes a hundredth of the time."""
-_WORDS = re.compile(r"\w+|\W")
-
-Place = tuple[int, int]
 
 
 class Quote(NamedTuple):
@@ -106,11 +92,7 @@ class Quotations:
         return self._nearly(span)
 
     def _places(self, quote: str) -> tuple[Place, ...]:
-        found, at = [], self.text.find(quote)
-        while at >= 0:
-            found.append((at, at + len(quote)))
-            at = self.text.find(quote, at + 1)
-        return tuple(found)
+        return tuple((at, at + len(quote)) for at in occurrences(self.text, quote))
 
     def _agrees(self, span: Quote, place: Place) -> tuple[bool, bool]:
         """Whether what is said to stand before and after a span does at a place."""
@@ -124,7 +106,9 @@ class Quotations:
         before = self.text[max(place[0] - len(prefix), 0) : place[0]]
         after = self.text[place[1] : place[1] + len(suffix)]
         sides = [(said, there) for said, there in ((prefix, before), (suffix, after)) if said]
-        return bool(sides) and all(_ratio(said, there) < self.similarity for said, there in sides)
+        return bool(sides) and all(
+            similarity(said, there) < self.similarity for said, there in sides
+        )
 
     def _in_place(self, span: Quote, places: Sequence[Place]) -> Quoted:
         """A quote that is at its offset, though perhaps by chance: its context may be elsewhere."""
@@ -160,16 +144,17 @@ class Quotations:
         """The place most like a quote, if any is like enough."""
         quote = span.quote or ""
         alike = tuple(self._normalised.find(quote))
+        note = "white space or characters are written otherwise" if alike else ""
+        if (span.start, span.end) in alike:
+            return Quoted(EXACT, ((span.start, span.end),), note=note)
         if len(alike) > 1:
             choice = self._chosen(span, alike)
             if choice.kind == AMBIGUOUS:
-                return choice._replace(note="white space or characters are written otherwise")
+                return choice._replace(note=note)
             alike = choice.places
-        note = "white space or characters are written otherwise" if alike else ""
-        candidates = alike or tuple(
-            dict.fromkeys([*self._by_seeds(quote), *self._between(span), (span.start, span.end)])
-        )
-        scored = [(_ratio(quote, self.text[a:b]), (a, b)) for a, b in candidates if a < b]
+        near = [*closest_places(self.text, quote), *self._between(span), (span.start, span.end)]
+        candidates = alike or tuple(dict.fromkeys(near))
+        scored = [(similarity(quote, self.text[a:b]), (a, b)) for a, b in candidates if a < b]
         best = max((score for score, _ in scored), default=0.0)
         # Written otherwise it is the same text, however few of a short quote's characters agree.
         if best < self.similarity and not alike:
@@ -181,35 +166,6 @@ class Quotations:
             return Quoted(AMBIGUOUS, places, best, "several places are equally like it")
         return Quoted(CHANGED, (first,), best, note)
 
-    def _by_seeds(self, quote: str) -> Iterable[Place]:
-        """Places at which many pieces of a quote stand about as far apart as in it."""
-        size = min(_SEED, max(3, len(quote) // 4))
-        last = max(len(quote) - size, 0)
-        offsets = {last * i // max(_SEEDS - 1, 1) for i in range(_SEEDS)}
-        slack = max(len(quote) // 4, 8)
-        votes, begins = Counter[int](), dict[int, int]()
-        for offset in sorted(offsets):
-            found = self._places(quote[offset : offset + size])
-            for start, _ in found if len(found) <= _OFTEN else ():
-                votes[(start - offset) // slack] += 1
-                begins.setdefault((start - offset) // slack, start - offset)
-        for bucket, _ in votes.most_common(3):
-            yield self._refined(quote, begins[bucket], slack)
-
-    def _refined(self, quote: str, at: int, slack: int) -> Place:
-        """Where a quote begins and ends, near a place where it may begin."""
-        low, high = max(at - slack, 0), min(at + len(quote) + slack, len(self.text))
-        wanted, there = _split(quote, quote), _split(self.text[low:high], quote)
-        matcher = SequenceMatcher(None, wanted, there, autojunk=False)
-        blocks = [block for block in matcher.get_matching_blocks() if block.size]
-        if not blocks:
-            return low, low
-        first, last = blocks[0], blocks[-1]
-        start = low + _size(there[: first.b]) - _size(wanted[: first.a])
-        rest = _size(wanted[last.a + last.size :])
-        end = low + _size(there[: last.b + last.size]) + rest
-        return max(start, 0), min(end, len(self.text))
-
     def _between(self, span: Quote) -> Iterable[Place]:
         """What stands where the quote did, between the text before it and the text after it."""
         if not (span.prefix and span.suffix):
@@ -217,17 +173,3 @@ class Quotations:
         before, after = self._places(span.prefix), self._places(span.suffix)
         if len(before) == 1 and len(after) == 1 and before[0][1] < after[0][0]:
             yield before[0][1], after[0][0]
-
-
-def _split(text: str, quote: str) -> list[str]:
-    """What a text is compared with a quote by: characters, or words where there are many."""
-    return _WORDS.findall(text) if len(quote) > _LONG else list(text)
-
-
-def _size(words: Sequence[str]) -> int:
-    return sum(map(len, words))
-
-
-def _ratio(quote: str, text: str) -> float:
-    """How much a quote and a text have in common, from 0 to 1."""
-    return SequenceMatcher(None, _split(quote, quote), _split(text, quote), autojunk=False).ratio()

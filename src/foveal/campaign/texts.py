@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection as Names
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from foveal.collection import Collection
 from foveal.collection.building import add_item, named_inside
 from foveal.collection.elements import DocumentError, Recorder, text_digest
-from foveal.collection.sources import Item, Source, Task, name_of, read_items, shared
+from foveal.collection.sources import LINE, Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem, UsageError
 
 __all__ = ["Text", "TextSource"]
 
 _LINES = (".jsonl", ".ndjson")
+_MOST_CHECKED = 20
+"""Missing documents whose files are looked for."""
 
 
 class Text(NamedTuple):
@@ -83,16 +88,37 @@ class TextSource:
             return cls(documents, collection, name_tag=name_tag)
         return None
 
-    def read(self, docs: Names[str]) -> Iterator[Text]:
-        """The texts of those documents that the source has, in its order."""
+    def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
+        """Yield the texts of those documents that the source has, each under the name asked for.
+
+        A document may be asked for with the extension of its file, too, unless that is the name
+        of another document. With `every`, all other documents follow under their own names.
+        """
         source = Source(Path(self.source))
-        digests = {} if self.index is None else self.index.digests()
-        seen: dict[str, bytes] = {}
+        digests = None if self.index is None else self.index.digests()
+        found: dict[str, _Document] = {}
+        later: list[_Document] = []
+        for one in self._documents(source, docs, every=every):
+            if one.name not in docs or one.with_extension in docs:
+                later.append(one)
+            if one.name in docs and _is_new(one, one.name, found):
+                yield one.as_text(one.name, digests)
+        names = Counter(one.name for one in later)
+        for one in later:
+            extended = one.with_extension in docs or names[one.name] > 1
+            name = one.with_extension if extended else one.name
+            if _is_new(one, name, found):
+                yield one.as_text(name, digests)
+
+    def _documents(self, source: Source, docs: Names[str], *, every: bool) -> Iterator[_Document]:
+        """Yield the documents that are asked for, in the order of the source."""
         try:
             folder = self._folder(source)
-            for task in self._tasks(source, docs):
+            for task in self._tasks(source, docs, every=every):
                 for item in read_items(task):
-                    yield from self._texts(item, docs, folder, digests, seen)
+                    one = self._document(item, docs, folder, every=every)
+                    if one is not None:
+                        yield one
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
             raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
@@ -105,30 +131,29 @@ class TextSource:
                 folder = shared(folder, item.folder)
         return "".join(f"{name}/" for name in folder or ())
 
-    def _tasks(self, source: Source, docs: Names[str]) -> Iterator[Task]:
+    def _tasks(self, source: Source, docs: Names[str], *, every: bool) -> Iterator[Task]:
         """The batches of the source; of a directory, without files that nobody asks for."""
         for task in source.tasks():
             members = tuple(
                 member
                 for member in task.members
-                if self.name_tag is not None
+                if every
+                or self.name_tag is not None
                 or name_of(member) in docs
+                or member in docs
                 or member.lower().endswith(_LINES)
             )
             yield replace(task, members=members)
 
-    def _texts(
-        self,
-        item: Item,
-        docs: Names[str],
-        folder: str,
-        digests: dict[str, bytes],
-        seen: dict[str, bytes],
-    ) -> Iterator[Text]:
-        """The text of a document, if it is asked for."""
+    def _document(
+        self, item: Item, docs: Names[str], folder: str, *, every: bool
+    ) -> _Document | None:
+        """Return a document of the source, or None if it is not asked for."""
         inside = named_inside(item, self.name_tag)
-        if not inside and item.name.removeprefix(folder) not in docs:
-            return
+        extension = "" if item.kind == LINE else item.place.removeprefix(name_of(item.place))
+        name = item.name.removeprefix(folder)
+        if not (inside or every or name in docs or name + extension in docs):
+            return None
         texts: list[str] = []
         recorder = Recorder(whitespace=self.whitespace, on_text=texts.append)
         try:
@@ -136,11 +161,59 @@ class TextSource:
         except DocumentError as error:
             where, message = error.placed(item.place)
             raise InputError([Problem(where, None, message)]) from None
-        (name,) = recorder.batch().documents
-        name = name if inside else item.name.removeprefix(folder)
-        if name not in docs:
+        if inside:
+            (name,) = recorder.batch().documents
+            if not (every or name in docs or name + extension in docs):
+                return None
+        return _Document(name, name + extension, texts[0], text_digest(texts[0]), item.place)
+
+    def check_missing(self, docs: Iterable[str]) -> None:
+        """Refuse missing documents whose file is in the directory, and say what to do."""
+        root = Path(self.source)
+        for doc in sorted(docs)[:_MOST_CHECKED] if root.is_dir() else ():
+            with suppress(OSError, ValueError):  # not a possible name of a file
+                self._check_file(root, doc)
+
+    def _check_file(self, root: Path, doc: str) -> None:
+        """Refuse a document that is named by another path, or whose file is not read."""
+        given, top = Path(doc).resolve(), root.resolve()
+        if given.is_file() and top in given.parents:
+            name = name_of(given.relative_to(top).as_posix())
+            message = f"document {doc!r} is called {name!r} here; names are relative to {root}"
+            raise InputError.at(doc, None, message)
+        path = root / doc
+        if not path.name or top not in path.resolve().parents:
             return
-        digest = text_digest(texts[0])
-        if seen.setdefault(name, digest) != digest:
-            raise InputError.at(item.place, None, f"a second, other text of document {name!r}")
-        yield Text(name, texts[0], digest == digests.get(name) if self.index is not None else None)
+        files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]
+        if files:
+            message = (
+                f"this file of document {doc!r} cannot be read; expected XML, text with the "
+                "extension .txt or .md, or JSON Lines"
+            )
+            raise InputError.at(str(min(files)), None, message)
+
+
+class _Document(NamedTuple):
+    """A document of a source: its name, also with the extension of its file, and its text."""
+
+    name: str
+    with_extension: str
+    text: str
+    digest: bytes
+    place: str
+
+    def as_text(self, asked: str, digests: Mapping[str, bytes] | None) -> Text:
+        if digests is None:
+            return Text(asked, self.text)
+        return Text(asked, self.text, self.digest == digests.get(self.name))
+
+
+def _is_new(one: _Document, name: str, found: dict[str, _Document]) -> bool:
+    """Note a document under a name; return False if the name is taken, by the same text."""
+    without_text = one._replace(text="")  # of many documents, texts would fill the memory
+    first = found.setdefault(name, without_text)
+    if first.name == one.name and first.digest != one.digest:
+        remedy = "" if one.with_extension == one.name else "; give the name with its extension"
+        message = f"a second, other text of document {name!r}, the first is {first.place}{remedy}"
+        raise InputError.at(one.place, None, message)
+    return first is without_text

@@ -10,6 +10,7 @@ import click
 from foveal.cli.options import format_option, output_option
 from foveal.cli.output import FORMATS, emit, form_of, render, warn
 from foveal.cli.scoring import files_of, runs_of, scoring_options, stated
+from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def command(
         raise UsageError("runs are scored against judgements; give them with -j")
     curves = budget_curves(
         runs_of(files_of(runs), *judgements),
-        list(judgements),
+        locate_judgements(judgements),
         *([measure] if measure else []),
         unit=unit,
         budgets=at,

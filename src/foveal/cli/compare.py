@@ -24,6 +24,7 @@ from foveal.cli.scoring import (
     scoring_options,
     stated,
 )
+from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError
 from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
@@ -301,7 +302,8 @@ def _of_runs(
         runs = [*runs, baseline]
     own = [measure.label for text in measures for measure in parse_measures(text)]
     taken = runs_of(runs, *judgements)
-    return without_curves(score(taken, judgements, measures, task, **stated(options)), own)
+    truth = locate_judgements(judgements)
+    return without_curves(score(taken, truth, measures, task, **stated(options)), own)
 
 
 def _given(baseline: str, runs: Sequence[str]) -> bool:

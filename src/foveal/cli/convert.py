@@ -12,6 +12,7 @@ import click
 from foveal.campaign.conversion import FOCUS
 from foveal.campaign.options import Options
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.texts import locate_results, read_located, source_of_texts, texts_were_used
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _WRITTEN = {
     "fol": "the offsets are",
     **dict.fromkeys(("jsonl", "parquet"), "both are"),
 }
+_OF_TEXTS = ("documents", "name_from")
+"""Options that runs take, too, where their results are given by text or in other units."""
 _SHOWN = 3
 _PLURAL = {"run": "runs", "judgements": "judgements"}
 _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
@@ -47,8 +50,9 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 @click.option(
     "--texts",
     metavar="PATH",
-    help="The documents of another tool's ground truth: a folder of text files, or JSON Lines of "
-    "doc and text. Quoted spans are compared with them.",
+    help="The documents' texts, for results and judgements given by text or in other units, and to "
+    "check the quotes of another tool (--from): a directory, JSON Lines of doc and text, or "
+    "(without --from) an archive.",
 )
 @click.option(
     "--repair",
@@ -112,13 +116,12 @@ def command(
     output. The ground truth of other tools (--from) becomes judgements.
     """
     from foveal.adapters.truths import read_truth
-    from foveal.formats import Source, kind_of, read_judgements, read_run
+    from foveal.formats import Source, kind_of, read_judgements
 
     # Standard input can be read only once.
     given = Source.open(source, thorough=True) if source == "-" else source
     foreign = foreign or _foreign(given)
     for_gold = {
-        "--texts": texts,
         "--repair": repair,
         "--drop-mismatches": drop_mismatches,
         "--write-topics": write_topics,
@@ -131,26 +134,37 @@ def command(
         {
             "run": {"--focus": keep, "--snap": snap, "--lenient": lenient},
             "judgements": {
-                **{f"--{name.replace('_', '-')}": value for name, value in filters.items()},
+                **{
+                    f"--{name.replace('_', '-')}": value
+                    for name, value in filters.items()
+                    if kind != "run" or name not in _OF_TEXTS
+                },
                 "--recompute": recompute,
             },
         },
     )
     if snap and collection is None:
         raise UsageError("--snap takes a collection (-C)")
+    if texts is not None and (kind == "topics" or (foreign and kind == "run")):
+        raise UsageError(f"--texts has no use here; {source} holds {foreign or kind}")
+    if kind == "run" and filters["documents"] is not None and collection is None:
+        raise UsageError("--documents takes a collection (-C); without an index give --texts")
     if kind == "run":
-        run = _foreign_run(given, foreign) if foreign else read_run(given, thorough=True)
+        run = _foreign_run(given, foreign) if foreign else _read_run(given)
         _run(run, target, form, collection, keep, snap=snap, lenient=lenient)
     elif kind == "judgements":
-        # What is not given keeps its default.
-        options = Options(**{name: value for name, value in filters.items() if value})
         topics = None
         if foreign:
             judgements, topics = read_truth(
                 given, foreign, texts=texts, repair=repair, drop_mismatches=drop_mismatches
             )
         else:
-            judgements = read_judgements(given, thorough=True)
+            located = read_located([given], thorough=True)
+            judgements = located or read_judgements(given, thorough=True)
+        if texts_were_used() and not filters["cas"]:
+            filters |= {"documents": None, "name_from": None}
+        # What is not given keeps its default.
+        options = Options(**{name: value for name, value in filters.items() if value})
         _judgements(judgements, target, form, collection, options, recompute=recompute)
         if topics is not None and write_topics is not None:
             _write_topics(topics, write_topics, "jsonl")
@@ -183,6 +197,18 @@ def _check_foreign(source: str, foreign: str | None, options: dict[str, str | bo
             f"{used[0]} is for the ground truth of other tools; {source} is none (--from says what "
             "it is)"
         )
+
+
+def _read_run(source: str | Source) -> Run:
+    """Read a run, with the texts of its documents if the options name them."""
+    from foveal.formats import Source, read_run
+
+    texts = source_of_texts()
+    if texts is None:
+        return read_run(source, thorough=True)
+    opened = Source.open(source, thorough=True) if isinstance(source, str) else source
+    (run,) = locate_results([opened], texts)
+    return run
 
 
 def _kind_of_foreign(form: str) -> str:

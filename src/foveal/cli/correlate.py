@@ -23,6 +23,7 @@ from foveal.cli.scoring import (
     scoring_options,
     stated,
 )
+from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -336,8 +337,10 @@ def _scored(
     own = [m.label for text in measures for m in parse_measures(text)]
     runs = [run if isinstance(run, Run) else read_run(run) for run in runs_of(paths, *judgements)]
 
+    truth = locate_judgements(judgements)
+
     def scored(members: list[Run], preset: str | None) -> Results:
-        return score(members, judgements, measures, preset, **stated(dict(options)))
+        return score(members, truth, measures, preset, **stated(dict(options)))
 
     return scored_by_task(runs, tasks, own, scored, warnings)
 

@@ -13,6 +13,7 @@ from foveal.cli.gates import check_summary, conclude, summary_option
 from foveal.cli.options import format_option, output_option
 from foveal.cli.output import FORMATS, bar, emit, render, warn
 from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
+from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,24 +141,25 @@ def command(
     _check_given(context, config)
     bounds, target = _bounds(fail_under), check_summary(summary, (*runs, *judgements))
     task = one_task(tasks)
-    taken, options = runs_of(runs, *judgements, config), stated(options)
+    taken = runs_of(runs, *judgements, config)
     if config is not None:
+        options = stated(options)
         outcomes = _configured(
             config, define, taken, judgements, form, output, workers, collection, options
         )
         _deliver(outcomes, form, output, per_topic=per_topic)
         return
-    asked = (*measures, *bounds)
+    asked, truth = (*measures, *bounds), locate_judgements(judgements)
     with warnings.catch_warnings(record=True) as said:  # of a cache that cannot be written
         results = score(
             taken,
-            judgements,
+            truth,
             asked,
             task,
             collection=collection,
             workers=workers,
             hashed=form == "json",  # no other format tells them
-            **options,
+            **stated(options),
         )
     warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in said)])
     checks = _checks(results, bounds)

@@ -8,7 +8,8 @@ import click
 
 from foveal.cli.options import format_option, output_option
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
-from foveal.cli.scoring import executor, files_of, one_task, scoring_options, stated
+from foveal.cli.scoring import executor, files_of, one_task, runs_of, scoring_options, stated
+from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,11 +91,12 @@ def command(
         raise UsageError("no judgements given (-j)")
     if form == "json" and table is not None:
         raise UsageError("json holds everything; leave out --table")
-    own = [] if runs is None else files_of([runs])
+    own = [] if runs is None else runs_of(files_of([runs]), *judgements)
+    truth = locate_judgements(judgements)
     task = one_task(tasks)
     with executor(workers, own) as pool, bar(len(own) or _SIMULATED, "scoring") as advance:
         trial = fidelity(
-            list(judgements),
+            truth,
             collection,
             measures,
             runs=own,

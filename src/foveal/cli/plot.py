@@ -19,6 +19,7 @@ from foveal.cli.scoring import (
     scoring_options,
     stated,
 )
+from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -139,8 +140,8 @@ def command(
         graphs = _of_saved(kind, files, measures, topic)
     elif kind.source == "results":
         wanted = kind.measures(measures, task, ranks=ranks)
-        taken = runs_of(files, *judgements)
-        results = score(taken, judgements, _texts(wanted), task, **stated(options))
+        taken, truth = runs_of(files, *judgements), locate_judgements(judgements)
+        results = score(taken, truth, _texts(wanted), task, **stated(options))
         warn(results.meta["warnings"])
         graphs = kind.graphs(results.only(_texts(wanted)), topic)
     elif kind.source == "gains":
@@ -208,7 +209,8 @@ def _gains(
     from foveal.formats import read_judgements
     from foveal.report.graphs import gain_graph, gain_measures
 
-    taken, truth = runs_of(files, *judgements), read_judgements(list(judgements))
+    taken, located = runs_of(files, *judgements), locate_judgements(judgements)
+    truth = read_judgements(located) if isinstance(located, list) else located
     given = stated(options)
     read_off = [measure for bare in drawn for measure in gain_measures(bare, rank, level)]
     scores = _scored(taken, truth, read_off, task, **given)
@@ -254,10 +256,10 @@ def _lengths(
     from foveal.campaign.gain_curves import result_lengths
     from foveal.report.graphs import lengths_graph
 
+    runs, truth = runs_of(files, *judgements), locate_judgements(judgements)
     given = stated(options)
     given.pop("workers", None)
-    runs = runs_of(files, *judgements)
-    found = result_lengths(runs, list(judgements), task=task, **given)
+    found = result_lengths(runs, truth, task=task, **given)
     warn(text for own in found for text in own.warnings)
     return (lengths_graph(found),)
 

@@ -19,6 +19,7 @@ from foveal.cli.scoring import (
     scoring_options,
     stated,
 )
+from foveal.cli.texts import locate_judgements, source_of_texts
 
 __all__ = ["command"]
 
@@ -59,24 +60,25 @@ def command(
     """Write a page about runs: which is best, is it sure, and why.
 
     The page is one file that opens in a browser without a network: a table of all scores with
-    significance and confidence intervals, graphs, every topic, and with a collection (-C) and its
-    documents (--documents) the text with what was relevant and what the runs returned. RUN is a
-    file, or a directory of them.
+    significance and confidence intervals, graphs, every topic, and with the texts (--texts, or a
+    collection -C with its --documents) the text with what was relevant and what the runs returned.
+    RUN is a file, or a directory of them.
     """
     from foveal.report.page import report_page
 
     if not judgements:
         raise click.MissingParameter(ctx=context, param=_parameter(context, "judgements"))
-    taken = runs_of(files_of(runs), *judgements)
+    taken, truth = runs_of(files_of(runs), *judgements), locate_judgements(judgements)
     with executor(workers, taken) as pool, bar(len(taken), "scoring") as advance:
         page = report_page(
             taken,
-            list(judgements),
+            truth,
             list(measures),
             task=one_task(tasks),
             collection=collection,
             documents=documents,
             name_from=name_from,
+            texts=None if options["texts"] is None else source_of_texts(judgements),
             by=by,
             command=" ".join(["foveal report", *_given(context)]),
             executor=pool,

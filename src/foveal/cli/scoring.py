@@ -18,13 +18,13 @@ from foveal.cli.cas import cas_options, comma_list
 from foveal.cli.executors import worker_options
 from foveal.cli.options import Command, collection_option, judgements_option, together
 from foveal.cli.output import bar
+from foveal.cli.texts import locate_results, source_of_texts, texts_were_used
 from foveal.errors import InputError, UsageError
 from foveal.executors.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from foveal.campaign.scoring import RunLike
-    from foveal.campaign.texts import TextSource
-    from foveal.model import Results
+    from foveal.model import Judgements, Results
 
 __all__ = [
     "check_saved",
@@ -128,22 +128,11 @@ _WHICH = (
     ),
 )
 """Which topics."""
-_NO_RUNS = ("fidelity",)
-"""Commands whose runs are simulated, or have offsets."""
-
-
-def _texts(context: click.Context, _: click.Parameter, value: str | None) -> str | None:
-    if value is not None and context.command.name in _NO_RUNS:
-        raise click.BadParameter(f"'foveal {context.command.name}' takes runs with offsets only")
-    return value
-
-
 _HOW = (
     click.option(
         "--texts",
-        callback=_texts,
         metavar="PATH",
-        help="The documents, for results given by their text alone or by offsets in bytes: a "
+        help="The documents' texts, for results and judgements given by text or in other units: a "
         'directory, an archive, or JSON Lines of "doc" and "text"; or give -C with --documents.',
     ),
     click.option(
@@ -227,14 +216,12 @@ _OF_READING: tuple[str, ...] = ("texts",)
 """Options that have done their work when runs are read (`runs_of`)."""
 _OF_PLACE: tuple[str, ...] = ("dask",)
 """Options of where the work is done (`executor`)."""
-_ALIGNED = "foveal.cli.scoring.aligned"
-"""What a command notes once documents (--documents) have been used to place results."""
 
 
 def stated(options: dict[str, Any]) -> dict[str, Any]:
     """Without what is not given, or given as it is anyway, or for the reading of runs only."""
-    context, done = click.get_current_context(silent=True), (*_OF_READING, *_OF_PLACE)
-    if context is not None and context.meta.get(_ALIGNED) and not options.get("cas"):
+    done = (*_OF_READING, *_OF_PLACE)
+    if texts_were_used() and not options.get("cas"):
         done += ("documents", "name_from")
     return {
         name: value
@@ -273,33 +260,14 @@ def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
     """
     if [*paths, *others].count(_STDIN) > 1:
         raise UsageError("standard input can be read only once")
-    texts = _text_source()
+    texts = source_of_texts(others)
     if texts is None and _STDIN not in paths:
         return list(paths)
     from foveal.formats import Source, read_run
 
     if texts is None:
         return [read_run(path) if path == _STDIN else path for path in paths]
-    from foveal.adapters.alignment import Aligner, align, documents_needed
-
-    sources = [Source.open(path) for path in paths]
-    docs = frozenset[str]().union(*map(documents_needed, sources))
-    if docs:
-        click.get_current_context().meta[_ALIGNED] = True
-    aligner = Aligner({own.doc: own.text for own in texts.read(docs)} if docs else {})
-    return [align(source, aligner) for source in sources]
-
-
-def _text_source() -> TextSource | None:
-    """Where the command's options say that the texts of documents are."""
-    context = click.get_current_context(silent=True)
-    names = ("texts", "collection", "documents")
-    given = {} if context is None else context.params
-    if not given.get("texts") and not (given.get("collection") and given.get("documents")):
-        return None
-    from foveal.campaign.texts import TextSource
-
-    return TextSource.given(*map(given.get, names), name_tag=given.get("name_from"))
+    return [*locate_results([Source.open(path) for path in paths], texts)]
 
 
 @contextlib.contextmanager
@@ -325,7 +293,7 @@ def _bytes_of(runs: Sequence[RunLike]) -> int:
 
 def score(
     runs: Sequence[RunLike],
-    judgements: Sequence[str],
+    judgements: Judgements | Sequence[str],
     measures: Sequence[str],
     task: str | None,
     *,
@@ -339,7 +307,7 @@ def score(
 
         return evaluate(
             runs,
-            list(judgements),
+            judgements,
             list(measures),
             task=task,
             collection=collection,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ import click
 
 from foveal.cli.options import collection_option, format_option, judgements_option, output_option
 from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.campaign.texts import TextSource
+    from foveal.campaign.texts import Text, TextSource
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -89,9 +91,12 @@ def command(
         raise UsageError("--quote adds to the judgements that --repair writes; give it, too")
     if repair is not None:
         _check_not_read(repair, judgements)
-    truth = read_judgements(list(judgements))
+    if texts is not None and collection is not None:
+        raise UsageError("--texts is for documents without an index; with -C give --documents")
+    located = locate_judgements(judgements)
+    truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
-    found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
+    found = verify(truth, _texts(source, frozenset(truth.doc)), similarity=similarity)
     content = _rendered(found, form_of(form, to_file=output is not None))
     warn(_warnings(found))
     emit(content, output)
@@ -124,8 +129,6 @@ def _source(
     """Where the texts come from, counted by the rule of the judgements for white space."""
     from foveal.campaign.texts import TextSource
 
-    if texts is not None and collection is not None:
-        raise UsageError("--texts is for documents without an index; with -C give --documents")
     rule = (truth.header or {}).get("whitespace")
     source = TextSource.given(
         texts, collection, documents, name_tag=name_from, whitespace=rule or "keep"
@@ -143,6 +146,15 @@ def _source(
             f"with {source.whitespace!r}",
         )
     return source
+
+
+def _texts(source: TextSource, docs: frozenset[str]) -> Iterator[Text]:
+    """Yield the texts of documents; refuse files that are there and cannot be read."""
+    missing = set(docs)
+    for text in source.read(docs):
+        missing.discard(text.doc)
+        yield text
+    source.check_missing(missing)
 
 
 def _rendered(found: Anchors, form: str) -> str:

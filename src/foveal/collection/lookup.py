@@ -14,6 +14,7 @@ import polars as pl
 
 from foveal.collection.dictionary import Dictionary
 from foveal.collection.paths import Paths
+from foveal.collection.sources import name_of
 from foveal.collection.storage import Sections, open_sections
 from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Points, canonical, parse_ranges
@@ -201,7 +202,18 @@ class Collection:
         return Dictionary(self._search)
 
     def _search(self, names: pl.Series) -> Ints:
-        """The numbers of documents that were not asked for before, `UNKNOWN` for foreign ones."""
+        """The numbers of documents that were not asked for before, `UNKNOWN` for foreign ones.
+
+        A name that is not known is looked up without the extension of a file.
+        """
+        number = self._find_names(names)
+        left = np.flatnonzero(number < 0)
+        short = [name_of(doc) if "." in doc else doc for doc in names.gather(left)]
+        if short:
+            number[left] = self._find_names(pl.Series(short, dtype=pl.String))
+        return number
+
+    def _find_names(self, names: pl.Series) -> Ints:
         asked = pl.DataFrame({"doc": names, "row": np.arange(len(names))})
         # The table that is hashed is the smaller one: of a collection only few are asked for.
         found = asked.join(self.documents, on="doc")

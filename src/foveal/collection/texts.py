@@ -8,7 +8,7 @@ from pathlib import Path
 
 from foveal.collection.building import add_item, named_inside
 from foveal.collection.elements import DocumentError, Limits, Recorder, text_digest
-from foveal.collection.sources import Item, Source, Task, name_of, read_items, shared
+from foveal.collection.sources import LINE, Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem
 
 __all__ = ["SourceTexts"]
@@ -59,7 +59,9 @@ class SourceTexts:
         # An index leaves out the folders that hold everything in an archive, where they are names.
         prefix = "".join(f"{name}/" for name in folder or ()) if source.archive else ""
         for doc in sorted(asked):
-            called = [name for name in ((prefix + doc, False), (doc, True)) if name in found]
+            possible = [(prefix + doc, False), (doc, True)]
+            possible += [(name_of(name), inside) for name, inside in possible]
+            called = [name for name in possible if name in found]
             if not called:
                 missing = f"holds no document {doc!r}, which is judged"
                 raise InputError(failures or [Problem(str(self.source), None, missing)])
@@ -136,6 +138,7 @@ class SourceTexts:
                 for member in task.members
                 if self.name_tag is not None
                 or name_of(member) in asked
+                or member in asked
                 or member.lower().endswith(_LINES)
             )
             yield replace(task, members=members)
@@ -149,14 +152,17 @@ class SourceTexts:
         """
         inside = named_inside(item, self.name_tag)
         archive = archive and not inside
-        if not inside and not any(name in asked for name in _names(item.name, archive=archive)):
+        extension = "" if item.kind == LINE else item.place.removeprefix(name_of(item.place))
+        names = [*_names(item.name, archive=archive, extension=extension)]
+        if not inside and not any(name in asked for name in names):
             return {}
         texts: list[str] = []
         recorder = Recorder(limits=self.limits, on_text=texts.append)
         add_item(item, recorder, self.name_tag)
         batch = recorder.batch()
         (doc,) = batch.documents
-        fit = [name for name in _names(doc, archive=archive) if name in asked]
+        names = [*_names(doc, archive=archive, extension=extension)]
+        fit = [name for name in names if name in asked]
         if not fit:
             return {}
         xpaths: list[str] = []
@@ -170,9 +176,12 @@ class SourceTexts:
         return {(doc, inside): [(xpaths[i], texts[0][s:e]) for i, s, e in spans if wanted[i]]}
 
 
-def _names(name: str, *, archive: bool) -> Iterator[str]:
-    """What a document may be called: in an archive, also by its place below any folder."""
-    yield name
+def _names(name: str, *, archive: bool, extension: str = "") -> Iterator[str]:
+    """Yield the names of a document: in an archive also its place below any folder.
+
+    Each comes with the extension of its file, too.
+    """
+    yield from dict.fromkeys((name, name + extension))
     while archive and "/" in name:
         name = name.partition("/")[2]
-        yield name
+        yield from dict.fromkeys((name, name + extension))

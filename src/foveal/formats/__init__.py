@@ -147,7 +147,14 @@ def read_judgements(
 ) -> Judgements:
     """Read judgements of any format; several files, a directory or a pattern become one set.
 
-    With `thorough`, fields that are not known are counted in `Judgements.unread`.
+    Parameters
+    ----------
+    paths : path, Source or a sequence of them
+    texts : mapping of document name to text, optional
+        Needed for spans that have a quote and no offsets, and where the header declares offsets in
+        bytes or UTF-16 units.
+    thorough : bool
+        Count the fields that are not known, for `Judgements.unread`.
     """
     return Judgements.merged(
         [_judgements(_opened(path, thorough=thorough), texts) for path in judgement_files(paths)]

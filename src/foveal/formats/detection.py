@@ -24,7 +24,7 @@ _ROOTS = {inex_runs.ROOT: "run", inex_assessments.ROOT: "judgements"}
 _TOPIC_ROOTS = ("top", "topic", "topics")
 _PASSAGE = re.compile(rb"\d+:\d+$")
 _ASKS = {"title", "query", "castitle", "description"}
-_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements"}
+_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
 _JSON_FORMATS = {
     "run": jsonl.FORMATS,
     "judgements": jsonl_judgements.FORMATS,
@@ -75,7 +75,7 @@ def _json_kind(source: Source) -> str | None:
         return None
     if _ASKS & set(first) and not _ANSWERS & set(first):
         return "topics"
-    return "judgements" if "spans" in first or "elements" in first else "run"
+    return "judgements" if {"spans", "elements", "quote"} & set(first) else "run"
 
 
 def _line_kind(fields: list[bytes]) -> str | None:

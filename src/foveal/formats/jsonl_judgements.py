@@ -30,13 +30,14 @@ from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.jsonl import declared_units
 from foveal.formats.lines import check_rows
 from foveal.formats.objects import header_of, loads, read_objects
+from foveal.formats.quoted_spans import locate_quotes
 from foveal.formats.source import Source
 from foveal.formats.units import to_codepoints
 from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "read_judgements", "write_judgements"]
+__all__ = ["FORMATS", "declared_whitespace", "read_judgements", "write_judgements"]
 
 FORMATS = ("foveal-judgements", "focused-qrels")
 
@@ -89,6 +90,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     header, header_line = header_of(source)
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     known = _known(source, header, header_line)
+    inclusive = end_kind == "inclusive"
+    source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
     table = read_objects(source, _JUDGEMENT, header_line)
     defects = Defects(source, table.line)
     problems = check_names(defects, table.frame["topic"].fill_null(""))
@@ -103,19 +106,16 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     rows, flat = _rows(frame.with_columns(line=pl.Series(table.line)))
     row = flat["row"].to_numpy()
     inner = Defects(source, table.line[flat["place"].to_numpy()])
-    start, end = _offsets(inner, flat, inclusive=end_kind == "inclusive")
+    start, end = _offsets(inner, flat, inclusive=inclusive)
     if unit != "codepoint":
         docs = rows["doc"].gather(flat["row"])
         start = to_codepoints(start, docs, unit, texts, inner)
         end = to_codepoints(end, docs, unit, texts, inner)
         outer = Defects(source, rows["line"].to_numpy())
-        converted = {
-            name: to_codepoints(
-                rows[name].fill_null(UNKNOWN).to_numpy(), rows["doc"], unit, texts, outer
-            )
-            for name in ("length", "bep")
-        }
-        rows = rows.with_columns(**{name: pl.Series(own) for name, own in converted.items()})
+        for name in ("length", "bep"):
+            given = rows[name].fill_null(UNKNOWN).to_numpy()
+            own = pl.Series(to_codepoints(given, rows["doc"], unit, texts, outer))
+            rows = rows.with_columns(pl.when(pl.col(name).is_not_null()).then(own).alias(name))
     check_lengths(Defects(source, rows["line"].to_numpy()), rows, row, end)
     quotes = flat.select("quote", "prefix", "suffix")
     assessed = _elements(frame, defects, known.get("scale"))
@@ -140,6 +140,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         header=known if assessed.scale is None else {**known, "scale": assessed.scale},
         unread=_unread(source, frame, bare, assessed, header_line),
         topics_without_documents=bare["topic"],
+        notes=notes,
     )
     judgements.check_distinct()
     judged = assessed.known[rows["place"].to_numpy()]
@@ -195,6 +196,12 @@ def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.
     named = pl.DataFrame(found, schema=schema, orient="row")
     key = ["place", "number"]
     return spans.join(named, on=key, how="left", maintain_order="left")[name] if found else None
+
+
+def declared_whitespace(source: Source) -> str | None:
+    """Return the rule for white space that the header declares."""
+    rule: str | None = _known(source, *header_of(source)).get("whitespace")
+    return rule
 
 
 def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:

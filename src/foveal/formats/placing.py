@@ -14,6 +14,7 @@ from foveal.formats.checks import (
     check_xpaths,
     is_root,
 )
+from foveal.formats.locate import GIVE_TEXTS
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
@@ -38,8 +39,7 @@ def check_results(defects: Defects, frame: pl.DataFrame) -> None:
     )
     problems += defects.at(
         only_text.to_series().to_numpy(),
-        "a result given by its text alone cannot be placed; give start and end, or the texts of "
-        "the documents (--texts)",
+        f"a result given by its text alone cannot be placed; give start and end, or {GIVE_TEXTS}",
     )
     defects.raise_if(problems)
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects
+from foveal.formats.locate import GIVE_TEXTS
 from foveal.formats.source import Source
 from foveal.spans import Ints
 
@@ -48,8 +49,8 @@ def to_codepoints(
     if texts is None:
         raise InputError.at(
             defects.source.path,
-            None,
-            f"offsets are declared as {unit}; converting them needs the text of the documents",
+            int(defects.line[offset > 0][0]),
+            f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}",
         )
     result = offset.copy()
     problems: list[Problem] = []
@@ -58,7 +59,7 @@ def to_codepoints(
         own = group["row"].to_numpy()
         own = own[offset[own] > 0]
         if name not in texts:
-            problems += defects.at(own[:1], f"the text of document {name!r} is not known")
+            problems += defects.at(own[:1], f"document {name!r} is not among the texts")
             continue
         starts = _starts(texts[str(name)], unit)
         at = np.searchsorted(starts, offset[own])

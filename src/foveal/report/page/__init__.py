@@ -12,6 +12,7 @@ from foveal.analysis.comparison import Comparison, compare
 from foveal.campaign import Options, evaluate, find_preset
 from foveal.campaign.gain_curves import gain_curves
 from foveal.campaign.scoring import RunLike
+from foveal.campaign.texts import TextSource
 from foveal.campaign.truth import Truth
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
@@ -55,6 +56,7 @@ def report_page(
     collection: str | Path | None = None,
     documents: str | None = None,
     name_from: str | None = None,
+    texts: TextSource | None = None,
     by: str | None = None,
     command: str = "",
     executor: Executor | None = None,
@@ -73,6 +75,8 @@ def report_page(
         The directory or archive that was indexed: its texts are shown.
     name_from : str, optional
         How documents are named, as in ``foveal index``.
+    texts : TextSource, optional
+        Texts to show where there is no index.
     by : str, optional
         The measure that decides which run is best; by default the first.
     command : str
@@ -131,9 +135,9 @@ def report_page(
         by=leading,
         command=command,
     )
-    texts = None if documents is None else SourceTexts(documents, name_tag=name_from)
+    source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
     room = LARGEST - size_of(data) - _FURNITURE
-    data["documents"] = document_views(truth, found, texts, budget=max(min(_DOCUMENTS, room), 0))
+    data["documents"] = document_views(truth, found, source, budget=max(min(_DOCUMENTS, room), 0))
     return Page(html(data), data, tuple(data["warnings"]))
 
 

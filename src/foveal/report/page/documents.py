@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
+from foveal.campaign.texts import TextSource
 from foveal.collection import SourceTexts
 from foveal.errors import InputError
 from foveal.model import Judgements
@@ -17,6 +18,9 @@ __all__ = ["document_views"]
 _LONGEST = 100_000
 """Characters from which a text is left out: nobody reads it in a page about runs."""
 
+_ASSUMED = 5_000
+"""Characters assumed of a document whose length is not known until its text is read."""
+
 _WIDTH = 1.1
 """Bytes that a character is expected to take; where they take more, the last texts are left out."""
 
@@ -24,7 +28,7 @@ _WIDTH = 1.1
 def document_views(
     judgements: Judgements,
     found: Returned,
-    texts: SourceTexts | None,
+    texts: SourceTexts | TextSource | None,
     *,
     budget: int,
 ) -> dict[str, Any]:
@@ -35,6 +39,7 @@ def document_views(
     """
     candidates = _candidates(judgements, found)
     known = _lengths(judgements)
+    assumed = _ASSUMED if isinstance(texts, TextSource) else 0
     chosen: dict[str, list[dict[str, Any]]] = {topic: [] for topic in candidates}
     used = left = 0
     named: dict[str, int] = {}
@@ -43,7 +48,7 @@ def document_views(
             if view is None:
                 continue
             doc = view["doc"]
-            text = known.get(doc, 0) if texts is not None and doc not in named else 0
+            text = known.get(doc, assumed) if texts is not None and doc not in named else 0
             text = text if text <= _LONGEST else 0
             cost = len(json.dumps(view, separators=(",", ":"))) + int(_WIDTH * text)
             if used + cost > budget:
@@ -53,7 +58,9 @@ def document_views(
             named[doc] = named.get(doc, 0) or text
             chosen[topic].append(view)
     views = used - int(_WIDTH * sum(named.values()))
-    shown, odd = _texts(texts, named, known, room=budget - views)
+    reach = _reach(view for own in chosen.values() for view in own)
+    shown, odd = _texts(texts, named, known, reach, room=budget - views)
+    known |= {doc: len(text) for doc, text in shown.items()}
     return {
         "views": {topic: views for topic, views in chosen.items() if views},
         "texts": shown,
@@ -98,32 +105,57 @@ def _lengths(judgements: Judgements) -> dict[str, int]:
     return {doc: size for doc, size in pairs if size >= 0}
 
 
+def _reach(views: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """Return the end of the last relevant span of each document."""
+    reach: dict[str, int] = {}
+    for view in views:
+        ends = [end for _, end in view["spans"]]
+        reach[view["doc"]] = max([reach.get(view["doc"], 0), *ends])
+    return reach
+
+
 def _texts(
-    texts: SourceTexts | None, named: Mapping[str, int], known: Mapping[str, int], *, room: int
+    texts: SourceTexts | TextSource | None,
+    named: Mapping[str, int],
+    known: Mapping[str, int],
+    reach: Mapping[str, int],
+    *,
+    room: int,
 ) -> tuple[dict[str, str], list[str]]:
     """The texts of chosen documents, as far as the room goes and offsets fit them."""
-    if texts is None:
+    asked = [doc for doc, room in named.items() if room]
+    if texts is None or not asked:
         return {}, []
-    asked = {doc: _is_root for doc, room in named.items() if room}
-    if not asked:
-        return {}, []
+    found = dict(_read(texts, asked))
+    if not found:
+        raise InputError.at(
+            str(texts.source), None, f"holds no document of the report, such as {asked[0]!r}"
+        )
     shown, odd = {}, []
-    for doc, _, text in texts(asked):
-        if len(text) != known[doc]:
+    for doc, text in found.items():
+        if known.get(doc, len(text)) != len(text) or reach[doc] > len(text):
             odd.append(doc)
-            continue
-        room -= len(text.encode()) + 5 * text.count("<")  # which the page writes as an escape
-        if room >= 0:
-            shown[doc] = text
+        elif len(text) <= _LONGEST:
+            room -= len(text.encode()) + 5 * text.count("<")  # which the page writes as an escape
+            if room >= 0:
+                shown[doc] = text
     if len(odd) == len(asked):
         raise InputError.at(
             str(texts.source),
             None,
             f"document {odd[0]!r} has another length than the judgements or the index say; these "
-            "are not the documents that were indexed",
+            "are not the documents that were judged",
         )
     notes = [f"texts of another length than judged, not shown: {', '.join(odd[:5])}"] if odd else []
     return shown, notes
+
+
+def _read(texts: SourceTexts | TextSource, docs: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield documents and their whole texts."""
+    if isinstance(texts, TextSource):
+        yield from ((own.doc, own.text) for own in texts.read(docs))
+    else:
+        yield from ((doc, text) for doc, _, text in texts(dict.fromkeys(docs, _is_root)))
 
 
 def _is_root(xpath: str) -> bool:

@@ -132,7 +132,7 @@ function showDocument() {
   const named = v => `${v.doc}${v.relevant ? "" : " (not relevant)"}`;
   const left = [
     all.left_out ? `${all.left_out} more documents of topics were left out to keep the page small.` : "",
-    all.has_source ? "" : "Texts are shown if the documents are given (--documents).",
+    all.has_source ? "" : "Texts are shown if the documents are given (--texts, or -C with --documents).",
     all.has_source && all.without_text ? `${all.without_text} documents are without their text: ` +
       "too long, of unknown length, not of the length that was judged, or without room." : "",
     ...all.notes,

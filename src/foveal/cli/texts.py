@@ -1,0 +1,115 @@
+"""The texts that the options of a command name, for runs and judgements that need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from foveal.campaign.texts import TextSource
+    from foveal.formats import Source
+    from foveal.model import Judgements, Run
+
+__all__ = [
+    "locate_judgements",
+    "locate_results",
+    "read_located",
+    "source_of_texts",
+    "texts_were_used",
+]
+
+_USED = "foveal.cli.texts.used"
+"""Noted in the context once texts have been read."""
+_HEAD = 1 << 16
+
+
+def source_of_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
+    """Return the source of texts that --texts, or -C with --documents, names; else None.
+
+    Without an index, white space counts as the judgements declare.
+    """
+    context = click.get_current_context(silent=True)
+    given = {} if context is None else context.params
+    texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
+    if texts is None and (collection is None or documents is None):
+        return None
+    from foveal.campaign.texts import TextSource
+
+    return TextSource.given(
+        texts,
+        collection,
+        documents,
+        name_tag=given.get("name_from"),
+        whitespace=_declared_whitespace(judgements) if collection is None else "keep",
+    )
+
+
+def _declared_whitespace(judgements: Iterable[str | None]) -> str:
+    """Return the rule for white space in the header of the judgements."""
+    from foveal.formats import Source, is_stream, judgement_files
+    from foveal.formats.jsonl_judgements import declared_whitespace
+    from foveal.formats.streams import head_of
+
+    paths = [path for path in judgements if path is not None and not is_stream(path)]
+    for file in judgement_files(paths) if paths else ():
+        rule = declared_whitespace(Source(str(file), head_of(str(file), _HEAD), None))
+        if rule is not None:
+            return rule
+    return "keep"
+
+
+def texts_were_used() -> bool:
+    """Return True if this command has read texts for its runs or judgements."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.meta.get(_USED, False)
+
+
+def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
+    """Read runs whose results may be given by their text, or by offsets in other units."""
+    from foveal.adapters.alignment import Aligner, align, documents_needed
+
+    docs = frozenset[str]().union(*map(documents_needed, sources))
+    aligner = Aligner(_read(texts, docs) if docs else {})
+    return [align(source, aligner) for source in sources]
+
+
+def locate_judgements(paths: Sequence[str]) -> Judgements | list[str]:
+    """Read judgements that need the texts which the options name; else return their paths."""
+    from foveal.formats import STDIN, Source
+
+    opened = [Source.open(path) if path == STDIN else path for path in paths]
+    located = read_located(opened)
+    if located is None and STDIN in paths:
+        from foveal.formats import read_judgements
+
+        return read_judgements(opened)
+    return [*paths] if located is None else located
+
+
+def read_located(paths: Sequence[str | Source], *, thorough: bool = False) -> Judgements | None:
+    """Read judgements that need the texts which the options name; None if they need none."""
+    texts = source_of_texts(path for path in paths if isinstance(path, str))
+    if texts is None:
+        return None
+    from foveal.formats import Source, judgement_files, read_judgements
+    from foveal.formats.quoted_spans import documents_needed
+
+    sources = [
+        file if isinstance(file, Source) else Source.open(file, thorough=thorough)
+        for file in judgement_files(paths)
+    ]
+    needed = [documents_needed(source) for source in sources]
+    docs = frozenset[str]().union(*(names for names, _ in needed))
+    every = any(own for _, own in needed)
+    if not docs and not every:
+        return None
+    return read_judgements(sources, texts=_read(texts, docs, every=every))
+
+
+def _read(texts: TextSource, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
+    click.get_current_context().meta[_USED] = True
+    found = {own.doc: own.text for own in texts.read(docs, every=every)}
+    texts.check_missing(docs - found.keys())
+    return found
