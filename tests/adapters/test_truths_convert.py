@@ -111,5 +111,5 @@ def test_a_text_that_does_not_hold_the_quote_is_an_error(
 ) -> None:
     Path("corpus/a.txt").write_text("Eve" + TEXT[3:])
     said = failing(["convert", "nda.json", "o", "--to", "jsonl", "--texts", "corpus"], capsys)
-    assert said.startswith("nda.json:3: tests[0].snippets[0]: the span [0,3) of document 'a.txt'")
+    assert said.startswith("nda.json:3: $.tests[0].snippets[0]: the span [0,3) of document 'a.txt'")
     assert not Path("o").exists()
