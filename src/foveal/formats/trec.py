@@ -11,7 +11,7 @@ from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 
-__all__ = ["keeps_scores", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = ["keeps_scores", "ranked", "read_judgements", "read_run", "write_judgements", "write_run"]
 
 RUN_FORM = "topic Q0 doc rank score runid"
 JUDGEMENT_FORM = "topic iteration doc grade"
@@ -38,13 +38,22 @@ def read_run(source: Source) -> Run:
         pl.lit(0, dtype=pl.Int64).alias("start"),
         pl.lit(UNKNOWN, dtype=pl.Int64).alias("end"),
         pl.Series("line", table.line),
-    ).sort("score", "doc", descending=True, maintain_order=True)
+    )
+    frame = ranked(frame, "doc")
     # Topics come in the order of the file, not of their best score.
     first = table.frame["topic"].unique(maintain_order=True)
     order = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
     frame = frame.join(order, on="topic", maintain_order="left").sort("place", maintain_order=True)
     name = first_lines(source.data)[0][1].split()[5].decode()
     return Run.from_frame(frame, name=name, source=source.provenance)
+
+
+def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
+    """Return the rows in the order of trec_eval: by ``score``, then by document, both descending.
+
+    trec_eval keeps scores in single precision: scores that differ only beyond it are equal.
+    """
+    return frame.sort(pl.col("score").cast(pl.Float32), doc, descending=True, maintain_order=True)
 
 
 def write_run(run: Run) -> str:
@@ -60,7 +69,9 @@ def keeps_scores(run: Run) -> bool:
     """Whether scores alone give back the order, so that they can be written as they are."""
     if run.score is None:
         return False
-    falls = (run.score[1:] < run.score[:-1]) | (run.topic[1:] != run.topic[:-1])
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32)
+    falls = (score[1:] < score[:-1]) | (run.topic[1:] != run.topic[:-1])
     return bool(falls.all())
 
 
