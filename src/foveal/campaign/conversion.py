@@ -239,8 +239,13 @@ def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -
     row = counted["row"].to_numpy()
     found = collection.resolve(truth.doc.gather(row), counted["xpath"])
     if found.problem:
+        line, file = (
+            counted[name] if name in counted.columns else [None] * len(counted)
+            for name in ("line", "file")
+        )
         raise InputError(
-            truth.problem(int(row[i]), found.problem[i]) for i in sorted(found.problem)
+            truth.problem(int(row[i]), found.problem[i], line=line[i], file=file[i])
+            for i in sorted(found.problem)
         )
     rsize = _highlighted(truth)(row, found.start, found.end)
     sizes = {"size": found.end - found.start, "rsize": rsize}
