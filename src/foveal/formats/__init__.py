@@ -18,6 +18,7 @@ from foveal.formats import (
     parquet,
     topics,
     trec,
+    trec_genomics,
 )
 from foveal.formats.cache import CacheWarning, RunCache
 from foveal.formats.detection import expect, found_kind
@@ -126,16 +127,20 @@ def run_reader(source: Source) -> Callable[..., Run]:
         expect(source, "run")
         return jsonl.read_run
     fields = first.split()
+    if trec_genomics.is_run_line(fields):
+        return trec_genomics.read_run
+    if len(fields) == 6 or trec.has_trailing_text(fields):
+        return trec.read_run
+    if trec_genomics.is_gold(source):
+        raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
     if len(fields) == 8:
         return fol.read_run
     if len(fields) == 7 and fields[6].startswith(b"/"):
         return elements.read_run
-    if len(fields) == 6:
-        return trec.read_run
     raise source.error(
         number,
-        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), "
-        f"7 ({elements.FORM}) or 6 ({trec.RUN_FORM})",
+        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), 7 ({elements.FORM}, or of "
+        f"TREC Genomics {trec_genomics.RUN_FORM}) or 6 ({trec.RUN_FORM})",
     )
 
 
@@ -212,7 +217,11 @@ def judgement_reader(source: Source) -> Callable[..., Judgements]:
     if first.startswith(b"{"):
         expect(source, "judgements")
         return jsonl_judgements.read_judgements
+    if trec_genomics.is_gold(source):
+        return trec_genomics.read_judgements
     fields = first.split()
+    if trec_genomics.is_run_line(fields):
+        raise source.error(number, "this is a run (TREC Genomics); expected judgements")
     if len(fields) == 4:
         return trec.read_judgements
     if len(fields) >= 5:
@@ -220,7 +229,7 @@ def judgement_reader(source: Source) -> Callable[..., Judgements]:
     raise source.error(
         number,
         f"{len(fields)} fields found; judgements have 4 ({trec.JUDGEMENT_FORM}) "
-        f"or more ({fol.JUDGEMENT_FORM})",
+        f"or more ({fol.JUDGEMENT_FORM}, or of TREC Genomics {trec_genomics.GOLD_FORM})",
     )
 
 

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
+from foveal.errors import InputError
 from foveal.formats.checks import Defects, check_names, check_scores
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model.tallies import Tally
 
-__all__ = ["keeps_scores", "ranked", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = [
+    "has_trailing_text",
+    "keeps_scores",
+    "ranked",
+    "read_judgements",
+    "read_run",
+    "write_judgements",
+    "write_run",
+]
 
 RUN_FORM = "topic Q0 doc rank score runid"
 JUDGEMENT_FORM = "topic iteration doc grade"
+_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
+"""What names a part of a document: offsets, an unresolved offset, XPaths."""
 
 _RUN = {
     "topic": pl.String,
@@ -27,9 +44,49 @@ _RUN = {
 _JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
 
 
+def has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if text that is not a place of a passage or element follows the six fields.
+
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
+    True
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
+    False
+    """
+    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
+        return False
+    return not any(map(_PLACE.search, fields[6:8]))
+
+
+def ignored_text(number: int, first: Sequence[int]) -> str:
+    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
+    return f"text after the sixth field is ignored: {number} lines, the first on line {min(first)}"
+
+
+def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
+    """The source with no more than six fields in lines with trailing text, and these lines."""
+    lines, cut = source.data.split(b"\n"), []
+    for at, line in enumerate(lines):
+        fields = line.split()
+        if has_trailing_text(fields) and not fields[0].startswith(b"#"):
+            lines[at] = b" ".join(fields[:6])
+            cut.append(at + 1)
+    numbers = source.numbered(np.array(cut, dtype=np.int64)).tolist() if cut else []
+    return replace(source, data=b"\n".join(lines)), numbers
+
+
 def read_run(source: Source) -> Run:
-    """A document run, ordered as trec_eval does: by score, then by document, both descending."""
-    table = read_fields(source, _RUN, ("topic", "doc", "score"), form=RUN_FORM)
+    """A document run, ordered as trec_eval does: by score, then by document, both descending.
+
+    Text after the sixth field is ignored, as trec_eval does, with a warning.
+    """
+    keep, cut = ("topic", "doc", "score"), list[int]()
+    try:
+        table = read_fields(source, _RUN, keep, form=RUN_FORM)
+    except InputError:
+        source, cut = _cut_trailing_text(source)
+        if not cut:
+            raise
+        table = read_fields(source, _RUN, keep, form=RUN_FORM)
     frame, defects = table.frame, Defects(source, table.line)
     problems = check_names(defects, frame["topic"])
     problems += check_scores(defects, frame["score"].to_numpy())
@@ -45,7 +102,8 @@ def read_run(source: Source) -> Run:
     order = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
     frame = frame.join(order, on="topic", maintain_order="left").sort("place", maintain_order=True)
     name = first_lines(source.data)[0][1].split()[5].decode()
-    return Run.from_frame(frame, name=name, source=source.provenance)
+    notes = (Tally(ignored_text, len(cut), [min(cut)]),) if cut else ()
+    return Run.from_frame(frame, name=name, source=source.provenance, notes=notes)
 
 
 def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
