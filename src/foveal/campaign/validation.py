@@ -95,6 +95,10 @@ def validate_file(
         source = Source.open(path)
     except InputError as error:
         return _findings("file", error.problems)
+    try:
+        source = source.in_lines()
+    except InputError as error:
+        return _findings("format", error.problems)
     if _holds_topics(source):
         return validate_topics(source, collection=collection, classes=classes)
     return validate(

@@ -92,7 +92,7 @@ def command(
     for table in tables:
         warn(f"{table.file}: {warning}" for warning in table.warnings)
     emit("".join(table.text(per_topic=per_topic) for table in tables), None)
-    for error in rejected:
-        click.echo(error, err=True)
+    for problem in rejected:
+        click.echo(problem, err=True)
     if rejected:
         sys.exit(2)

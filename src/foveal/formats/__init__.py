@@ -129,10 +129,10 @@ def run_reader(source: Source) -> Callable[..., Run]:
     fields = first.split()
     if trec_genomics.is_run_line(fields):
         return trec_genomics.read_run
-    if len(fields) == 6 or trec.has_trailing_text(fields):
-        return trec.read_run
     if trec_genomics.is_gold(source):
         raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
+    if len(fields) == 6 or trec.has_trailing_text(fields):
+        return trec.read_run
     if len(fields) == 8:
         return fol.read_run
     if len(fields) == 7 and fields[6].startswith(b"/"):
@@ -192,8 +192,8 @@ def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
 
 def _opened(path: str | Path | Source, *, thorough: bool, hashed: bool = True) -> Source:
     if isinstance(path, Source):
-        return path
-    return Source.open(path, thorough=thorough, hashed=hashed)
+        return path.in_lines()
+    return Source.open(path, thorough=thorough, hashed=hashed).in_lines()
 
 
 def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
@@ -238,6 +238,12 @@ def _first(source: Source, what: str) -> tuple[int, bytes]:
     if not found:
         verb = "is" if what == "run" else "are"
         raise source.error(None, f"the {what} {verb} empty: the file holds no line of data")
+    if found[0][1].startswith(b"["):
+        raise source.error(
+            found[0][0],
+            "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
+            "per line (jq -c '.[]' FILE writes them)",
+        )
     return found[0]
 
 
@@ -273,7 +279,7 @@ def _topics(source: Source) -> Topics:
 def kind_of(path: str | Path | Source) -> str:
     """What a file or the first file of a directory holds: run, judgements or topics."""
     first = _files(path)[0]
-    source = first if isinstance(first, Source) else Source.open(first)
+    source = _opened(first, thorough=False)
     kind = found_kind(source)
     if kind is None:
         raise source.error(None, "cannot be told to be a run, judgements or topics")

@@ -54,9 +54,9 @@ class RunSlices(Protocol):
 
 
 def is_sliceable(path: str | Path) -> bool:
-    """Whether a file can be read in slices: XML cannot, which is one tree."""
+    """Whether a file can be read in slices: XML and JSON arrays cannot."""
     head = Source(str(path), head_of(path, _HEAD), "")
-    return not is_xml(head)
+    return not is_xml(head) and not head.data.lstrip().startswith(b"[")
 
 
 @contextmanager

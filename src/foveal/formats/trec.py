@@ -54,7 +54,8 @@ def has_trailing_text(fields: Sequence[bytes]) -> bool:
     """
     if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
         return False
-    return not any(map(_PLACE.search, fields[6:8]))
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
 def ignored_text(number: int, first: Sequence[int]) -> str:

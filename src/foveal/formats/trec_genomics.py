@@ -6,6 +6,7 @@ points of the text that is decoded so. Gold and runs count alike and need no tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -42,6 +43,10 @@ _RUN = {
     "length": pl.Int64,
 }
 _TAG = {"tag": pl.String}
+_ITERATIONS = (b"Q0", b"0", b"1")
+"""The second field of other line formats."""
+_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
+"""The last field of INEX judgements and element runs."""
 
 
 class GoldPassage(NamedTuple):
@@ -79,10 +84,10 @@ def is_run_line(fields: Sequence[bytes]) -> bool:
     >>> is_run_line(b"301 Q0 12595615 1 48.63 295".split())
     False
     """
-    if len(fields) not in {6, 7} or fields[1].upper() == b"Q0":
+    if len(fields) not in {6, 7} or fields[1].upper() in _ITERATIONS:
         return False
-    if len(fields) == 6 and fields[1] in {b"0", b"1"}:
-        return False  # the second field of a TREC run of documents
+    if _PASSAGE_OR_PATH.match(fields[-1]):
+        return False
     return all(fields[at].isdigit() for at in (2, 4, 5))
 
 
