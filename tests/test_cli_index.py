@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -360,3 +361,22 @@ def test_statistics_of_a_folder_of_judgements(
     done = call(capsys, "stats", str(tmp_path / "q"))
     assert done.code == 0, done.err
     assert done.out.startswith(f"{tmp_path / 'q'}: judgements")
+
+
+@pytest.mark.parametrize("name", ["docs", "docs.json", "docs.gz"])
+def test_json_lines_are_recognised_without_their_extension(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = '\n{"doc": "a", "text": "hello"}\n{"doc": "b", "text": "all"}\n'
+    data = text.encode()
+    Path(name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    outcome = call(capsys, "index", name, "-o", "index")
+    assert outcome.code == 0, outcome
+    found = dict(line.split()[:2] for line in outcome.err.splitlines())
+    assert (found["documents"], found["characters"]) == ("2", "8")
+    Path("bad").write_text('{"name": "a"}\n')
+    outcome = call(capsys, "index", "bad", "-o", "other")
+    assert outcome.code != 0
+    assert "bad:1: " in outcome.err
+    assert not Path("other").exists()

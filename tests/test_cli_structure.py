@@ -199,3 +199,30 @@ def test_runs_of_offsets_become_elements(folder: Path, capsys: pytest.CaptureFix
     assert "warning: results mapped to the smallest element around them: 1\n" in outcome.err
     paths = [line.split()[-1] for line in (folder / "out").read_text().splitlines()]
     assert paths == ["/a[1]", P4.split()[1], "/a[1]/s[1]/p[1]"]
+
+
+def test_assessed_elements_that_do_not_exist_are_named_with_their_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two assessors list elements of one document; each is reported where it was read."""
+    pool = """\
+<assessments pool="{pool}" topic="toy">
+  <file collection="toy" name="D1">
+    <passage start="/a[1]/s[1]/p[2]/text()[1].0" end="/a[1]/s[1]/p[2]" size="20"/>
+    <element path="/a[1]" exhaustivity="2" size="100" rsize="20"/>
+    <element path="/a[1]/{missing}[7]" exhaustivity="2" size="9" rsize="9"/>
+  </file>
+</assessments>
+"""
+    (folder / "pools").mkdir()
+    (folder / "pools" / "one.xml").write_text(pool.format(pool=1, missing="s"))
+    (folder / "pools" / "two.xml").write_text("\n" * 3 + pool.format(pool=2, missing="t"))
+    for option in ((), ("--recompute",)):
+        outcome = evaluate(capsys, "run", "-j", "pools", "-C", "index", "-m", "nxCG@3", *option)
+        assert_refused(outcome, "pools/one.xml:5: ", "pools/two.xml:8: ")
+        for line, path in zip(outcome.err.splitlines(), ("/a[1]/s[7]", "/a[1]/t[7]"), strict=True):
+            assert repr(path) in line
+    outcome = call(
+        capsys, "convert", "pools", "out", "--to", "inex2005", "-C", "index", "--recompute"
+    )
+    assert_refused(outcome, "pools/one.xml:5: ", "pools/two.xml:8: ")

@@ -164,3 +164,63 @@ def test_tags_that_the_collection_does_not_know(capsys: pytest.CaptureFixture[st
             "did you mean 'sec'? [tag]"
         ),
     ]
+
+
+JUDGED = "1 Q0 long 5 3000 0 0:5\n1 Q0 short 5 300 0 0:5\n"
+WHOLE = '{"topic":"1","doc":"short"}\n'
+PASSAGE = '{"topic":"1","doc":"short","start":5,"end":20}\n'
+RUNS = {
+    "passage in passage": ("1 Q0 long 1 9 r 0 9\n1 Q0 long 2 8 r 4 2\n", 2, 2),
+    "empty in passage": ("1 Q0 long 1 9 r 0 9\n1 Q0 long 2 8 r 4 0\n", 0, 0),
+    "passage around empty": ("1 Q0 long 1 9 r 4 0\n1 Q0 long 2 8 r 0 9\n", 0, 0),
+    "empty twice": ("1 Q0 long 1 9 r 4 0\n1 Q0 long 2 8 r 4 0\n", 2, 2),
+    "whole document first": (WHOLE + PASSAGE.replace("short", "long"), 0, 0),
+    "passage in whole document": (WHOLE + PASSAGE, 2, 2),
+    "whole document around passage": (PASSAGE + WHOLE, 2, 2),
+    "empty in whole document": (WHOLE + PASSAGE.replace("20", "5"), 0, 0),
+    "whole document within the limit": ("1 Q0 short 1 9 r\n", 0, 0),
+    "whole document over the limit": ("1 Q0 short 1 9 r\n1 Q0 long 2 8 r\n", 0, 2),
+    "passage over the limit": ("1 Q0 long 1 9 r 0 1001\n", 0, 2),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("task", ["2009.Focused", "2010.RestrictedFocused"])
+def test_validate_refuses_what_evaluate_refuses(
+    name: str, task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, focused, restricted = RUNS[name]
+    code = focused if task == "2009.Focused" else restricted
+    documents = [{"doc": "long", "text": "x" * 3000}, {"doc": "short", "text": "x" * 300}]
+    write(
+        run=text, judged=JUDGED, **{"docs.jsonl": "".join(json.dumps(d) + "\n" for d in documents)}
+    )
+    assert call(capsys, "index", "docs.jsonl", "-o", "docs.fvx").code == 0
+    with_index = "-t", task, "-C", "docs.fvx"
+    scored = call(capsys, "evaluate", "run", "-j", "judged", *with_index)
+    assert scored.code == code, scored
+    assert call(capsys, "evaluate", "run", "-j", "judged", "-t", task).code == code
+    assert call(capsys, "validate", "run", *with_index).code == (1 if code else 0)
+    # Without the index validate does not know the length of a whole document.
+    unknown = task == "2010.RestrictedFocused" and "whole" in name
+    assert call(capsys, "validate", "run", "-t", task).code == (1 if code or unknown else 0)
+
+
+def test_a_limit_needs_the_length_of_every_result(capsys: pytest.CaptureFixture[str]) -> None:
+    """A whole document of unknown length is refused; elements wait for the index."""
+    judged = "1 Q0 d 5 30 0 0:5\n"
+    write(judged=judged, whole="1 Q0 e 1 9 r\n", element="1 Q0 e 1 9 r /a[1]/b[2]\n")
+    limited = "-t", "2010.RestrictedRelevantInContext"
+    outcome = call(capsys, "validate", "whole", *limited)
+    assert (outcome.code, outcome.out.split()[0], outcome.out.split()[-1]) == (
+        1,
+        "whole:1:",
+        "[limit]",
+    )
+    outcome = call(capsys, "validate", "element", *limited)
+    assert (outcome.code, outcome.out.split()[0]) == (0, "element:1:")
+    assert outcome.out.split()[-1] == "[unchecked]"
+    for run in ("whole", "element"):
+        outcome = call(capsys, "evaluate", run, "-j", "judged", *limited)
+        assert outcome.code == 2
+        assert f"{run}:1:" in outcome.err

@@ -11,6 +11,7 @@ from typing import Any
 import ir_measures
 import pandas as pd
 import pytest
+import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from foveal import evaluate, read_judgements, read_run
 from foveal.bridges import ir_measures as bridge
 from foveal.bridges.ir_measures import Passage, ScoredPassage, register
 from foveal.errors import FovealError, UsageError
+from foveal.formats import Source
 from foveal.measures import all_measures
 from foveal.model import Judgements, Run
 
@@ -223,15 +225,69 @@ def test_fields_of_a_dataset_are_taken_by_name() -> None:
     )
 )
 @settings(max_examples=30)
-def test_runs_come_in_the_order_of_their_scores(rows: list[tuple[Any, ...]]) -> None:
+def test_runs_come_by_score_then_document_then_place(rows: list[tuple[Any, ...]]) -> None:
     given_ = [ScoredPassage(q, d, score, s, s + n) for q, d, s, n, score in rows]
     run = bridge.run_of(given_)
-    expected = sorted(given_, key=lambda row: -row.score)
+    expected = sorted(given_, key=lambda row: (row.start, row.end))
+    expected.sort(key=lambda row: (row.score, row.doc_id), reverse=True)
     for k, topic in enumerate(run.topics):
         own = [row for row in expected if row.query_id == topic]
         low, high = run.bounds[k], run.bounds[k + 1]
         assert run.doc[int(low) : int(high)].to_list() == [row.doc_id for row in own]
         assert run.start[low:high].tolist() == [row.start for row in own]
+
+
+DOCS = ["a", "B", "D10", "D9", "é", "d-1"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["1", "2", "3"]),
+            st.sampled_from(DOCS),
+            st.sampled_from([-1.0, 0.0, 0.5, 0.5 + 1e-12, 2.0]),  # equal in single precision, too
+        ),
+        unique_by=lambda row: row[:2],
+        min_size=1,
+    ),
+    st.dictionaries(st.sampled_from(DOCS), st.integers(0, 1), min_size=1),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=60)
+def test_ties_are_broken_as_in_trec_eval(
+    rows: list[tuple[str, str, float]], grades: dict[str, int], order: Any
+) -> None:
+    """Shuffled results score alike here, in trec_eval and from a file of six fields."""
+    grades |= {"relevant": 1}
+    qrels = {topic: grades for topic, _, _ in rows}
+    run: dict[str, dict[str, float]] = {}
+    for topic, doc, score in rows:
+        run.setdefault(topic, {})[doc] = score
+    official = pytrec_eval.RelevanceEvaluator(qrels, {"map"}).evaluate(run)
+    expected = {topic: pytest.approx(found["map"]) for topic, found in official.items()}
+    shuffled = order.sample(rows, len(rows))
+    for given_ in (rows, shuffled):
+        results = [ir_measures.ScoredDoc(*row) for row in given_]
+        measure = ir_measures.parse_measure("foveal_AP")
+        assert {m.query_id: m.value for m in measure.iter_calc(qrels, results)} == expected
+    lines = "".join(f"{t} Q0 {d} 0 {score!r} r\n" for t, d, score in shuffled)
+    judged = "".join(f"{t} 0 {d} {g}\n" for t, docs in qrels.items() for d, g in docs.items())
+    own = evaluate(read_run(Source.of_text(lines)), bridge.judgements_of(qrels), "AP")
+    again = evaluate(read_run(Source.of_text(lines)), read_judgements(Source.of_text(judged)), "AP")
+    for results in (own, again):
+        assert {topic: results["r", "AP", topic] for topic in run} == expected
+
+
+@pytest.mark.parametrize("name", ["AiP", "foveal_AP", "AgP"])
+def test_the_command_keeps_the_order_of_lines(name: str, tmp_path: Path) -> None:
+    """Passages rank as the lines stand, whatever their scores, here and in evaluate."""
+    (tmp_path / "qrels").write_text("1 Q0 A 5 10 0 0:5\n1 Q0 B 5 10 0 0:5\n1 Q0 C 0 10\n")
+    (tmp_path / "run").write_text("1 Q0 A 1 0.5 r 5 5\n1 Q0 C 2 0.5 r 0 9\n1 Q0 B 3 0.9 r 0 5\n")
+    files = str(tmp_path / "qrels"), str(tmp_path / "run")
+    found = command(*files, name, "--places", "12").stdout.split()
+    results = evaluate(read_run(files[1]), read_judgements(files[0]), name.replace("foveal_", ""))
+    expected = results["r", name.replace("foveal_", "")]
+    assert float(found[1]) == pytest.approx(expected, abs=1e-11)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command import call
 from foveal.campaign.official import Evaluator, java_double
 from foveal.cli import main
 from foveal.errors import InputError
@@ -196,16 +197,39 @@ def test_parameters_change_the_scores() -> None:
     assert evaluate(hit, "i", irr=50)["gP[1]"] == 0.5
 
 
-def test_a_bad_run_among_good_ones_prints_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_rejected_run_does_not_silence_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in (("q", QRELS), ("good", "1 Q0 A 1 9 r 200 300\n"), ("bad", "1 Q0 A\n")):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "q": QRELS,
+        "a": "1 Q0 A 1 9 r 200 300\n",
+        "fields": "1 Q0 A\n",
+        "overlap": "1 Q0 A 1 9 r 200 300\n1 Q0 A 2 8 r 250 10\n",
+        "empty": "",
+        "b": "1 Q0 B 1 9 s 0 300\n",
+    }
+    for name, text in files.items():
         (tmp_path / name).write_text(text)
-    with pytest.raises(SystemExit):
-        main(["inex-eval", "-f", *(str(tmp_path / name) for name in ("q", "good", "bad"))])
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "bad:1: 3 fields found" in err
+    alone = [call(capsys, "inex-eval", "-f", "q", name) for name in ("a", "b")]
+    assert [outcome.code for outcome in alone] == [0, 0]
+    mixed = call(capsys, "inex-eval", "-f", *files, "missing")
+    assert mixed.code == 2
+    assert mixed.out == alone[0].out + alone[1].out
+    places = ["fields:1:", "overlap:2:", "empty:", "missing:"]
+    assert [line.split()[0] for line in mixed.err.splitlines()] == places
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n# a comment\n"])
+def test_the_last_of_several_run_ids_names_the_table(
+    end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "a").write_text(
+        f"2 Q0 A 1 9 first 350 40\n1 Q0 A 1 9 second 200 300\n9 Q0 A 1 9 third 0 1{end}"
+    )
+    out = call(capsys, "inex-eval", "-f", str(tmp_path / "q"), str(tmp_path / "a")).out
+    assert out.startswith('<eval run-id="third" ')
 
 
 def test_exactly_one_task(capsys: pytest.CaptureFixture[str]) -> None:

@@ -131,8 +131,7 @@ def test_every_overlap_is_found_with_the_first_result_it_meets(
     expected = {}
     for i, (doc, at, n) in enumerate(places):
         for j, (other, start, size) in enumerate(places[:i]):
-            # An empty result has no text, but a place, which others may hold.
-            shared = min(at + (n or 0.5), start + (size or 0.5)) - max(at, start)
+            shared = min(at + n, start + size) - max(at, start)
             if doc == other and shared > 0 and (at, n) != (start, size):
                 expected.setdefault(i + 1, j + 1)
     found = findings(text, preset=find_preset("2009.Focused"))
@@ -140,14 +139,14 @@ def test_every_overlap_is_found_with_the_first_result_it_meets(
     assert {f.line: int(f.message.split()[5]) for f in overlaps} == expected
 
 
-def test_empty_elements_overlap_what_they_are_in(tmp_path: Path) -> None:
+def test_a_collection_tells_which_elements_are_empty(tmp_path: Path) -> None:
     (tmp_path / "d.xml").write_text("<a><s>one<b/></s><b/><s>two</s></a>")
     build_index(tmp_path / "d.xml", tmp_path / "index")
     paths = "/a/s", "/a/s/b", "/a/b", "/a/s[2]", "/a/b"
     text = "".join(f"1 Q0 d {i} 1 m {path}\n" for i, path in enumerate(paths, 1))
-    expected = [("overlap", 2), ("duplicate", 5)]
-    for index in (None, Collection.open(tmp_path / "index")):
-        assert kinds(text, preset=find_preset("2009.Focused"), collection=index) == expected
+    preset, index = find_preset("2009.Focused"), Collection.open(tmp_path / "index")
+    assert kinds(text, preset=preset) == [("overlap", 2), ("duplicate", 5)]
+    assert kinds(text, preset=preset, collection=index) == [("duplicate", 5)]
 
 
 def test_paths_that_no_document_can_have() -> None:

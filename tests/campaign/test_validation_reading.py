@@ -166,7 +166,7 @@ def test_what_is_right_in_a_header_still_counts() -> None:
         ("# nothing\n", {None: "the run is empty"}),
         ("1 Q0 d 1 x m\n", {1: "score 'x' is not a number"}),
         ("a b c\nd e f\n", {1: "3 fields found; a run has 8"}),
-        ("1 d 1 9 5 7 m\n" * 40, {1: "7 fields found; a run has 8"}),
+        ("1 Q0 d 1 9 m 5\n" * 40, {1: "7 fields found; a run has 8"}),
         ("1 0 d 1\n1 0 e 0\n", {None: "no line is one of a run; these may be", 1: "4 fields"}),
         ("1 Q0 d 4 9 0 0:4\n", {None: "no line is one of a run; these may be", 1: "7 fields"}),
         ("<topics/>", {1: "these are topics; expected a run"}),

@@ -46,7 +46,11 @@ def test_topics_keep_the_order_of_the_file() -> None:
     ("line", "message"),
     [
         ("1 Q0 D2 1 0.5", "5 fields found, expected 6: topic Q0 doc rank score runid"),
-        ("1 Q0 D2 1 0.5 r x", "7 fields found, expected 6"),
+        ("1 Q0 D2 1 0.5 r 7", "7 fields found, expected 6"),
+        ("1 Q0 D2 1 0.5 r /a[1]", "7 fields found, expected 6"),
+        ("1 Q0 D2 1 0.5 r a[1]/b", "7 fields found, expected 6"),
+        ("1 Q0 D2 1 0.5 r 0 7", "8 fields found, expected 6"),
+        ("1 Q0 D2 1 0.5 r X 7", "8 fields found, expected 6"),
         ("1 Q0 D2 1 0.5\n1 Q0 D2 1 0.5 r x", "5 fields found, expected 6"),
         ("1 Q0 D2 1 x r", "score 'x' is not a number"),
         ("1 Q0 D2 1 inf r", "score inf is not a finite number"),
@@ -135,3 +139,29 @@ def test_scores_that_cannot_stay_are_said(scores: list[int], said: list[str]) ->
     run = read_run("".join(json.dumps(row) + "\n" for row in rows))
     assert run_losses(run, "trec") == said
     assert run_losses(run, "jsonl") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["a comment", "x", "0.5", "see 12 and /a", "# why", "ours: http://x"]
+)
+def test_text_after_the_sixth_field_is_ignored_as_trec_eval_does(text: str) -> None:
+    lines = ["1 Q0 A 1 0.5 mine", "1 Q0 B 2 0.9 mine"]
+    for plain in (lines[:0], lines[:1]):  # on all lines, on some
+        cut = [line if line in plain else f"{line} {text}" for line in lines]
+        run = read_run("\n".join(cut))
+        assert run.doc.to_list() == ["B", "A"]
+        assert run.name == "mine"
+        (note,) = run.notes
+        assert f"{2 - len(plain)} lines" in note
+        assert f"line {1 + len(plain)}" in note
+
+
+def test_offsets_or_paths_after_the_sixth_field_are_never_ignored() -> None:
+    """Else a passage run with one bad line would be scored as whole documents."""
+    for places in ("4", "4 2", "X 2", "-1 -1", "/a[1]", "a[1]/b[2]", "4 two", "four 2"):
+        text = f"1 Q0 A 1 0.5 mine {places}\n"
+        try:
+            run = read_run(text)
+        except foveal.InputError:
+            continue
+        assert run.end[0] >= 0 or run.xpath is not None

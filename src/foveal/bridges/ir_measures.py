@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, UsageError
+from foveal.formats import trec
 from foveal.measures import Measure, find_measure, registered
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.provenance import Provenance
@@ -206,16 +207,18 @@ def _check_placed(lacking: pl.DataFrame) -> None:
 
 
 def run_of(run: Any, name: str = "run") -> Run:
-    """A run from results in any form of ir_measures, best score first; equal ones as they come.
+    """Return a run from results in any form of ir_measures, ordered as trec_eval orders them.
 
-    A result without ``start`` and ``end`` is a whole document.
+    Results come by descending score, equal scores by descending document name, and passages of one
+    document by their offsets. The order of the input does not matter. A result without ``start``
+    and ``end`` is a whole document.
 
     >>> results = [ScoredPassage("1", "D1", 0.5, 10, 40), ScoredPassage("1", "D2", 0.9, 0, 5)]
     >>> run_of(results).doc.to_list()
     ['D2', 'D1']
     """
     frame = _frame(run, "score", ("start", "end")).with_row_index("line", offset=1)
-    frame = frame.sort("score", descending=True, maintain_order=True)
+    frame = trec.ranked(frame.sort("start", "end"), "doc_id")
     part = (pl.col("start").is_null() != pl.col("end").is_null()).any()
     if frame.select(part).item():
         raise UsageError("a result has a start without an end, or an end without a start")
@@ -444,21 +447,29 @@ def _read_qrels(path: str) -> list[Passage]:
 
 
 def _read_run(path: str) -> list[ScoredPassage]:
-    """A run of any format; where it has no scores, ranks become such."""
+    """Read a run of any format; positions replace scores that do not give the run's order."""
     from foveal.formats import read_run
 
     run = read_run(path)
     if (run.start == UNKNOWN).any():
         raise UsageError(f"{path}: results that are XPaths have no offsets; convert it with -C")
-    score = run.score if run.score is not None else -run.position.astype(np.float64)
     places = [
         (None, None) if e == UNKNOWN else (int(s), int(e))
         for s, e in zip(run.start, run.end, strict=True)
     ]
-    return [
-        ScoredPassage(run.topics[t], doc, float(value), *place)
-        for t, doc, value, place in zip(run.topic, run.doc, score, places, strict=True)
-    ]
+
+    def with_scores(scores: Any) -> list[ScoredPassage]:
+        return [
+            ScoredPassage(run.topics[t], doc, float(score), *place)
+            for t, doc, score, place in zip(run.topic, run.doc, scores, places, strict=True)
+        ]
+
+    if run.score is not None:
+        rows = with_scores(run.score)
+        again = run_of(rows)  # whose lines are numbers of rows
+        if ((np.diff(again.line) > 0) | (np.diff(again.topic) != 0)).all():
+            return rows
+    return with_scores(-run.position.astype(np.float64))
 
 
 def main() -> None:

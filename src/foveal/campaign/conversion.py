@@ -14,7 +14,6 @@ import polars as pl
 from foveal import spans
 from foveal.campaign.cas import CasFilter
 from foveal.campaign.elements import named
-from foveal.campaign.nesting import extents
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.formats.grades import relevant_rows
@@ -75,37 +74,42 @@ def focus(run: Run, keep: str = "rank") -> Run:
         order = small if keep == "deeper" else large
     kept = np.empty(len(run), dtype=bool)
     kept[order] = spans.disjoint(start[order], end[order])
+    kept[run.duplicates[1]] = False  # empty results overlap nothing, but may be repeated
     left = run.take(kept)
     return left if left.rank is None else replace(left, rank=_ranks(left))
 
 
 def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
-    """Start and end of each result where overlap shows, and which results have them.
+    """Return start and end of each result on an axis that shows overlap, and which have them.
 
-    Where a run returns only elements of a document, they overlap if their paths say so, which a
-    collection cannot change. Other results overlap on the text; an empty one overlaps a result
-    whose extent holds its place, and its own repeats. An XPath without a place overlaps nothing.
+    Results overlap if they share text, so an empty one overlaps nothing. A whole document overlaps
+    every other result of it that is not empty. In documents without any known place the paths of
+    elements decide. Any other result without a place has no extent.
 
-    >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 9), ("d", 4, 4)]})
+    >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 12), ("d", 4, 4)]})
     >>> [column.tolist() for column in overlap_extents(run)[:2]]
-    [[0, 18, 8], [18, 19, 9]]
+    [[0, 9, 4], [9, 12, 4]]
+    >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
+    >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]/p[2]/b[1]", "/a[1]/p[1]"]})
+    >>> [column.tolist() for column in overlap_extents(Run.from_frame(frame, name="r"))]
+    [[3, 4, 1], [6, 5, 2], [True, True, True]]
     """
-    start, end, known = extents(run)
-    if not ((run.start >= 0) & (run.end >= 0)).any():
-        return start, end, known  # of the paths
-    # On twice the axis an empty result has the room between its place and the next.
-    start, end = 2 * start, np.where(end > start, 2 * end, 2 * start + 1)
-    if run.xpath is None:
+    whole = (run.start == 0) & (run.end < 0)
+    placed = (run.start >= 0) & (run.end >= 0)
+    known = placed | whole
+    reach = np.ones(len(run), dtype=np.int64)
+    np.maximum.at(reach, run.first, run.end)
+    start, end = spans.side_by_side(
+        run.start, np.where(whole, reach[run.first], run.end), run.first
+    )
+    if known.all() or run.xpath is None:
         return start, end, known
-    element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    mixed = np.zeros(len(run), dtype=bool)
-    mixed[run.first[~element]] = True
-    by_path = ~mixed[run.first]
-    nowhere = (run.start == 0) & (run.end == 0) & run.xpath.is_not_null().to_numpy() & ~by_path
-    apart = int(end.max(initial=0)) + 2 * np.arange(len(run))
-    start, end = np.where(nowhere, apart, start), np.where(nowhere, apart + 1, end)
+    element = whole | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    has_places = np.zeros(len(run), dtype=bool)
+    has_places[run.first[placed]] = True
+    by_path = element & ~has_places[run.first]
     outer, inner = run.nesting
-    beyond = int(end.max(initial=0))
+    beyond = 0 if by_path.all() else int(end.max(initial=0))
     return (
         np.where(by_path, outer + beyond, start),
         np.where(by_path, inner + beyond, end),
@@ -235,8 +239,13 @@ def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -
     row = counted["row"].to_numpy()
     found = collection.resolve(truth.doc.gather(row), counted["xpath"])
     if found.problem:
+        line, file = (
+            counted[name] if name in counted.columns else [None] * len(counted)
+            for name in ("line", "file")
+        )
         raise InputError(
-            truth.problem(int(row[i]), found.problem[i]) for i in sorted(found.problem)
+            truth.problem(int(row[i]), found.problem[i], line=line[i], file=file[i])
+            for i in sorted(found.problem)
         )
     rsize = _highlighted(truth)(row, found.start, found.end)
     sizes = {"size": found.end - found.start, "rsize": rsize}

@@ -150,7 +150,7 @@ class Evaluator:
             reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
             raise source.error(None, f"nothing to average: {reason} judged topic{hint}")
         return Table(
-            run_id=loaded.name if len(loaded) else "",
+            run_id=_last_run_id(source) if len(loaded) else "",
             file=source.path,
             topics=tuple(
                 (name, topic, value)
@@ -303,6 +303,16 @@ class Evaluator:
         points = len(curves[0])
         for j in range(points):
             yield f"ircl_prn.{j / (points - 1):.2f}", _sum(c[j] for c in curves) / number
+
+
+def _last_run_id(source: Source) -> str:
+    """Return the run id on the last line, which the evaluator prints where lines differ in it."""
+    data = source.data.rstrip()
+    while True:
+        before, _, line = data.rpartition(b"\n")
+        if not line.lstrip().startswith(b"#"):
+            return line.split()[5].decode()
+        data = before.rstrip()
 
 
 def _focused(counts: dict[str, float], size: Ints, rsize: Ints) -> tuple[dict[str, float], Floats]:

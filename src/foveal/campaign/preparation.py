@@ -177,6 +177,17 @@ def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Align
         if limit is None:
             continue
         run = alignment.run
+        unknown = np.flatnonzero(~alignment.placed)
+        if len(unknown):
+            raise InputError(
+                Problem(
+                    run.source.path,
+                    int(run.line[i]),
+                    f"the length of this result of {run.doc[i]!r} is not known; the task allows "
+                    f"{limit} characters per {what} (-C INDEX tells the length)",
+                )
+                for i in unknown.tolist()
+            )
         group = run.topic if what == "topic" else run.first
         before = _size_before(group, alignment.size)
         over = np.flatnonzero(before + alignment.size > limit)

@@ -16,6 +16,7 @@ from foveal.campaign.validation_markup import topics_again
 from foveal.campaign.validation_reading import declared_at, names_apart, noted, read_through
 from foveal.campaign.validation_rules import (
     BY_DOCUMENT,
+    UNCHECKED,
     Check,
     contradictions,
     duplicates,
@@ -27,7 +28,6 @@ from foveal.campaign.validation_rules import (
     unknown_topics,
 )
 from foveal.campaign.validation_targets import (
-    UNCHECKED,
     Classes,
     off_target,
     tags_in,
@@ -95,6 +95,10 @@ def validate_file(
         source = Source.open(path)
     except InputError as error:
         return _findings("file", error.problems)
+    try:
+        source = source.in_lines()
+    except InputError as error:
+        return _findings("format", error.problems)
     if _holds_topics(source):
         return validate_topics(source, collection=collection, classes=classes)
     return validate(

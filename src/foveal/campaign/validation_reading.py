@@ -26,6 +26,7 @@ from foveal.formats.jsonl import FORMATS, header_problems
 from foveal.formats.markup import is_xml
 from foveal.formats.objects import header_of
 from foveal.formats.parquet import MAGIC
+from foveal.formats.trec_genomics import is_run_line
 from foveal.model import Run
 from foveal.model.results import ALL
 
@@ -42,6 +43,7 @@ _UNREAD_TOPIC = "the results of the topic are not looked at"
 _NAME = 5
 """The field of the run's name in formats of lines."""
 
+_GENOMICS = r"^[^ ]+ [^ ]+ [0-9]+ [^ ]+ [0-9]+ [0-9]+ [^ ]+$"
 _RESERVED_FIELD = re.compile(rb"^\s*%b\s.*$" % ALL.encode())
 _RESERVED_VALUE = re.compile(rb"^.*\"topic\"\s*:\s*\"%b\".*$" % ALL.encode())
 _ROOT = re.compile(rb"<inex[-_]submission[\s>]", re.IGNORECASE)
@@ -170,9 +172,10 @@ def _rows(source: Source) -> tuple[pl.Series, list[int]] | None:
 
 
 def _shaped(rows: pl.Series) -> pl.Series:
-    """Which lines have as many fields as those of a run; seven of them end in a path."""
+    """Which lines have as many fields as those of a run; seven are elements or TREC Genomics."""
     fields = rows.str.count_matches(" ") + 1
-    return fields.is_in([6, 8]) | ((fields == 7) & rows.str.contains(r" /[^ ]*$"))
+    seven = rows.str.contains(r" /[^ ]*$") | rows.str.contains(_GENOMICS)
+    return fields.is_in([6, 8]) | ((fields == 7) & seven)
 
 
 def _without_bad_bytes(source: Source) -> tuple[Source, list[Problem]]:
@@ -270,7 +273,12 @@ def names_apart(source: Source) -> Iterator[Problem]:
     if found is None:
         return
     rows, numbers = found
-    name = rows.str.splitn(" ", _NAME + 2).struct[_NAME]
+    at = _NAME
+    if is_run_line(rows[0].encode().split()):  # of TREC Genomics: the tag is last, or absent
+        at = len(rows[0].split()) - 1
+        if at == _NAME:
+            return
+    name = rows.str.splitn(" ", at + 2).struct[at]
     for row in name.is_first_distinct().arg_true().to_list()[1:]:
         yield Problem(
             source.path,

@@ -18,6 +18,7 @@ from foveal.spans import Ints
 
 __all__ = [
     "BY_DOCUMENT",
+    "UNCHECKED",
     "Check",
     "Fault",
     "contradictions",
@@ -32,6 +33,9 @@ __all__ = [
 
 Fault = tuple[str, int, str]
 """Kind, row of the run, message."""
+
+UNCHECKED = "unchecked"
+"""The kind of what is not a fault: something that could not be checked."""
 
 Check = Callable[[Run], Iterator[Fault]]
 
@@ -149,7 +153,7 @@ def task_checks(preset: Preset | None, task: str) -> list[Check]:
 
 
 def _overlap(run: Run) -> Iterator[Fault]:
-    """Results that share text, or a place, with an earlier one that is not the same result."""
+    """Results that share text with an earlier one that is not the same result."""
     start, end, known = overlap_extents(run)
     rows = np.flatnonzero(known)
     pieces = spans.newly_covered(start[rows], end[rows])
@@ -183,13 +187,26 @@ def _interleaved(run: Run) -> Iterator[Fault]:
 
 
 def _over_limit(run: Run, most: int, what: str, group: Ints) -> Iterator[Fault]:
-    size = np.maximum(run.end - np.maximum(run.start, 0), 0)
+    """Results with which a topic or document passes its limit of characters.
+
+    A whole document counts with its length. Without a collection that length is not known and the
+    document is refused, as by ``evaluate``.
+    """
+    unknown = run.end < 0
+    for row in np.flatnonzero(unknown & (run.start == 0)).tolist():
+        message = (
+            f"a whole document of unknown length; the task allows {most} characters per {what}"
+        )
+        yield "limit", row, f"{message} (-C INDEX tells the length, start and length name a part)"
+    elements = np.flatnonzero(unknown & (run.start < 0))
+    if len(elements):
+        message = f"the limit of {most} characters per {what} was not checked: {len(elements)}"
+        yield UNCHECKED, int(elements[0]), f"{message} results are XPaths (-C INDEX tells places)"
+    size = np.where(unknown, 0, run.end - run.start)
     read = np.zeros(len(run), dtype=np.int64)
-    over = np.zeros(len(run), dtype=bool)
     for row, (number, length) in enumerate(zip(group.tolist(), size.tolist(), strict=True)):
         before = int(read[number])
         read[number] = before + length
-        over[row] = before <= most < before + length
-    for row in np.flatnonzero(over).tolist():
-        topic = _topic(run, row)
-        yield "limit", row, f"more than {most} characters for this {what} (topic {topic!r})"
+        if before <= most < before + length:
+            message = f"more than {most} characters for this {what} (topic {_topic(run, row)!r})"
+            yield "limit", row, message

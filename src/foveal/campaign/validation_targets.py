@@ -10,7 +10,7 @@ from itertools import chain, islice
 import numpy as np
 import polars as pl
 
-from foveal.campaign.validation_rules import Fault
+from foveal.campaign.validation_rules import UNCHECKED, Fault
 from foveal.collection import Collection
 from foveal.collection.lookup import held
 from foveal.collection.xpaths import owners
@@ -19,10 +19,7 @@ from foveal.model import Run
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, Path, matches, parse, tags_of
 from foveal.spans import Ints
 
-__all__ = ["UNCHECKED", "Classes", "off_target", "tags_in", "unknown_tags"]
-
-UNCHECKED = "unchecked"
-"""The kind of findings that are no faults: what could not be looked at, and why."""
+__all__ = ["Classes", "off_target", "tags_in", "unknown_tags"]
 
 Classes = tuple[frozenset[str], ...]
 

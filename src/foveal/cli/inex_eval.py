@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import click
 
 from foveal.cli.output import emit, warn
-from foveal.errors import UsageError
+from foveal.errors import InputError, UsageError
 
 __all__ = ["command"]
 
@@ -69,6 +70,8 @@ def command(
 
     QRELS and RUN are in the passage format of these years; the order of the lines is the
     ranking. Not to be confused with the measure inex_eval of 2002-2004.
+
+    A run that cannot be scored is reported and left out; the exit code is then 2.
     """
     from foveal.campaign.official import Evaluator
 
@@ -80,7 +83,16 @@ def command(
         qrels, tasks[0], every_topic=every_topic, n=n, beta=beta, irr=irr, lenient=lenient
     )
     warn(evaluator.warnings)
-    tables = [evaluator.score(run) for run in runs]
+    tables, rejected = [], []
+    for run in runs:
+        try:
+            tables.append(evaluator.score(run))
+        except InputError as error:
+            rejected.append(error)
     for table in tables:
         warn(f"{table.file}: {warning}" for warning in table.warnings)
     emit("".join(table.text(per_topic=per_topic) for table in tables), None)
+    for problem in rejected:
+        click.echo(problem, err=True)
+    if rejected:
+        sys.exit(2)

@@ -291,13 +291,17 @@ class Source:
     def _kind_of_file(self) -> str | None:
         """The kind of a single file, which may be compressed."""
         kind = _kind(self.path.name) or _kind(self.path.stem)
-        if kind is not None or not (_is_bare(self.path.name) or _is_bare(self.path.stem)):
+        if kind is not None:
             return kind
         with self.path.open("rb") as raw:
             try:
-                return XML if _begins_as_xml(_decompressed(raw).read(_HEAD)) else None
+                head = _decompressed(raw).read(_HEAD)
             except (*_DAMAGE, MemoryError):
                 return None
+        if head.removeprefix(_BOM).lstrip().startswith(b"{"):
+            return LINE
+        bare = _is_bare(self.path.name) or _is_bare(self.path.stem)
+        return XML if bare and _begins_as_xml(head) else None
 
     def _scan(self) -> _Files:
         """Find the documents below the directory, in the order of their names."""

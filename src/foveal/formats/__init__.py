@@ -18,6 +18,7 @@ from foveal.formats import (
     parquet,
     topics,
     trec,
+    trec_genomics,
 )
 from foveal.formats.cache import CacheWarning, RunCache
 from foveal.formats.detection import expect, found_kind
@@ -126,16 +127,20 @@ def run_reader(source: Source) -> Callable[..., Run]:
         expect(source, "run")
         return jsonl.read_run
     fields = first.split()
+    if trec_genomics.is_run_line(fields):
+        return trec_genomics.read_run
+    if trec_genomics.is_gold(source):
+        raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
+    if len(fields) == 6 or trec.has_trailing_text(fields):
+        return trec.read_run
     if len(fields) == 8:
         return fol.read_run
     if len(fields) == 7 and fields[6].startswith(b"/"):
         return elements.read_run
-    if len(fields) == 6:
-        return trec.read_run
     raise source.error(
         number,
-        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), "
-        f"7 ({elements.FORM}) or 6 ({trec.RUN_FORM})",
+        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), 7 ({elements.FORM}, or of "
+        f"TREC Genomics {trec_genomics.RUN_FORM}) or 6 ({trec.RUN_FORM})",
     )
 
 
@@ -194,8 +199,8 @@ def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
 
 def _opened(path: str | Path | Source, *, thorough: bool, hashed: bool = True) -> Source:
     if isinstance(path, Source):
-        return path
-    return Source.open(path, thorough=thorough, hashed=hashed)
+        return path.in_lines()
+    return Source.open(path, thorough=thorough, hashed=hashed).in_lines()
 
 
 def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
@@ -219,7 +224,11 @@ def judgement_reader(source: Source) -> Callable[..., Judgements]:
     if first.startswith(b"{"):
         expect(source, "judgements")
         return jsonl_judgements.read_judgements
+    if trec_genomics.is_gold(source):
+        return trec_genomics.read_judgements
     fields = first.split()
+    if trec_genomics.is_run_line(fields):
+        raise source.error(number, "this is a run (TREC Genomics); expected judgements")
     if len(fields) == 4:
         return trec.read_judgements
     if len(fields) >= 5:
@@ -227,7 +236,7 @@ def judgement_reader(source: Source) -> Callable[..., Judgements]:
     raise source.error(
         number,
         f"{len(fields)} fields found; judgements have 4 ({trec.JUDGEMENT_FORM}) "
-        f"or more ({fol.JUDGEMENT_FORM})",
+        f"or more ({fol.JUDGEMENT_FORM}, or of TREC Genomics {trec_genomics.GOLD_FORM})",
     )
 
 
@@ -236,6 +245,12 @@ def _first(source: Source, what: str) -> tuple[int, bytes]:
     if not found:
         verb = "is" if what == "run" else "are"
         raise source.error(None, f"the {what} {verb} empty: the file holds no line of data")
+    if found[0][1].startswith(b"["):
+        raise source.error(
+            found[0][0],
+            "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
+            "per line (jq -c '.[]' FILE writes them)",
+        )
     return found[0]
 
 
@@ -271,7 +286,7 @@ def _topics(source: Source) -> Topics:
 def kind_of(path: str | Path | Source) -> str:
     """What a file or the first file of a directory holds: run, judgements or topics."""
     first = _files(path)[0]
-    source = first if isinstance(first, Source) else Source.open(first)
+    source = _opened(first, thorough=False)
     kind = found_kind(source)
     if kind is None:
         raise source.error(None, "cannot be told to be a run, judgements or topics")

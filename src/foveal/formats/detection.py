@@ -12,6 +12,8 @@ from foveal.formats import (
     parquet,
     pools,
     topics,
+    trec,
+    trec_genomics,
 )
 from foveal.formats.fields import first_lines
 from foveal.formats.markup import is_xml, root_tag
@@ -58,6 +60,8 @@ def found_kind(source: Source) -> str | None:
         return "results"
     if lines and lines[0][1].startswith(b"{"):
         return _json_kind(source)
+    if trec_genomics.is_gold(source):
+        return "judgements"
     return _line_kind(lines[0][1].split()) if lines else None
 
 
@@ -80,6 +84,8 @@ def _json_kind(source: Source) -> str | None:
 
 def _line_kind(fields: list[bytes]) -> str | None:
     """By the number of fields; judged passages end in ``offset:length``."""
+    if trec.has_trailing_text(fields):
+        return "run"
     if len(fields) in {4, 5} or (len(fields) > 6 and _PASSAGE.match(fields[-1])):
         return "judgements"
     return "run" if len(fields) in {6, 7, 8} else None

@@ -187,7 +187,10 @@ def _elements(markup: Markup, files: Ints) -> Assessed:
     )
     found.defects.raise_if(check_rules(found.defects, frame, _SIZE_RULES))
     frame = frame.with_columns(map(_number, _SIZES)).hstack(
-        [pl.Series("row", found.row, dtype=pl.Int64)]
+        [
+            pl.Series("row", found.row, dtype=pl.Int64),
+            pl.Series("line", found.defects.line, dtype=pl.Int64),
+        ]
     )
     elements, scale, known = assessed_elements(frame, found.defects, [])
     # A document of which everything is unknown was not judged.

@@ -361,7 +361,7 @@ def write_judgements(judgements: Judgements) -> str:
             record["spans"] = [_span(judgements, k, quotes) for k in own]
         if (i,) in elements:
             record["elements"] = [
-                {name: value for name, value in row.items() if value is not None}
+                {k: v for k, v in row.items() if v is not None and k in ELEMENT_COLUMNS}
                 for row in elements[i,].to_dicts()
             ]
         elif not judgements.has_text:

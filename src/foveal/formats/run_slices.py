@@ -11,7 +11,7 @@ from typing import IO, Protocol
 import numpy as np
 import polars as pl
 
-from foveal.formats import elements, fol, parquet, run_reader
+from foveal.formats import elements, fol, parquet, run_reader, trec_genomics
 from foveal.formats.fields import first_lines
 from foveal.formats.markup import is_xml
 from foveal.formats.slices import CHUNK, MOST_PLACES, OPTIONAL, LineSlices, spooled
@@ -54,9 +54,9 @@ class RunSlices(Protocol):
 
 
 def is_sliceable(path: str | Path) -> bool:
-    """Whether a file can be read in slices: XML cannot, which is one tree."""
+    """Whether a file can be read in slices: XML and JSON arrays cannot."""
     head = Source(str(path), head_of(path, _HEAD), "")
-    return not is_xml(head)
+    return not is_xml(head) and not head.data.lstrip().startswith(b"[")
 
 
 @contextmanager
@@ -110,7 +110,9 @@ class _LineRun(LineSlices):
 
     def run(self, number: int) -> Run:
         run: Run = self._reader(self.source(number))
-        if not self.is_json:
+        if self._reader is trec_genomics.read_run:
+            run = replace(run, name=trec_genomics.run_name(self.head))
+        elif not self.is_json:
             first = first_lines(self.head.data)[0][1].split()
             run = replace(run, name=first[_NAME].decode())
         return replace(run, notes=tuple(note for note in run.notes if note != fol.GROUPED))

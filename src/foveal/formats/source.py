@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import bz2
 import hashlib
+import json
 import lzma
 import os
+import re
 import stat
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,8 @@ from foveal.spans import Ints
 __all__ = ["STDIN", "Source", "Whole", "is_stream"]
 
 STDIN = "-"
+_ARRAY = re.compile(rb"\s*\[\s*[{\]]")
+"""The beginning of a JSON array of objects."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,41 @@ class Source:
     @property
     def provenance(self) -> Provenance:
         return Provenance(self.path, self.sha256)
+
+    def in_lines(self) -> Source:
+        """Return the source with the items of a JSON array one per line; others as they are.
+
+        An item has the number of the line it begins on. Of several on one line the later ones
+        have the numbers after it.
+
+        >>> Source.of_text('[{"topic": "1"}, {"topic": "2"}]').in_lines().data.splitlines()
+        [b'{"topic": "1"}', b'{"topic": "2"}']
+        """
+        if not _ARRAY.match(self.data):
+            return self
+        self.check_utf8()
+        text = self.data.decode()
+        try:
+            number = len(json.loads(text))
+        except json.JSONDecodeError as error:
+            message = f"not a valid JSON array: {error.msg} in column {error.colno}"
+            raise self.error(error.lineno, message) from None
+        except (RecursionError, ValueError):
+            message = "a JSON array with a value that cannot be read; expected JSON Lines"
+            raise self.error(None, message) from None
+        decoder, rows = json.JSONDecoder(), list[str]()
+        end = text.index("[") + 1
+        before = text.count("\n", 0, end)  # lines before the item
+        for _ in range(number):
+            start = end
+            while text[start].isspace() or text[start] == ",":
+                before += text[start] == "\n"
+                start += 1
+            rows += [""] * (before - len(rows))
+            end = decoder.raw_decode(text, start)[1]
+            rows.append(text[start:end].replace("\r", " ").replace("\n", " "))
+            before += text.count("\n", start, end)
+        return replace(self, data="\n".join(rows).encode())
 
     def error(self, line: int | None, message: str) -> InputError:
         return InputError.at(self.path, line, message)

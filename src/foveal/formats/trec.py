@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
+from foveal.errors import InputError
 from foveal.formats.checks import Defects, check_names, check_scores
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.lines import as_lines, check_rows, one_word
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model.tallies import Tally
 
-__all__ = ["keeps_scores", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = [
+    "has_trailing_text",
+    "keeps_scores",
+    "ranked",
+    "read_judgements",
+    "read_run",
+    "write_judgements",
+    "write_run",
+]
 
 RUN_FORM = "topic Q0 doc rank score runid"
 JUDGEMENT_FORM = "topic iteration doc grade"
+_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
+"""What names a part of a document: offsets, an unresolved offset, XPaths."""
 
 _RUN = {
     "topic": pl.String,
@@ -27,9 +44,50 @@ _RUN = {
 _JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
 
 
+def has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if text that is not a place of a passage or element follows the six fields.
+
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
+    True
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
+    False
+    """
+    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
+        return False
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
+
+
+def ignored_text(number: int, first: Sequence[int]) -> str:
+    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
+    return f"text after the sixth field is ignored: {number} lines, the first on line {min(first)}"
+
+
+def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
+    """The source with no more than six fields in lines with trailing text, and these lines."""
+    lines, cut = source.data.split(b"\n"), []
+    for at, line in enumerate(lines):
+        fields = line.split()
+        if has_trailing_text(fields) and not fields[0].startswith(b"#"):
+            lines[at] = b" ".join(fields[:6])
+            cut.append(at + 1)
+    numbers = source.numbered(np.array(cut, dtype=np.int64)).tolist() if cut else []
+    return replace(source, data=b"\n".join(lines)), numbers
+
+
 def read_run(source: Source) -> Run:
-    """A document run, ordered as trec_eval does: by score, then by document, both descending."""
-    table = read_fields(source, _RUN, ("topic", "doc", "score"), form=RUN_FORM)
+    """A document run, ordered as trec_eval does: by score, then by document, both descending.
+
+    Text after the sixth field is ignored, as trec_eval does, with a warning.
+    """
+    keep, cut = ("topic", "doc", "score"), list[int]()
+    try:
+        table = read_fields(source, _RUN, keep, form=RUN_FORM)
+    except InputError:
+        source, cut = _cut_trailing_text(source)
+        if not cut:
+            raise
+        table = read_fields(source, _RUN, keep, form=RUN_FORM)
     frame, defects = table.frame, Defects(source, table.line)
     problems = check_names(defects, frame["topic"])
     problems += check_scores(defects, frame["score"].to_numpy())
@@ -38,13 +96,23 @@ def read_run(source: Source) -> Run:
         pl.lit(0, dtype=pl.Int64).alias("start"),
         pl.lit(UNKNOWN, dtype=pl.Int64).alias("end"),
         pl.Series("line", table.line),
-    ).sort("score", "doc", descending=True, maintain_order=True)
+    )
+    frame = ranked(frame, "doc")
     # Topics come in the order of the file, not of their best score.
     first = table.frame["topic"].unique(maintain_order=True)
     order = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
     frame = frame.join(order, on="topic", maintain_order="left").sort("place", maintain_order=True)
     name = first_lines(source.data)[0][1].split()[5].decode()
-    return Run.from_frame(frame, name=name, source=source.provenance)
+    notes = (Tally(ignored_text, len(cut), [min(cut)]),) if cut else ()
+    return Run.from_frame(frame, name=name, source=source.provenance, notes=notes)
+
+
+def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
+    """Return the rows in the order of trec_eval: by ``score``, then by document, both descending.
+
+    trec_eval keeps scores in single precision: scores that differ only beyond it are equal.
+    """
+    return frame.sort(pl.col("score").cast(pl.Float32), doc, descending=True, maintain_order=True)
 
 
 def write_run(run: Run) -> str:
@@ -60,7 +128,9 @@ def keeps_scores(run: Run) -> bool:
     """Whether scores alone give back the order, so that they can be written as they are."""
     if run.score is None:
         return False
-    falls = (run.score[1:] < run.score[:-1]) | (run.topic[1:] != run.topic[:-1])
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32)
+    falls = (score[1:] < score[:-1]) | (run.topic[1:] != run.topic[:-1])
     return bool(falls.all())
 
 

@@ -60,7 +60,7 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "file": judgements.file[rows],
         "declared": None,
         "assessor": None,
-        "elements": _strongest(judgements.elements, needed, pair),
+        "elements": _strongest(_with_files(judgements), needed, pair),
         "places": _agreed_places(judgements.places, needed, pair),
         "evidence": evidence_of(judgements, pair, found["bounds"], found["start"], found["end"]),
     }
@@ -122,6 +122,14 @@ def _extents(group: Ints, end: Ints, n: int) -> Ints:
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, group, end)
     return extent
+
+
+def _with_files(judgements: Judgements) -> pl.DataFrame | None:
+    """The elements, those with lines with the file of each: a combined row may be of several."""
+    elements = judgements.elements
+    if elements is None or "line" not in elements.columns or "file" in elements.columns:
+        return elements
+    return elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
 
 
 def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.DataFrame | None:

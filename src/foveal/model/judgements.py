@@ -72,7 +72,8 @@ class Judgements:
     quotes : polars.DataFrame, optional
         ``quote``, ``prefix``, ``suffix`` of each span.
     elements : polars.DataFrame, optional
-        Assessed elements, with ``row`` pointing to the judgement.
+        Assessed elements, with ``row`` pointing to the judgement. Elements of INEX XML have a
+        ``line`` of their own, and in combined judgements its ``file``.
     places : polars.DataFrame, optional
         Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
         entry point), ``bep``, whether it is one, ``line``, where it was read, and where files give
@@ -271,10 +272,13 @@ class Judgements:
         heads = np.flatnonzero(self.pair == np.arange(len(self)))
         return np.bincount(np.searchsorted(heads, self.pair), minlength=len(heads)) > 1
 
-    def problem(self, row: int, message: str, *, line: int | None = None) -> Problem:
-        """A problem with one row, at the place it was read, or at a line within it."""
+    def problem(
+        self, row: int, message: str, *, line: int | None = None, file: int | None = None
+    ) -> Problem:
+        """Return a problem with one row, at its own place or at another line or file."""
         at = int(self.line[row]) if line is None else line
-        return Problem(self.sources[self.file[row]].path, at, message)
+        source = self.sources[self.file[row] if file is None else file]
+        return Problem(source.path, at, message)
 
     def _place(self, row: int, *, seen_from: int) -> str:
         """Where a row was read, without the file if another row is of the same one."""

@@ -321,7 +321,7 @@ def _trees(collection: Collection, docs: pl.Series) -> Trees:
 
 def _listed(judgements: Judgements) -> pl.DataFrame:
     """The assessed elements with all columns that any scale has."""
-    schema = {"row": pl.Int64, **_COLUMNS}
+    schema = {"row": pl.Int64, **_COLUMNS, "line": pl.Int64, "file": pl.Int64}
     if judgements.elements is None:
         return pl.DataFrame(schema=schema)
     elements = judgements.elements
@@ -416,9 +416,12 @@ def _all_found(judgements: Judgements, listed: pl.DataFrame, at: Ints) -> None:
     if len(lost):
         raise InputError(
             judgements.problem(
-                i, f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection"
+                i,
+                f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
+                line=line,
+                file=file,
             )
-            for i, xpath in lost.select("row", "xpath").iter_rows()
+            for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows()
         )
 
 

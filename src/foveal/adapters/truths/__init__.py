@@ -18,6 +18,7 @@ from foveal.adapters.truths import (
 from foveal.adapters.truths.building import Gold, build
 from foveal.adapters.truths.texts import read_texts
 from foveal.errors import UsageError
+from foveal.formats import trec_genomics
 from foveal.formats.source import Source
 from foveal.model import Judgements, Run, Topics
 
@@ -40,12 +41,12 @@ TRUTH_FORMS: dict[str, tuple[_Read, Callable[[Source], bool]]] = {
     "bioasq": (bioasq.read, bioasq.looks_like),
     "kilt": (kilt.read, kilt.looks_like),
     "qasper": (qasper.read, qasper.looks_like),
-    "trec-genomics": (genomics.read, genomics.looks_like),
+    "trec-genomics": (genomics.read, trec_genomics.is_gold),
     "web-annotation": (web_annotation.read, web_annotation.looks_like),
 }
 """Name of a form, what reads it, and what recognises it."""
 
-RUN_FORMS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": genomics.read_run}
+RUN_FORMS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_genomics.read_run}
 """Name of a form of runs, and what reads it."""
 
 _WITH_TEXTS = {"squad": squad.texts_of, "qasper": qasper.texts_of}
