@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
-from foveal.measures.view import Topic
+from foveal.measures.view import Floats, Topic
 from foveal.spans import Ints
 
 __all__ = ["ToleranceToIrrelevance"]
@@ -128,14 +128,14 @@ class ToleranceToIrrelevance(Measure):
         simple = ~relevant & (self.reread == "cost")
         readers: dict[int, _Reader] = {}
         document = topic.documents.of_result.tolist()
-        start = topic.start.tolist()
+        start, row_of = topic.start.tolist(), topic.row
+        far = max(start, default=0) + self.T * topic.n  # beyond what any reading can reach
         for i in np.flatnonzero(~simple).tolist():
             reader = readers.get(document[i])
             if reader is None:
-                row = int(topic.row[i])
+                row = int(row_of[i])
                 passages = topic.passages(row) if relevant[i] else []
                 known = int(judged.length[row]) if relevant[i] else int(topic.length[i])
-                far = max(start) + self.T * topic.n  # beyond what any reading can reach
                 reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
             new[i], useful[i], read[i] = reader.enter(
                 start[i], self.T, first=self.mode == "first", skip=self.reread == "skip"
@@ -144,9 +144,14 @@ class ToleranceToIrrelevance(Measure):
 
     def passages(self, topic: Topic) -> int:
         """Number of relevant passages of the topic."""
-        judgements = topic.alignment.judged.judgements
-        own = judgements.topic == topic.alignment.judged.topic_at[topic.name]
-        return int(np.diff(judgements.bounds)[own].sum())
+        judged = topic.alignment.judged
+
+        def by_topic() -> Floats:
+            judgements = judged.judgements
+            counts = np.diff(judgements.bounds)
+            return np.bincount(judgements.topic, counts, len(judgements.topics))
+
+        return int(judged.memo("passages by topic", by_topic)[topic.at])
 
     def calculate(self, topic: Topic) -> float:
         new = self.readings(topic).new
