@@ -419,6 +419,12 @@ CASES = [
     ("p2 D3.p1 s2", "FBelement(overlap=on,clusters=all_relevant) .4375"),
     ("p2 D3.p1 s2", "FBelement(overlap=on,clusters=retrieved) .4375"),
     ("p2 D3.p1 s2", "FBelement(overlap=on) .875"),
+    # At levels of recall: D2.p1 brings a third of D2; p2 and s2 bring 1 and 1.25 of 3.15 in D1.
+    ("D2.p1", "FBelement@.33 1", "FBelement@.34 0", "FBelement(clusters=all_relevant)@.33 .5"),
+    (BROWSING, "FBarticle@.5 1", "FBarticle@1 1", "FBelement@.33 .98025", "FBelement@.35 .44875"),
+    (BROWSING, "FBelement(score=iMAep)@.35 .44875", "FBelement(clusters=retrieved)@.35 .299167"),
+    (BROWSING, "FBelement(overlap=on)@1 .5"),
+    ("p1 D2.a", "FBarticle@.1 .4", "FBarticle@.5 .58", "FBarticle@1 1"),
     # Strict: the root of D1 is worth nothing, p2 inside it 1.
     ("D3.a p2 D2.a", "FBarticle(quant=strict) .5833"),
     ("D3.a p2 D2.a", "FBarticle(quant=strict,article_gain=self) .3333"),
