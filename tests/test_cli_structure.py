@@ -62,6 +62,22 @@ def test_the_official_measures_of_2006(folder: Path, capsys: pytest.CaptureFixtu
     )
 
 
+def test_elements_that_are_not_ideal_can_be_worth_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "near").write_text(toy_elements.run([P2, A2, S1, P4]))
+    args = ("near", "-j", "highlights", "-C", "index")
+    measures = (
+        "inex_eval@0.1",
+        "inex_eval(base=ideal)@0.5",
+        "inex_eval(base=IDEAL,tie=deeper)@0.5",
+    )
+    found, said = scored(capsys, *args, *(part for m in measures for part in ("-m", m)))
+    # P2 is near the ideal s1: 0, 1, .5, .5 of 2. The deeper ones: P2 and P4, 1.5 of 4.
+    assert found == pytest.approx([1, 0.5, 0])
+    assert said == []
+
+
 @pytest.mark.parametrize("task", ["2005.CO.FetchBrowse", "2005.COS.FetchBrowse"])
 def test_fetch_and_browse_reports_curves_of_both_levels(
     task: str, folder: Path, capsys: pytest.CaptureFixture[str]

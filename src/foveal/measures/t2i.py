@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
-from foveal.measures.view import Floats, Topic
+from foveal.measures.view import Topic
 from foveal.spans import Ints
 
 __all__ = ["ToleranceToIrrelevance"]
@@ -146,10 +146,10 @@ class ToleranceToIrrelevance(Measure):
         """Number of relevant passages of the topic."""
         judged = topic.alignment.judged
 
-        def by_topic() -> Floats:
+        def by_topic() -> Ints:
             judgements = judged.judgements
-            counts = np.diff(judgements.bounds)
-            return np.bincount(judgements.topic, counts, len(judgements.topics))
+            owner = np.repeat(judgements.topic, np.diff(judgements.bounds))
+            return np.bincount(owner, minlength=len(judgements.topics))
 
         return int(judged.memo("passages by topic", by_topic)[topic.at])
 
