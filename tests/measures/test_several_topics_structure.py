@@ -9,7 +9,7 @@ import math
 import tempfile
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from hypothesis import assume, given, settings
@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 import foveal
 import naive_structure
 import toy_elements
+import toy_structure
 import trees
 from foveal.collection import build_index
 from foveal.measures import Cutoff, Measure
 from measures.test_against_naive_structure import MEASURES, naive_value, same, variants
 from toy_elements import A2, P1, P2, P4, S1
 
-RANKS = (1, 2, 5, 9, 40)
+RANKS = ((1, 2, 5, 9, 40), (1, 3), (2,))
+"""Cut-offs beyond the longest list, and such that all end before it."""
 LEVELS = ("0.01", "0.25", "0.333", "0.5", "1")
 TOPICS = ("2", "3", "10", "a")
 
@@ -78,10 +80,10 @@ def evaluate(campaign: Campaign, measures: list[Measure]) -> dict[str, list[floa
     return {topic: found.values[0, i].tolist() for i, topic in enumerate(found.topics)}
 
 
-def at_every_cutoff(measure: Measure) -> list[Measure]:
+def at_every_cutoff(measure: Measure, ranks: tuple[int, ...]) -> list[Measure]:
     if measure.cutoff is Cutoff.NONE:
         return [measure]
-    at = RANKS if measure.cutoff is Cutoff.RANK else LEVELS
+    at = ranks if measure.cutoff is Cutoff.RANK else LEVELS
     every = [type(measure)(measure.settings) @ point for point in at]
     return every if measure.cutoff.required else [type(measure)(measure.settings), *every]
 
@@ -91,6 +93,7 @@ def at_every_cutoff(measure: Measure) -> list[Measure]:
 def test_topics_score_as_if_alone(data: st.DataObject) -> None:
     scale = data.draw(st.sampled_from(trees.SCALES))
     campaign = data.draw(campaigns(scale))
+    ranks = data.draw(st.sampled_from(RANKS))
     chosen: list[Measure] = []
     for measure in MEASURES:
         if measure.name == "inex_eval_ng" and scale in ("2002", "2006"):
@@ -98,7 +101,7 @@ def test_topics_score_as_if_alone(data: st.DataObject) -> None:
         variant = data.draw(variants(measure, scale))
         if variant.settings.get("unretrieved") == "random_tail":
             variant = variant(collection_size=60)  # auto counts the elements of all topics
-        chosen += at_every_cutoff(variant)
+        chosen += at_every_cutoff(variant, ranks)
     chosen = list(dict.fromkeys(chosen))
     found = evaluate(campaign, chosen)
     assert set(found) == set(campaign.topics)
@@ -144,29 +147,36 @@ def test_inex_eval_at_recall_0_is_that_of_the_first_bit(data: st.DataObject) -> 
 
 @pytest.mark.parametrize("variant", ["o", "s"])
 def test_elements_that_a_structured_topic_leaves_out_are_not_specific(
-    variant: str, tmp_path: Path
+    variant: Literal["o", "s"], tmp_path: Path
 ) -> None:
     """Filtering judgements by --cas scores like judgements that lack the other elements."""
     build_index(toy_elements.write_documents(tmp_path), tmp_path / "index")
     lines = toy_elements.judgement_lines("2003", spans=False)
-    (tmp_path / "truth").write_text(toy_elements.judgements(lines, "2003"))
+    (tmp_path / "all").write_text(toy_elements.judgements(lines, "2003"))
     for line in lines:
         line["elements"] = [e for e in line["elements"] if "/p[" in e["xpath"]]
     (tmp_path / "paragraphs").write_text(toy_elements.judgements(lines, "2003"))
-    (tmp_path / "run").write_text(toy_elements.run([S1, P4, A2, P2, P1]))
-    (tmp_path / "topics.jsonl").write_text('{"topic": "1", "castitle": "//p[about(., x)]"}\n')
-    asked = [f"inex_eval_ng(variant={variant}){at}" for at in ("", "@0.1", "@0.3")]
-    index = tmp_path / "index"
-    expected = foveal.evaluate(
-        tmp_path / "run", tmp_path / "paragraphs", asked, collection=index
-    ).overall[0]
-    found = foveal.evaluate(
-        tmp_path / "run",
-        tmp_path / "truth",
-        asked,
-        collection=index,
-        cas="SV",
-        topics_file=str(tmp_path / "topics.jsonl"),
-    ).overall[0]
-    assert found.tolist() == expected.tolist()
+    ranked = [S1, P4, A2, P2, P1]
+    (tmp_path / "run").write_text(toy_elements.run(ranked))
+    (tmp_path / "topics").write_text('{"topic": "1", "castitle": "//p[about(., x)]"}\n')
+    documents = {
+        line["doc"]: naive_structure.Document(
+            toy_structure.TOY[line["doc"]].tree,
+            grades={e["xpath"]: (e["exhaustivity"], e["specificity"]) for e in line["elements"]},
+            scale="2003",
+        )
+        for line in lines
+    }
+    results = [naive_structure.Result(*result.split()) for result in ranked]
+    levels = (None, "0.1", "0.3")
+    expected = [
+        naive_structure.inex_eval_ng(results, documents, variant=variant, x=x) for x in levels
+    ]
     assert 0 < expected[0] < 1
+    asked = [f"inex_eval_ng(variant={variant})" + (f"@{x}" if x else "") for x in levels]
+    cas = {"cas": "SV", "topics_file": str(tmp_path / "topics")}
+    for truth, options in (("paragraphs", {}), ("all", cas)):
+        found = foveal.evaluate(
+            tmp_path / "run", tmp_path / truth, asked, collection=tmp_path / "index", **options
+        )
+        assert found.overall[0].tolist() == pytest.approx(expected, abs=1e-12)

@@ -121,8 +121,7 @@ class ToleranceToIrrelevance(Measure):
         judged = topic.alignment.judged
         # Where nothing is relevant, the reader spends the patience or meets the document's end.
         # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
-        rest = np.where(topic.length < 0, self.T, np.maximum(topic.length - topic.start, 0))
-        read = np.minimum(rest, self.T)
+        read = np.clip(topic.length - topic.start, 0, self.T)
         new, useful = np.zeros_like(read), np.zeros_like(read)
         relevant = topic.documents.relevant[topic.documents.of_result]
         simple = ~relevant & (self.reread == "cost")
