@@ -67,6 +67,7 @@ BENCHMARKS = {
     "chunkers": Benchmark(
         "chunkers", ["--questions=40", "--chunkers=4", "--repeats=2"], data=False
     ),
+    "t2i": Benchmark("t2i", ["--results=4000", "--points=2", "--repeats=1"], data=False),
     "assess_page": Benchmark(
         "assess_page", ["--characters=40000", "--highlights=100", "--repeats=1"], data=False
     ),

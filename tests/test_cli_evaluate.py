@@ -198,6 +198,46 @@ def test_assessors_are_combined_as_asked(
     assert values(capsys, *args, "--assessors", policy) == [relevant, found]
 
 
+ENTERED = """\
+{"topic":"toy","doc":"D1","length":100,"assessor":"ann","bep":5,"spans":[{"start":5,"end":30}]}
+{"topic":"toy","doc":"D1","length":100,"assessor":"bob","bep":15,"spans":[{"start":10,"end":40}]}
+{"topic":"toy","doc":"D1","length":100,"assessor":"eve","bep":22,"spans":[{"start":20,"end":50}]}
+{"topic":"toy","doc":"D2","length":50,"assessor":"ann","bep":2,"spans":[{"start":2,"end":9}]}
+{"topic":"toy","doc":"D2","length":50,"assessor":"bob","bep":6,"spans":[{"start":6,"end":20}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "first", "second"),
+    [
+        ("union", 5, 2),
+        # Two of three share [10, 40): 15 is the first entry point inside. Both share [6, 9).
+        ("majority", 15, 6),
+        ("intersection", 22, 6),
+        ("ann", 5, 2),
+    ],
+)
+def test_the_best_entry_point_lies_in_the_text_that_assessors_share(
+    policy: str, first: int, second: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "assessed").write_text(ENTERED)
+    (folder / "entries").write_text(
+        f"toy Q0 D1 1 2 mine {first} 1\ntoy Q0 D2 2 1 mine {second} 1\n"
+    )
+    args = ("-j", "assessed", "-m", "BEPD(A=0.01)", "-m", "AgP(score=BEP,n=1)")
+    assert values(capsys, "entries", *args, "--assessors", policy) == [1, 1]
+
+
+def test_without_an_entry_point_in_the_shared_text_there_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "assessed").write_text(ENTERED.replace('"bep":22', '"bep":45'))
+    (folder / "entries").write_text("toy Q0 D1 1 2 mine 22 1\ntoy Q0 D2 2 1 mine 6 1\n")
+    args = ("entries", "-j", "assessed", "-m", "BEPD(A=0.01)", "-m", "AgP(score=BEP)")
+    # BEPD counts documents with an entry point; AgP divides by all relevant ones.
+    assert values(capsys, *args, "--assessors", "intersection") == [1, 0.25]
+
+
 def test_each_assessor_gets_rows_of_its_own(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

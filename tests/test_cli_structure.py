@@ -62,6 +62,48 @@ def test_the_official_measures_of_2006(folder: Path, capsys: pytest.CaptureFixtu
     )
 
 
+def test_elements_that_are_not_ideal_can_be_worth_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "near").write_text(toy_elements.run([P2, A2, S1, P4]))
+    args = ("near", "-j", "highlights", "-C", "index")
+    measures = (
+        "inex_eval@0.1",
+        "inex_eval(base=ideal)@0.5",
+        "inex_eval(base=IDEAL,tie=deeper)@0.5",
+    )
+    found, said = scored(capsys, *args, *(part for m in measures for part in ("-m", m)))
+    # P2 is near the ideal s1: 0, 1, .5, .5 of 2. The deeper ones: P2 and P4, 1.5 of 4.
+    assert found == pytest.approx([1, 0.5, 0])
+    assert said == []
+
+
+@pytest.mark.parametrize("task", ["2005.CO.FetchBrowse", "2005.COS.FetchBrowse"])
+def test_fetch_and_browse_reports_curves_of_both_levels(
+    task: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = toy_elements.judgement_lines("2005", spans=False)
+    (folder / "assessed").write_text(toy_elements.judgements(lines, "2005"))
+    topics = '{"topic": "1", "title": "t", "castitle": "//a[about(., t)]"}\n'
+    (folder / "topics.jsonl").write_text(topics)
+    args = ("run", "-j", "assessed", "-C", "index", "-t", task, "--topics-file", "topics.jsonl")
+    outcome = call(capsys, "evaluate", *args, "-f", "tsv")
+    assert outcome.code == 0, outcome.err
+    rows = (line.split("\t") for line in outcome.out.splitlines()[1:])
+    found = {row[2]: float(row[3]) for row in rows if row[1] == "all"}
+    for quant in ("gen5", "genLifted"):  # nothing is strictly relevant
+        for name, overlap in (
+            ("FBarticle", ""),
+            ("FBelement", ""),
+            ("FBelement", ",overlap=on"),
+        ):
+            levels = [f"{p / 100:.2f}" for p in range(1, 100)] + ["1"]
+            curve = [found[f"{name}(quant={quant}{overlap})@{x}"] for x in levels]
+            mean = found[f"{name}(score=iMAep,quant={quant}{overlap})"]
+            assert 0 < mean == pytest.approx(sum(curve) / 100, abs=1e-12)
+            assert len(set(curve)) > 1 or mean == 1
+
+
 def test_snapping_is_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     args = ("spans", "-j", "elements", "-C", "index", "-m", "gr@2")
     assert_refused(evaluate(capsys, *args), "spans:2: [20,45) of 'D1' is no element; the smallest")

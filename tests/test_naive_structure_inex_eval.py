@@ -94,6 +94,18 @@ def test_4_graded_ideal_run_is_below_one() -> None:
     assert encyclopedia_100(exact(1, 0.5, 0.5), 2) == close(0.5592)
 
 
+def test_4_ideal_elements_only() -> None:
+    run = [D2A, P2, S1, P4]  # of 2: 1, 0, .5, .5; with the deeper ones of 4: 0, 1, 0, .5
+
+    def at(x: str, **options: Any) -> float:
+        return ns.inex_eval(run, TOY, x=x, base="ideal", **options)
+
+    assert [at("0.5"), at("0.75"), at("1")] == close(1, 1.5 / (8 / 3), 2 / (11 / 3))
+    assert at("0.75", form="encyclopedia") == 0.5
+    assert [at("0.25", tie="deeper"), at("0.5", tie="deeper")] == [0.5, 0]
+    assert ns.inex_eval([P2], TOY, base="ideal") == 0 < ns.inex_eval([P2], TOY)
+
+
 @pytest.mark.parametrize("r", range(1, 5))
 @pytest.mark.parametrize("i", range(5))
 def test_4_expected_search_length_by_enumeration(r: int, i: int) -> None:

@@ -91,8 +91,16 @@ def test_2005_fetch_and_browse_scores_articles_and_elements(name: str) -> None:
             expected.add(f"FBarticle({score}quant={quant})")
             expected |= {f"FBelement({score}quant={quant}{o})" for o in ("", ",overlap=on")}
     assert set(plain(name)) == expected
-    assert len(curves(name)) == 6
-    assert all(text.startswith("ep(") for text in curves(name))
+    levels = {f"FBarticle(quant={quant})@curve" for quant in THREE}
+    for quant in THREE:
+        levels |= {
+            f"{measure}(quant={quant},overlap={o})@curve"
+            for measure in ("FBelement", "ep")
+            for o in ("on", "off")
+        }
+    assert set(curves(name)) == levels
+    points = {f"FB{level}(quant=gen5)@{x}" for level in ("article", "element") for x in (0.01, 1)}
+    assert points < set(labels(name))
 
 
 def test_2006() -> None:

@@ -21,6 +21,7 @@ from foveal.measures import (
     parse_measure,
     parse_measures,
 )
+from foveal.measures.base import Choice
 from foveal.measures.toy import run_example
 
 EVERY = [
@@ -159,10 +160,28 @@ def test_aliases(alias: str) -> None:
         ("BEPD(A=.1)", "BEPD(A=0.1)"),
         ("charP(budget=none)", "charP"),
         ("MAgP", "AgP"),
+        ("gP(score=t2i)@5", "gP(score=T2I)@5"),
+        ("gP(score=f)@5", "gP@5"),
+        (
+            "nxCG(quant=GENLIFTED,overlap=On,clamp=FALSE)@5",
+            "nxCG(quant=genLifted,overlap=on,clamp=false)@5",
+        ),
+        ("charP(budget=None)", "charP"),
+        ("BEPD(L=AUTO)", "BEPD"),
     ],
 )
 def test_canonical_spelling(text: str, canonical: str) -> None:
     assert parse_measure(text).label == canonical
+
+
+@every_measure
+def test_values_of_parameters_are_matched_without_case(measure: Measure) -> None:
+    for parameter in measure.parameters:
+        if isinstance(parameter, Choice):
+            for option in parameter.options:
+                exact = measure(**{parameter.name: option})
+                assert measure(**{parameter.name: option.upper()}).label == exact.label
+                assert measure(**{parameter.name: option.lower()}) == exact
 
 
 def test_a_curve_is_all_its_points() -> None:
@@ -188,6 +207,7 @@ def test_a_curve_is_all_its_points() -> None:
         ("gP(bta=1)@5", "did you mean beta?"),
         ("gP(beta=-1)@5", "a number from 0"),
         ("gP(score=G)@5", "F or BEP or T2I"),
+        ("gP(score=T2)@5", "F or BEP or T2I"),
         ("gP(beta)@5", "expected parameter=value"),
         ("gP(beta=1,beta=2)@5", "given twice"),
         ("gP(beta=1", "cannot read measure"),

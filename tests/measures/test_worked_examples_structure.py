@@ -226,6 +226,9 @@ def test_3_2_what_the_ideal_lists_gain() -> None:
     assert deeper == [1, 1, 1, 0.5, 0.5]
 
 
+HOW = pytest.mark.parametrize("with_collection", [True, False], ids=["collection", "assessments"])
+
+
 # --------------------------------------------------------------------------------------------
 # Section 4: inex_eval
 # --------------------------------------------------------------------------------------------
@@ -266,6 +269,20 @@ def test_4_a_graded_ideal_run_stays_below_one() -> None:
     ideal = flat([1, 0.5, 0.5])
     assert value(ideal, "inex_eval") == close(0.9224)
     assert value(ideal, "inex_eval(form=encyclopedia)") == close(0.5592)
+
+
+@HOW
+def test_4_ideal_elements_only(*, with_collection: bool) -> None:
+    """Ideal: D2.a 1, s1 .5, p4 .5 of 2; the deeper ones are D2.p1, D2.p2, p2, p1 and p4 of 4."""
+    topic = toy("D2.a p2 s1 p4", with_collection=with_collection)  # 1, 0, .5, .5 of 2
+    halves = ".5 .75 1"
+    assert precisions(topic, halves, "base=ideal") == close(1, 1.5 / (8 / 3), 2 / (11 / 3))
+    simple = "base=ideal,form=encyclopedia"
+    assert precisions(topic, halves, simple) == close(1, 0.5, 0.5)
+    deeper = "base=ideal,tie=deeper"  # 0, 1, 0, .5 of 4
+    assert precisions(topic, ".25 .375 .5", deeper) == close(0.5, 1.5 / (11 / 3), 0)
+    near_miss = toy("p2", with_collection=with_collection)
+    assert value(near_miss, "inex_eval(base=ideal)") == 0 < value(near_miss, "inex_eval")
 
 
 # --------------------------------------------------------------------------------------------
@@ -318,8 +335,6 @@ def test_5_points(run: str, variant: str, points: list[tuple[float, float]]) -> 
 # --------------------------------------------------------------------------------------------
 # Section 6: gains
 # --------------------------------------------------------------------------------------------
-
-HOW = pytest.mark.parametrize("with_collection", [True, False], ids=["collection", "assessments"])
 
 
 @HOW
@@ -419,6 +434,12 @@ CASES = [
     ("p2 D3.p1 s2", "FBelement(overlap=on,clusters=all_relevant) .4375"),
     ("p2 D3.p1 s2", "FBelement(overlap=on,clusters=retrieved) .4375"),
     ("p2 D3.p1 s2", "FBelement(overlap=on) .875"),
+    # At levels of recall: D2.p1 brings a third of D2; p2 and s2 bring 1 and 1.25 of 3.15 in D1.
+    ("D2.p1", "FBelement@.33 1", "FBelement@.34 0", "FBelement(clusters=all_relevant)@.33 .5"),
+    (BROWSING, "FBarticle@.5 1", "FBarticle@1 1", "FBelement@.33 .98025", "FBelement@.35 .44875"),
+    (BROWSING, "FBelement(score=iMAep)@.35 .44875", "FBelement(clusters=retrieved)@.35 .299167"),
+    (BROWSING, "FBelement(overlap=on)@1 .5"),
+    ("p1 D2.a", "FBarticle@.1 .4", "FBarticle@.5 .58", "FBarticle@1 1"),
     # Strict: the root of D1 is worth nothing, p2 inside it 1.
     ("D3.a p2 D2.a", "FBarticle(quant=strict) .5833"),
     ("D3.a p2 D2.a", "FBarticle(quant=strict,article_gain=self) .3333"),

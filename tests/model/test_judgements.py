@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -92,9 +94,9 @@ def test_the_first_best_entry_point_and_the_known_length_are_taken() -> None:
         '{"topic":"1","doc":"A","assessor":"b","bep":3,"length":20,"spans":[{"start":3,"end":8}]}\n'
         '{"topic":"1","doc":"A","assessor":"c","spans":[]}\n'
     )
-    for policy in ("union", "majority"):
+    for policy, bep in (("union", 3), ("majority", 7)):  # two assessors share [7, 8)
         united = judgements.combined(policy)
-        assert united.bep.tolist() == [3]
+        assert united.bep.tolist() == [bep]
         assert united.length.tolist() == [20]
     assert judgements.combined("intersection").bep.tolist() == [-1]
 
@@ -109,9 +111,13 @@ assessments = st.dictionaries(
 Assessments = dict[tuple[str, str, str], list[tuple[int, int, int]]]
 
 
-def as_judgements(given: Assessments) -> Judgements:
+def as_judgements(
+    given: Assessments, beps: Mapping[tuple[str, str, str], int] = MappingProxyType({})
+) -> Judgements:
     lines = [
-        f'{{"topic":"{topic}","doc":"{doc}","assessor":"{assessor}","spans":['
+        f'{{"topic":"{topic}","doc":"{doc}","assessor":"{assessor}",'
+        + (f'"bep":{beps[topic, doc, assessor]},' if (topic, doc, assessor) in beps else "")
+        + '"spans":['
         + ",".join(
             f'{{"start":{min(a, b)},"end":{max(a, b)},"grade":{grade}}}' for a, b, grade in spans
         )
@@ -155,6 +161,25 @@ def test_assessors_combine_character_by_character(policy: str, given_spans: Asse
     topics = [combined.topics[code] for code in combined.topic.tolist()]
     keys = list(zip(topics, combined.doc, strict=True))
     assert combined.relevant.tolist() == [bool(expected[key]) for key in keys]
+
+
+@pytest.mark.parametrize("policy", NEEDED)
+@settings(max_examples=100)
+@given(given_spans=assessments, data=st.data())
+def test_votes_decide_which_best_entry_points_remain(
+    policy: str, given_spans: Assessments, data: st.DataObject
+) -> None:
+    """The earliest inside the remaining text; without a vote the earliest of all."""
+    beps = data.draw(st.dictionaries(st.sampled_from(list(given_spans)), st.integers(0, 26)))
+    combined = as_judgements(given_spans, beps).combined(policy)
+    for row, (code, doc) in enumerate(zip(combined.topic.tolist(), combined.doc, strict=True)):
+        topic = combined.topics[code]
+        own = [at for key, at in beps.items() if key[:2] == (topic, doc)]
+        votes = [characters(spans) for key, spans in given_spans.items() if key[:2] == (topic, doc)]
+        enough = NEEDED[policy](len(votes))
+        text = {at for at in range(27) if sum(at in vote for vote in votes) >= enough}
+        remaining = [at for at in own if text and (enough == 1 or at in text)]
+        assert combined.bep[row] == min(remaining, default=-1)
 
 
 @settings(max_examples=50)

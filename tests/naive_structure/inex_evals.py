@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import ceil, isnan
 from typing import Literal
 
+from naive_structure.bases import Tie, ideal_base
 from naive_structure.quantisation import SEVEN, quant_2003, quant_2005, quantised, scale_of
 from naive_structure.trees import (
     NAN,
@@ -105,10 +106,17 @@ def inex_eval(
     points: Points = "intuitive",
     unretrieved: Literal["none", "random_tail"] = "none",
     collection_size: int | Literal["auto"] = "auto",
+    base: Literal["full", "ideal"] = "full",
+    tie: Tie = "ascendant",
 ) -> float:
-    """Precision at recall x, or its mean over 100 recall points."""
+    """Precision at recall x, or its mean over 100 recall points.
+
+    With base=ideal, elements that are not ideal are worth 0.
+    """
     one_of(form, "precall", "encyclopedia")
     one_of(unretrieved, "none", "random_tail")
+    one_of(base, "full", "ideal")
+    one_of(tie, "ascendant", "deeper")
     if form == "encyclopedia" and unretrieved == "random_tail":
         raise ValueError("invalid: form=encyclopedia has no ties and so no random tail")
     if quant == "mean7":
@@ -122,12 +130,17 @@ def inex_eval(
                 points=points,
                 unretrieved=unretrieved,
                 collection_size=collection_size,
+                base=base,
+                tie=tie,
             )
             for each in SEVEN
         ]
         defined = [value for value in seven if not isnan(value)]
         return sum(defined) / len(defined) if defined else NAN
     q = quantised(documents, quant, normalise=True)
+    if base == "ideal":
+        ideal = ideal_base(documents, q, tie=tie)
+        q = {key: value if key in ideal else ZERO for key, value in q.items()}
     n = sum(q.values(), ZERO)
     if n == 0:
         return NAN

@@ -280,8 +280,13 @@ def _score(
     score: Score,
     ideal: IdealSide,
     divisor: Divisor = "max",
+    x: Number | None = None,
 ) -> Fraction:
+    """MAep or iMAep, or where gain-recall x is given ep there."""
     one_of(score, "MAep", "iMAep")
+    one_of(divisor, "max", "n")
+    if x is not None:
+        return effort_precision(xG, xI, recall_point(x), ideal=ideal)
     if score == "MAep":
         return average_effort_precision(xG, xI, ideal=ideal, divisor=divisor)
     return interpolated_effort_precision(xG, xI, ideal=ideal)
@@ -296,6 +301,7 @@ def FBarticle(
     results: Results,
     documents: Documents,
     *,
+    x: Number | None = None,
     score: Score = "MAep",
     quant: str = "spec",
     article_gain: Literal["auto", "self", "max"] = "auto",
@@ -315,13 +321,15 @@ def FBarticle(
     xI = decreasing(value for value in gain.values() if value > 0)
     if not xI:
         return NAN
-    return float(_score([gain[name] for name in retrieved_docs(results)], xI, score, ideal))
+    xG = [gain[name] for name in retrieved_docs(results)]
+    return float(_score(xG, xI, score, ideal, x=x))
 
 
 def FBelement(
     results: Results,
     documents: Documents,
     *,
+    x: Number | None = None,
     score: Score = "MAep",
     ideal: IdealSide = "line",
     divisor: Divisor = "max",
@@ -337,7 +345,7 @@ def FBelement(
         inside = [result for result in results if result[0] == name]
         if document.judged:
             xG, xI = gains(inside, alone, **options)
-            scores[name] = _score(xG, xI, score, ideal, divisor) if xI else None
+            scores[name] = _score(xG, xI, score, ideal, divisor, x) if xI else None
         else:
             scores[name] = None
     relevant = [name for name, value in scores.items() if value is not None]

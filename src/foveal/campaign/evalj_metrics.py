@@ -88,6 +88,7 @@ class Gains:
         for quant in self.quantisations:
             if metric == "ep/gr" and fetch_and_browse:
                 texts += [f"FBarticle(score={score},quant={quant})" for score in _FETCH]
+                texts.append(f"FBarticle(quant={quant})@curve")
             for inside in self._settings(quant):
                 texts += self._measures(metric, inside, fetch_and_browse=fetch_and_browse)
         return tuple(dict.fromkeys(texts))
@@ -107,6 +108,7 @@ class Gains:
             return [f"Q({inside})", f"Rmeasure({inside})"]
         if fetch_and_browse:
             means = [f"FBelement(score={score},{inside})" for score in _FETCH]
+            means.append(f"FBelement({inside})@curve")
         else:
             means = [f"MAep({inside})", f"iMAep({inside})"]
         return [*means, f"ep({inside})@curve"]

@@ -164,7 +164,12 @@ def _fetch_and_browse() -> tuple[str, ...]:
                 f"FBelement(score={score},quant={quant},overlap={overlap})"
                 for overlap in ("on", "off")
             ]
-        texts += [f"ep(quant={quant},overlap={overlap})@curve" for overlap in ("on", "off")]
+        texts.append(f"FBarticle(quant={quant})@curve")
+        texts += [
+            f"{name}(quant={quant},overlap={overlap})@curve"
+            for name in ("FBelement", "ep")
+            for overlap in ("on", "off")
+        ]
     return tuple(texts)
 
 

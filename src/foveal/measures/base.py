@@ -179,16 +179,18 @@ class Parameter(Generic[T]):
 
 
 class Choice(Parameter[str]):
-    """One of a few words; the first is the default."""
+    """One of a few words, in any case; the first is the default."""
 
     def __init__(self, *options: str, description: str, first: bool = False) -> None:
         super().__init__(options[0], description, first=first)
         self.options = options
 
     def read(self, value: Any) -> str:
-        if str(value) not in self.options:
+        by_fold = {option.casefold(): option for option in self.options}
+        word = str(value).casefold()
+        if word not in by_fold:
             raise ValueError(" or ".join(self.options))
-        return str(value)
+        return by_fold[word]
 
     @property
     def allowed(self) -> str:
@@ -264,7 +266,7 @@ class OptionalNumber(Parameter["float | None"]):
         self.whole = whole
 
     def read(self, value: Any) -> float | None:
-        if value is None or value == self.word:
+        if value is None or str(value).casefold() == self.word:
             return None
         try:
             number = float(value)

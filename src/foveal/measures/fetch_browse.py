@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foveal.measures.base import Choice, Example, Measure, Need
-from foveal.measures.effort import LEVELS, MeanEffortPrecision, at_recall, mean_ep
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need
+from foveal.measures.effort import (
+    LEVELS,
+    POINTS,
+    EffortPrecision,
+    MeanEffortPrecision,
+    at_recall,
+    mean_ep,
+)
 from foveal.measures.gains import Settings, recall_base, run_gains, worth
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
@@ -19,19 +26,25 @@ __all__ = ["FetchBrowseArticle", "FetchBrowseElement"]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-12
+_SCORE = "without a cut-off: the mean over natural points, or over 100 levels"
 
 
 class FetchBrowseArticle(Measure):
-    """Effort-precision over documents: each result stands for its article, repeats left out."""
+    """Effort-precision over documents, in the order of their first results.
+
+    With a cut-off, effort-precision at that level of gain-recall.
+    """
 
     name = "FBarticle"
     section = "10"
     structural = True
+    cutoff = Cutoff.RECALL_OPTIONAL
+    curve = EffortPrecision.curve
     formula = "FBarticle = MAep over the documents by first result; gain of a document = q(root)"
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 1.0)
 
-    score = Choice("MAep", "iMAep", description="the mean over natural points, or over 100 levels")
+    score = Choice("MAep", "iMAep", description=_SCORE)
     quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
     article_gain = Choice(
         "auto",
@@ -87,32 +100,42 @@ class FetchBrowseArticle(Measure):
     def defined(self, topic: Topic) -> bool:
         return len(self._ideal(topic)) > 0
 
+    def _gains(self, topic: Topic) -> Floats:
+        """Return what each retrieved document is worth."""
+        row, value = topic.documents.row, self._documents(topic.alignment.judged)
+        return np.where(row >= 0, value[row], 0.0) if len(value) else np.zeros(len(row))
+
+    def _ep(self, topic: Topic, levels: Floats) -> Floats:
+        """Return effort-precision at levels of gain-recall."""
+        gains, ideal = self._gains(topic), self._ideal(topic)
+        return at_recall(levels, gains, ideal, ideal=self.ideal_, between="line")
+
     def calculate(self, topic: Topic) -> float:
-        row = topic.documents.row
-        value = self._documents(topic.alignment.judged)
-        gains = np.where(row >= 0, value[row], 0.0) if len(value) else np.zeros(len(row))
-        if self.score == "MAep":
-            return mean_ep(gains, self._ideal(topic), ideal=self.ideal_)
-        ideal = self._ideal(topic)
-        return float(at_recall(LEVELS, gains, ideal, ideal=self.ideal_, between="line").mean())
+        if self.at is None and self.score == "MAep":
+            return mean_ep(self._gains(topic), self._ideal(topic), ideal=self.ideal_)
+        if self.at is not None and self.at not in POINTS:
+            return float(self._ep(topic, np.array([float(self.at)]))[0])
+        key = ("FBarticle", self.quant, self.article_gain, self.ideal_)
+        ep = topic.memo(key, lambda: self._ep(topic, LEVELS))
+        return float(ep.mean() if self.at is None else ep[POINTS[self.at]])
 
 
 class FetchBrowseElement(MeanEffortPrecision):
-    """Effort-precision over the elements of each document, averaged over documents."""
+    """Effort-precision over the elements of each document, averaged over documents.
+
+    With a cut-off, effort-precision at that level of the gain-recall of each document.
+    """
 
     name = "FBelement"
     aliases = ()
     section = "10"
+    cutoff = Cutoff.RECALL_OPTIONAL
+    curve = EffortPrecision.curve
     formula = "FBelement = mean over clusters (documents) of MAep on the document's own recall base"
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 0.3125)
 
-    score = Choice(
-        "MAep",
-        "iMAep",
-        description="the mean over natural points, or over 100 levels",
-        first=True,
-    )
+    score = Choice("MAep", "iMAep", description=_SCORE, first=True)
     clusters = Choice(
         "retrieved_relevant",
         "all_relevant",
@@ -137,35 +160,66 @@ class FetchBrowseElement(MeanEffortPrecision):
         key = ("clusters", settings.quant, settings.normalise, focused)
         return judged.memo(key, calculate)
 
-    def _by_document(self, topic: Topic) -> tuple[Floats, Bools]:
-        """The score of every judged document, whatever its topic, and whether it is relevant."""
+    def _points(self, topic: Topic) -> Points:
+        """Return the natural recall points of every judged document, whatever its topic."""
         alignment, judged = topic.alignment, topic.alignment.judged
 
-        def calculate() -> tuple[Floats, Bools]:
-            bases, settings = self._bases(judged), self.settings_of_gains(judged)
-            gains = run_gains(alignment, settings, again=topic.again)
-            points = Points.of(alignment.row, gains, bases, self.ideal_)
-            score = points.means(self.divisor) if self.score == "MAep" else points.at_levels()
-            return score, bases.n > 0
+        def calculate() -> Points:
+            gains = run_gains(alignment, self.settings_of_gains(judged), again=topic.again)
+            return Points.of(alignment.row, gains, self._bases(judged), self.ideal_)
 
-        key = ("FBelement", self.key, topic.again)
+        key = ("FBelement", self.gains_key(judged), self.ideal_, topic.again)
         return alignment.memo(key, calculate)
+
+    def _scores(self, topic: Topic) -> Floats:
+        """Return the score of every judged document, whatever its topic."""
+
+        def calculate() -> Floats:
+            points = self._points(topic)
+            if self.score == "MAep":
+                return points.means(self.divisor)
+            score = np.zeros(len(points.bases.n))
+            row, ep = points.at_levels(LEVELS)
+            score[row] = ep.mean(axis=1)
+            return score
+
+        return topic.alignment.memo(("FBelement scores", self.key, topic.again), calculate)
+
+    def _ep(self, topic: Topic) -> float:
+        """Return effort-precision at the cut-off, summed over the documents of the topic."""
+        assert self.at is not None
+        alignment, judgements = topic.alignment, topic.alignment.judged.judgements
+        levels = LEVELS if self.at in POINTS else np.array([float(self.at)])
+
+        def by_topic() -> Floats:
+            row, ep = self._points(topic).at_levels(levels)
+            total = np.zeros((len(judgements.topics), len(levels)))
+            np.add.at(total, judgements.topic[row], ep)
+            return total
+
+        gains = self.gains_key(alignment.judged)
+        key = ("FBelement ep", gains, self.ideal_, topic.again, levels.tobytes())
+        return float(alignment.memo(key, by_topic)[topic.at, POINTS.get(self.at, 0)])
 
     def defined(self, topic: Topic) -> bool:
         return len(self.ideal_gains(topic)) > 0
 
     def calculate(self, topic: Topic) -> float:
-        judged, documents = topic.alignment.judged, topic.documents
-        score, relevant = self._by_document(topic)
+        documents, n = topic.documents, self._bases(topic.alignment.judged).n
         retrieved = documents.row[documents.row >= 0]
-        retrieved = retrieved[relevant[retrieved]]
+        retrieved = retrieved[n[retrieved] > 0]
         if self.clusters == "retrieved_relevant":
             number = len(retrieved)
         elif self.clusters == "retrieved":
             number = len(documents.head)
         else:
-            number = int((relevant & (judged.judgements.topic == topic.at)).sum())
-        return float(score[retrieved].sum()) / number if number else 0.0
+            own = topic.alignment.judged.judgements.topic == topic.at
+            number = int((n[own] > 0).sum())
+        if not number:
+            return 0.0
+        if self.at is not None:
+            return self._ep(topic) / number
+        return float(self._scores(topic)[retrieved].sum()) / number
 
 
 # -- effort-precision of many short lists at once ----------------------------------------------
@@ -231,18 +285,17 @@ class Points(NamedTuple):
         total: Floats = np.bincount(self.row, self.ep, rows).astype(np.float64)
         return total / np.maximum(by, 1)
 
-    def at_levels(self) -> Floats:
-        """The iMAep of every document: straight lines of ep between its points."""
-        score = np.zeros(len(self.bases.n))
+    def at_levels(self, levels: Floats) -> tuple[Ints, Floats]:
+        """Return the documents that gain, and their ep at levels, on lines between points."""
         if not len(self.row):
-            return score
+            return self.row, np.zeros((0, len(levels)))
         row, first = np.unique(self.row, return_index=True)
         total, last = self.bases.total[row, None], np.append(first[1:], len(self.row)) - 1
-        wanted = LEVELS * total
+        wanted = levels * total
         # How many points of its document each level has passed.
-        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(LEVELS)
-        level = _search(wanted.ravel(), place, place + len(LEVELS), self.gained, after=False)
-        inside = level < place + len(LEVELS)
+        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(levels)
+        level = _search(wanted.ravel(), place, place + len(levels), self.gained, after=False)
+        inside = level < place + len(levels)
         passed = np.bincount(level[inside], minlength=wanted.size).reshape(wanted.shape)
         at = first[:, None] + np.cumsum(passed, axis=1) - 1
         before = at < first[:, None]
@@ -252,8 +305,7 @@ class Points(NamedTuple):
         ep = _on_line(wanted, at, end, self.gained, self.ep[at], self.ep[after])
         ep = np.where(before, self.ep[first][:, None], ep)
         reached = wanted <= self.gained[last][:, None] + _TOLERANCE * total
-        score[row] = np.where(reached, ep, 0.0).mean(axis=1)
-        return score
+        return row, np.where(reached, ep, 0.0)
 
 
 def _on_line(x: Floats, at: Ints, last: Ints, xs: Floats, low: Any, high: Any) -> Floats:

@@ -9,7 +9,8 @@ import polars as pl
 from foveal.errors import UsageError
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
 from foveal.measures.effort import LEVELS, POINTS
-from foveal.measures.gains import Settings, ideal_gains, run_gains
+from foveal.measures.gains import Settings, ideal_gains, recall_base, run_gains
+from foveal.measures.structure import nodes
 from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation
 
@@ -105,6 +106,16 @@ class InexEval(Measure):
     collection_size = OptionalNumber(
         "auto", "unretrieved=random_tail: elements in the collection", whole=True
     )
+    base = Choice(
+        "full",
+        "ideal",
+        description="every relevant element counts, or only ideal ones and all others are worth 0",
+    )
+    tie = Choice(
+        "ascendant",
+        "deeper",
+        description="base=ideal: of equals on a path, the higher or the deeper one is ideal",
+    )
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -137,7 +148,7 @@ class InexEval(Measure):
 
     def defined(self, topic: Topic) -> bool:
         judged = topic.alignment.judged
-        return any(len(ideal_gains(judged, _settings(f), topic.at)) for f in self.functions)
+        return any(len(ideal_gains(judged, self._gains(f), topic.at)) for f in self.functions)
 
     def calculate(self, topic: Topic) -> float:
         if not topic.n:
@@ -154,11 +165,27 @@ class InexEval(Measure):
         """Precision at levels of recall, function by function."""
         judged, curves = topic.alignment.judged, []
         for function in self.functions:
-            total = float(ideal_gains(judged, _settings(function), topic.at).sum())
+            total = float(ideal_gains(judged, self._gains(function), topic.at).sum())
             if total > 0:  # a function under which nothing is relevant has no score to average
-                worth = run_gains(topic.alignment, _settings(function), again=topic.again)
-                curves.append(self._precision(topic, worth[topic.slice], total, levels))
+                worth = self._worth(topic, function)
+                curves.append(self._precision(topic, worth, total, levels))
         return curves
+
+    def _gains(self, function: str) -> Settings:
+        """Return the settings whose ideal list holds the elements of the recall base."""
+        overlap = "on" if self.base == "ideal" else "off"
+        return Settings(quant=function, overlap=overlap, tie=self.tie, normalise=True)
+
+    def _worth(self, topic: Topic, function: str) -> Floats:
+        """Return what each result is worth; outside the recall base 0."""
+        alignment, settings = topic.alignment, self._gains(function)
+        worth = run_gains(alignment, settings._replace(overlap="off"), again=topic.again)
+        worth = worth[topic.slice]
+        if self.base == "full":
+            return worth
+        node = nodes(alignment)[topic.slice]
+        ideal = recall_base(alignment.judged, settings).ideal
+        return np.where((node >= 0) & ideal[node], worth, 0.0)
 
     def _precision(self, topic: Topic, worth: Floats, total: float, levels: Floats) -> Floats:
         ceiling = self.points == "ceiling"
@@ -191,7 +218,3 @@ def _distinct(topic: Topic) -> int:
         return np.asarray(fresh & ~empty, dtype=bool)
 
     return int(alignment.memo("distinct elements", calculate)[topic.slice].sum())
-
-
-def _settings(function: str) -> Settings:
-    return Settings(quant=function, normalise=True)

@@ -121,21 +121,20 @@ class ToleranceToIrrelevance(Measure):
         judged = topic.alignment.judged
         # Where nothing is relevant, the reader spends the patience or meets the document's end.
         # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
-        rest = np.where(topic.length < 0, self.T, np.maximum(topic.length - topic.start, 0))
-        read = np.minimum(rest, self.T)
+        read = np.clip(topic.length - topic.start, 0, self.T)
         new, useful = np.zeros_like(read), np.zeros_like(read)
         relevant = topic.documents.relevant[topic.documents.of_result]
         simple = ~relevant & (self.reread == "cost")
         readers: dict[int, _Reader] = {}
         document = topic.documents.of_result.tolist()
-        start = topic.start.tolist()
+        start, row_of = topic.start.tolist(), topic.row
+        far = max(start, default=0) + self.T * topic.n  # beyond what any reading can reach
         for i in np.flatnonzero(~simple).tolist():
             reader = readers.get(document[i])
             if reader is None:
-                row = int(topic.row[i])
+                row = int(row_of[i])
                 passages = topic.passages(row) if relevant[i] else []
                 known = int(judged.length[row]) if relevant[i] else int(topic.length[i])
-                far = max(start) + self.T * topic.n  # beyond what any reading can reach
                 reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
             new[i], useful[i], read[i] = reader.enter(
                 start[i], self.T, first=self.mode == "first", skip=self.reread == "skip"
@@ -144,9 +143,14 @@ class ToleranceToIrrelevance(Measure):
 
     def passages(self, topic: Topic) -> int:
         """Number of relevant passages of the topic."""
-        judgements = topic.alignment.judged.judgements
-        own = judgements.topic == topic.alignment.judged.topic_at[topic.name]
-        return int(np.diff(judgements.bounds)[own].sum())
+        judged = topic.alignment.judged
+
+        def by_topic() -> Ints:
+            judgements = judged.judgements
+            owner = np.repeat(judgements.topic, np.diff(judgements.bounds))
+            return np.bincount(owner, minlength=len(judgements.topics))
+
+        return int(judged.memo("passages by topic", by_topic)[topic.at])
 
     def calculate(self, topic: Topic) -> float:
         new = self.readings(topic).new

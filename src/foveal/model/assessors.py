@@ -45,8 +45,6 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "majority": votes // 2 + 1,
         "intersection": votes,
     }[policy]
-    bep = np.full(len(rows), _NOWHERE)
-    np.minimum.at(bep, pair, np.where(judgements.bep < 0, _NOWHERE, judgements.bep))
     length = np.full(len(rows), UNKNOWN, dtype=np.int64)
     np.maximum.at(length, pair, judgements.length)
     found = _agreed(judgements, needed, pair)
@@ -55,7 +53,7 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "topic": judgements.topic[rows],
         "doc": judgements.doc.gather(rows),
         "length": length,
-        "bep": np.where(found["relevant"] & (bep < _NOWHERE), bep, UNKNOWN),
+        "bep": _first_entry_points(judgements, needed, pair, found),
         "line": judgements.line[rows],
         "file": judgements.file[rows],
         "declared": None,
@@ -64,6 +62,27 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "places": _agreed_places(judgements.places, needed, pair),
         "evidence": evidence_of(judgements, pair, found["bounds"], found["start"], found["end"]),
     }
+
+
+def _first_entry_points(
+    judgements: Judgements, needed: Ints, pair: Ints, found: dict[str, Any]
+) -> Ints:
+    """Return the earliest best entry point of each pair, `UNKNOWN` where there is none.
+
+    Where a highlight needs several votes, an entry point counts only inside the remaining text.
+    """
+    bep, first = judgements.bep, np.full(len(needed), _NOWHERE)
+    owner = np.repeat(np.arange(len(needed)), np.diff(found["bounds"]))
+    extent = np.maximum(
+        _extents(owner, found["end"], len(needed)), _extents(pair, bep + 1, len(needed))
+    )
+    base = spans.lay_out(extent)
+    remaining = spans.Coverage(found["start"] + base[owner], found["end"] + base[owner])
+    place = base[pair] + np.maximum(bep, 0)
+    inside = remaining.within(place, place + 1) > 0
+    counts = (bep >= 0) & found["relevant"][pair] & (inside | (needed[pair] == 1))
+    np.minimum.at(first, pair[counts], bep[counts])
+    return np.where(first < _NOWHERE, first, UNKNOWN)
 
 
 def united_columns(judgements: Judgements) -> dict[str, Any]:

@@ -387,7 +387,8 @@ class Judgements:
             ``majority`` keeps the characters that more than half of a document's assessors
             highlighted, ``intersection`` those that all of them did. An element gets the
             strongest assessment that as many of them give it or a stronger one. The best entry
-            point is the first one in reading order. Evidence sets stay those of their assessors,
+            point is the first one in reading order; where several must agree, the first inside
+            the text they agree on. Evidence sets stay those of their assessors,
             each cut to the text that is kept.
         """
         if policy not in ASSESSOR_POLICIES:
