@@ -23,7 +23,8 @@ from uuid import UUID
 import pytest
 
 import foveal
-from assess.serving import Answer, Page, Server, running
+from assess.serving import PAUSE, TRIES, Answer, Page, Server, running
+from assess.small_disk import act_until_refused, on_small_disk
 from assess_site import make_campaign
 from foveal.assess.actions import Action
 from foveal.assess.store import Campaign
@@ -357,8 +358,46 @@ def test_a_server_that_is_asked_to_stop_ends_well(server: Server) -> None:
         assert page.once(
             TOPIC, "ferries", "before-the-end", 0, {"kind": "bep", "start": 1}
         ).is_success
-    assert server.end(signal.SIGTERM) in (0, -signal.SIGTERM)
-    assert [row["uuid"] for row in logged(server.campaign)] == ["before-the-end"]
+    assert server.end(signal.SIGTERM) == 0
+    assert copied_alone(server.campaign) == ["before-the-end"]
+    assert not list(server.campaign.parent.glob("*-wal"))
+
+
+def copied_alone(path: Path) -> list[str]:
+    """The actions in a plain copy of the campaign's file, without its -wal file."""
+    copy = path.with_name("copied-alone.fva")
+    copy.write_bytes(path.read_bytes())
+    try:
+        return [row["uuid"] for row in logged(copy)]
+    finally:
+        copy.unlink()
+
+
+def test_a_server_that_is_asked_to_stop_leaves_a_whole_file_beside_another_process(
+    server: Server,
+) -> None:
+    """Only the last connection to a file moves everything into it unasked."""
+    with Page(server.url, "ann") as page, closing(sqlite3.connect(server.campaign)) as other:
+        other.execute("SELECT count(*) FROM actions").fetchone()
+        page.open(TOPIC, "ferries")
+        action = {"kind": "bep", "start": 1}
+        assert page.once(TOPIC, "ferries", "before-the-end", 0, action).is_success
+        assert server.end(signal.SIGTERM) == 0
+        assert copied_alone(server.campaign) == ["before-the-end"]
+
+
+def test_when_nobody_writes_a_plain_copy_has_everything(server: Server) -> None:
+    with Page(server.url, "ann") as page:
+        page.open(TOPIC, "ferries")
+        for base, uuid in enumerate(["first-action", "second-action"]):
+            action = {"kind": "bep", "start": base}
+            assert page.once(TOPIC, "ferries", uuid, base, action).is_success
+            for _ in range(TRIES):
+                if uuid in copied_alone(server.campaign):
+                    break
+                page.waiting.wait(PAUSE)
+            else:
+                raise AssertionError(f"{uuid} is not in the file itself")
 
 
 # -- no room --------------------------------------------------------------------------------------
@@ -384,7 +423,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_the_page_can_try_again(serve
         with no_room(server):
             for _ in range(3):
                 answer = page.once(TOPIC, "ferries", "there-is-none", 1, second)
-                assert (answer.status_code, answer.json()["error"]) == (503, "busy")
+                assert (answer.status_code, answer.json()["error"]) == (503, "disk")
             # What is there can still be read.
             found = page.document(TOPIC, "ferries")
             assert (found["version"], found["state"]["spans"]) == (1, [[2, 9]])
@@ -393,6 +432,21 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_the_page_can_try_again(serve
         assert (answer.status_code, answer.json()["repeated"]) == (200, False)
         assert answer.json()["state"]["spans"] == [[0, 9]]
     assert_whole(server.campaign)
+
+
+def test_assessors_are_told_that_the_disk_is_full(campaign: Path) -> None:
+    with on_small_disk(campaign) as (server, disk), Page(server.url, "ann") as page:
+        page.open(TOPIC, "ferries")
+        disk.fill()
+        saved = act_until_refused(page, TOPIC, "ferries")
+        highlight = {"kind": "highlight", "start": 2, "end": 9}
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", saved, highlight)
+        assert (answer.status_code, answer.json()["error"]) == (503, "full")
+        assert "disk is full" in answer.json()["reason"]
+        assert page.document(TOPIC, "ferries")["version"] == saved
+        disk.make_room()
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", saved, highlight)
+        assert (answer.status_code, answer.json()["version"]) == (200, saved + 1)
 
 
 def test_a_save_waits_for_a_command_that_writes(server: Server) -> None:

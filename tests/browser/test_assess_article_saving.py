@@ -59,7 +59,7 @@ def test_a_conflict_is_shown_and_resolved(
     dialog.wait_for()
     assert "2 passages" in dialog.inner_text()
     assert "highlight “steam”" in dialog.inner_text()
-    assert here.saving == "⚠ conflict: 1 not yet saved"
+    assert here.saving == "⚠ conflict: 1 not yet saved; click to decide"
     dialog.get_by_role("button", name=answer).click()
     here.saved()
     assert here.painted("relevant") == kept
