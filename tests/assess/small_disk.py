@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from assess.serving import Page, Server
+from assess.serving import Server
 
 _SERVE = """
 mount -t tmpfs -o size=2m tmpfs "$1" &&
 "$2" -m foveal assess backup "$3" "$1/campaign.fva" && shift 3 && exec "$@"
 """
 _NAMESPACE = ("unshare", "--map-root-user", "--mount")
-MOST_ACTIONS = 200
-"""More than fit into what SQLite has reserved before the disk became full."""
+LONG_NOTE = "\N{ROWBOAT}" * 20_000
+"""Stored as 12 bytes for each character, more than fit into the files that SQLite has already."""
 
 
 def _can_mount(folder: Path) -> bool:
@@ -61,14 +61,3 @@ def on_small_disk(campaign: Path) -> Iterator[tuple[Server, SmallDisk]]:
     finally:
         if server.process is not None:
             server.end()
-
-
-def act_until_refused(page: Page, topic: str, doc: str) -> int:
-    """Save notes until one is refused; return how many were saved."""
-    version: int = page.open(topic, doc)["version"]
-    for number in range(MOST_ACTIONS):
-        action = {"kind": "note", "text": "x" * 5000}
-        answer = page.once(topic, doc, f"filling-{number:04}", version + number, action)
-        if answer.status_code != 200:
-            return version + number
-    raise AssertionError(f"{MOST_ACTIONS} actions were saved on a full disk")

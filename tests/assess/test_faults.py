@@ -24,7 +24,7 @@ import pytest
 
 import foveal
 from assess.serving import PAUSE, TRIES, Answer, Page, Server, running
-from assess.small_disk import act_until_refused, on_small_disk
+from assess.small_disk import LONG_NOTE, on_small_disk
 from assess_site import make_campaign
 from foveal.assess.actions import Action
 from foveal.assess.store import Campaign
@@ -438,15 +438,14 @@ def test_assessors_are_told_that_the_disk_is_full(campaign: Path) -> None:
     with on_small_disk(campaign) as (server, disk), Page(server.url, "ann") as page:
         page.open(TOPIC, "ferries")
         disk.fill()
-        saved = act_until_refused(page, TOPIC, "ferries")
-        highlight = {"kind": "highlight", "start": 2, "end": 9}
-        answer = page.once(TOPIC, "ferries", "there-is-no-room", saved, highlight)
+        note = {"kind": "note", "text": LONG_NOTE}
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", 0, note)
         assert (answer.status_code, answer.json()["error"]) == (503, "full")
         assert "disk is full" in answer.json()["reason"]
-        assert page.document(TOPIC, "ferries")["version"] == saved
+        assert page.document(TOPIC, "ferries")["version"] == 0
         disk.make_room()
-        answer = page.once(TOPIC, "ferries", "there-is-no-room", saved, highlight)
-        assert (answer.status_code, answer.json()["version"]) == (200, saved + 1)
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", 0, note)
+        assert (answer.status_code, answer.json()["version"]) == (200, 1)
 
 
 def test_a_save_waits_for_a_command_that_writes(server: Server) -> None:

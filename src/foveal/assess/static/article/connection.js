@@ -132,8 +132,8 @@ export class Connection {
     const places = [...counts].map(([place, count]) => `${counted(count, "action")}: ${place}`);
     if (places.length > 6) places.splice(6, Infinity, `and ${counted(places.length - 6, "more document")}`);
     const answer = await settleForeign("Unsaved work of another campaign", [
-      "Another campaign was served at this address before. This work belongs to it and is not saved. It is " +
-        "saved when that campaign is served here again; it cannot be saved in this one.", ...places], foreign);
+      "This browser keeps unsaved work of a campaign that was served at this address before. It is saved when " +
+        "that campaign is served here again; it cannot be saved in this one.", ...places], foreign);
     if (answer === "discard") this.saver.discard(foreign);
     else sessionStorage.setItem(LATER, String(foreign.length));
   }
@@ -143,8 +143,8 @@ export class Connection {
     const { saver, model } = this, title = "Another campaign is served at this address now";
     if (!saver.unsaved) { tell(title, ["All work on this page is saved. Reload the page."]); return; }
     const answer = await settleForeign(title, [
-      `${counted(saver.unsaved, "action")} of this page not saved, but kept in this browser. Unsaved work is ` +
-        "saved when the campaign of this page is served here again."], saver.pending, [["again", "Try again"]]);
+      `This browser keeps the unsaved work on this page: ${counted(saver.unsaved, "action")}. It is saved when ` +
+        "the campaign of this page is served here again."], saver.pending, [["again", "Try again"]]);
     if (answer === "again") saver.retry();
     if (answer === "discard") { saver.drop(saver.version); model.reload(); }
   }

@@ -18,7 +18,7 @@ export function toast(words, kind = "good") {
 /** Several lines of what is wrong, in a dialog that any key closes. */
 export function tell(title, lines) { return ask(title, lines, [["close", "Close"]]); }
 
-/** One of several answers; Escape gives the last one. */
+/** One of several answers; Escape gives the last one. Of three lines or more, all but the first are a list. */
 export function ask(title, lines, answers) {
   return new Promise(done => {
     const finish = value => { dialog.close(); dialog.remove(); done(value); };
@@ -27,8 +27,8 @@ export function ask(title, lines, answers) {
       cancel: event => { event.preventDefault(); finish(last); },
       close: () => finish(last) }, // a browser may close it without asking
       make("h2", { id: "asked" }, title),
-      ...lines.length > 1 ? [make("ul", {}, lines.map(line => make("li", {}, line)))] :
-        lines.map(line => make("p", {}, line)),
+      ...(lines.length > 2 ? lines.slice(0, 1) : lines).map(line => make("p", {}, line)),
+      lines.length > 2 ? make("ul", {}, lines.slice(1).map(line => make("li", {}, line))) : null,
       make("p", { class: "answers" }, answers.map(([value, words], i) => make("button",
         { type: "button", class: i === 0 ? "primary" : null, click: () => finish(value) }, words))));
     document.body.append(dialog);
