@@ -300,13 +300,21 @@ def server(campaign: Path) -> Iterator[Server]:
 # -- killed ---------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_killed_again_and_again_loses_nothing(server: Server) -> None:
-    """Two tabs of each of four assessors act, and nobody waits for the server to be ready."""
+def test_a_server_that_is_ended_again_and_again_loses_nothing(server: Server) -> None:
+    """Two tabs of each of four assessors act, and nobody waits for the server to be ready.
+
+    It is killed and asked to stop in turn; when asked, it leaves everything in the file itself.
+    """
     two_tabs = (server.url, server.url)
     with crowd(two_tabs, ASSESSORS, ACTIONS // 8) as everybody:
         for kill in range(1, KILLS + 1):
             everybody.reach(ACTIONS * kill // (KILLS + 1))
-            assert server.end() == -signal.SIGKILL
+            if kill % 2:
+                assert server.end() == -signal.SIGKILL
+            else:
+                assert server.end(signal.SIGTERM) == 0
+                kept = set(copied_alone(server.campaign))
+                assert {one.uuid for one in list(everybody.acknowledged)} <= kept
             server.start()
     assert len(everybody.acknowledged) == ACTIONS
     assert everybody.conflicts > 0  # two tabs, so that the test would notice a lost update
