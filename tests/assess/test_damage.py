@@ -63,6 +63,18 @@ def test_commands_that_meet_the_damage_say_so(
     assert line.startswith(f"{campaign.name}: the campaign is damaged")
 
 
+@pytest.mark.parametrize("written", [b"\xff\xfe", b"no JSON"])
+def test_stored_values_that_cannot_be_read_are_damage(
+    campaign: Path, written: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(campaign)) as connection, connection:
+        connection.execute("UPDATE assessments SET state = CAST(? AS TEXT)", (written,))
+    outcome = call(capsys, "assess", "export", campaign.name, "--all", "-o", "out.jsonl")
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(f"{campaign.name}: the campaign is damaged")
+
+
 def test_what_can_still_be_read_can_be_exported(
     campaign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

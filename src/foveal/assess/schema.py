@@ -7,7 +7,9 @@ out again from them.
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,9 +125,13 @@ def damage(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into errors about the file, with what to do."""
     try:
         yield
+    except (UnicodeDecodeError, json.JSONDecodeError, zlib.error) as error:
+        raise _damaged(path, str(error)) from None
     except sqlite3.DatabaseError as error:
         match error_code(error):
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                raise _damaged(path, str(error)) from None
+            case None if isinstance(error, sqlite3.OperationalError):  # text that is not UTF-8
                 raise _damaged(path, str(error)) from None
             case sqlite3.SQLITE_FULL:
                 reason = "cannot be written, the disk is full; make room and try again"
@@ -151,12 +157,13 @@ def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _damaged(path: Path, found: str) -> InputError:
-    """Return the error for a damaged campaign: what SQLite found, and what to do."""
+    """Return the error for a damaged campaign: what was found, and what to do."""
+    reason = " ".join(found.split())
     return InputError.at(
         str(path),
         None,
-        f"the campaign is damaged ({' '.join(found.split())}); keep the file and go on with the "
-        "newest copy that 'foveal assess backup' made; without one, export what can be read "
+        f"the campaign is damaged ({reason:.200}); keep the file and go on with the newest "
+        "copy that 'foveal assess backup' made; without one, export what can be read "
         "('foveal assess export --all') and import it into a new campaign",
     )
 
