@@ -229,6 +229,7 @@ def _work(
         version, text = opened["version"], opened["structure"]
         for action in list(_actions(chance, text["length"]))[: count - done]:
             message = {
+                "campaign": opened["campaign"],
                 "uuid": str(UUID(int=chance.getrandbits(128))),
                 "base": version,
                 "length": text["length"],

@@ -123,8 +123,10 @@ class Client:
         self, topic: str, doc: str, uuid: str, base: int, query: str = "", **action: Any
     ) -> dict[str, Any]:
         """An action as the page sends it, with the length and hash of its text."""
-        text = self.document(topic, doc, query)["structure"]
+        found = self.document(topic, doc, query)
+        text = found["structure"]
         return {
+            "campaign": found["campaign"],
             "uuid": uuid,
             "base": base,
             "length": text["length"],

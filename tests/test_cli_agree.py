@@ -105,7 +105,11 @@ def test_only_some_topics_and_assessors(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_mean_over_fewer_topics_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     """On topic 8 both find the only document relevant: by chance they would, too."""
     outcome = call(capsys, "agree", "-j", "ann.qrels", "-j", "carl.qrels", "-f", "table")
-    assert "fewer than 2 topics: doc kappa 0.\n" in outcome.out
+    assert "doc kappa 0 of 2 topics.\n" in outcome.out
+    outcome = call(
+        capsys, "agree", "-j", "ann.qrels", "-j", "carl.qrels", "-f", "table", "--only-topics", "8"
+    )
+    assert "doc kappa 0 of 1 topic.\n" in outcome.out
 
 
 @pytest.mark.parametrize(

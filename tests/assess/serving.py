@@ -52,11 +52,21 @@ class Server:
         self.port = free_port()
         self.url = f"http://{ADDRESS}:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
+        self.prefix: list[str] = []
+        """A command that runs the server's own."""
         self.said = campaign.with_name(f"server-{self.port}.log")
 
     def start(self) -> None:
         """Start it, and wait until it listens."""
-        command = [sys.executable, "-m", "foveal", "assess", "serve", str(self.campaign)]
+        command = [
+            *self.prefix,
+            sys.executable,
+            "-m",
+            "foveal",
+            "assess",
+            "serve",
+            str(self.campaign),
+        ]
         command += ["--port", str(self.port), "--trusted-host", ADDRESS]
         with self.said.open("ab") as said:
             self.process = subprocess.Popen(command, stdout=said, stderr=said)
@@ -125,7 +135,11 @@ class Page(Client):
         """Load a document, and keep what proves that the page shows its text."""
         found = self.document(topic, doc)
         text = found["structure"]
-        self.measured[doc] = {"length": text["length"], "digest": text["digest"]}
+        self.measured[doc] = {
+            "campaign": found["campaign"],
+            "length": text["length"],
+            "digest": text["digest"],
+        }
         return found
 
     def message(self, doc: str, uuid: str, base: int, action: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from uuid import UUID
 import pytest
 
 import foveal
-from assess.serving import Answer, Page, Server, running
+from assess.serving import PAUSE, TRIES, Answer, Page, Server, running
+from assess.small_disk import LONG_NOTE, on_small_disk
 from assess_site import make_campaign
 from foveal.assess.actions import Action
 from foveal.assess.store import Campaign
@@ -299,13 +300,21 @@ def server(campaign: Path) -> Iterator[Server]:
 # -- killed ---------------------------------------------------------------------------------------
 
 
-def test_a_server_that_is_killed_again_and_again_loses_nothing(server: Server) -> None:
-    """Two tabs of each of four assessors act, and nobody waits for the server to be ready."""
+def test_a_server_that_is_ended_again_and_again_loses_nothing(server: Server) -> None:
+    """Two tabs of each of four assessors act, and nobody waits for the server to be ready.
+
+    It is killed and asked to stop in turn; when asked, it leaves everything in the file itself.
+    """
     two_tabs = (server.url, server.url)
     with crowd(two_tabs, ASSESSORS, ACTIONS // 8) as everybody:
         for kill in range(1, KILLS + 1):
             everybody.reach(ACTIONS * kill // (KILLS + 1))
-            assert server.end() == -signal.SIGKILL
+            if kill % 2:
+                assert server.end() == -signal.SIGKILL
+            else:
+                assert server.end(signal.SIGTERM) == 0
+                kept = set(copied_alone(server.campaign))
+                assert {one.uuid for one in list(everybody.acknowledged)} <= kept
             server.start()
     assert len(everybody.acknowledged) == ACTIONS
     assert everybody.conflicts > 0  # two tabs, so that the test would notice a lost update
@@ -357,8 +366,46 @@ def test_a_server_that_is_asked_to_stop_ends_well(server: Server) -> None:
         assert page.once(
             TOPIC, "ferries", "before-the-end", 0, {"kind": "bep", "start": 1}
         ).is_success
-    assert server.end(signal.SIGTERM) in (0, -signal.SIGTERM)
-    assert [row["uuid"] for row in logged(server.campaign)] == ["before-the-end"]
+    assert server.end(signal.SIGTERM) == 0
+    assert copied_alone(server.campaign) == ["before-the-end"]
+    assert not list(server.campaign.parent.glob("*-wal"))
+
+
+def copied_alone(path: Path) -> list[str]:
+    """The actions in a plain copy of the campaign's file, without its -wal file."""
+    copy = path.with_name("copied-alone.fva")
+    copy.write_bytes(path.read_bytes())
+    try:
+        return [row["uuid"] for row in logged(copy)]
+    finally:
+        copy.unlink()
+
+
+def test_a_server_that_is_asked_to_stop_leaves_a_whole_file_beside_another_process(
+    server: Server,
+) -> None:
+    """Only the last connection to a file moves everything into it unasked."""
+    with Page(server.url, "ann") as page, closing(sqlite3.connect(server.campaign)) as other:
+        other.execute("SELECT count(*) FROM actions").fetchone()
+        page.open(TOPIC, "ferries")
+        action = {"kind": "bep", "start": 1}
+        assert page.once(TOPIC, "ferries", "before-the-end", 0, action).is_success
+        assert server.end(signal.SIGTERM) == 0
+        assert copied_alone(server.campaign) == ["before-the-end"]
+
+
+def test_when_nobody_writes_a_plain_copy_has_everything(server: Server) -> None:
+    with Page(server.url, "ann") as page:
+        page.open(TOPIC, "ferries")
+        for base, uuid in enumerate(["first-action", "second-action"]):
+            action = {"kind": "bep", "start": base}
+            assert page.once(TOPIC, "ferries", uuid, base, action).is_success
+            for _ in range(TRIES):
+                if uuid in copied_alone(server.campaign):
+                    break
+                page.waiting.wait(PAUSE)
+            else:
+                raise AssertionError(f"{uuid} is not in the file itself")
 
 
 # -- no room --------------------------------------------------------------------------------------
@@ -384,7 +431,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_the_page_can_try_again(serve
         with no_room(server):
             for _ in range(3):
                 answer = page.once(TOPIC, "ferries", "there-is-none", 1, second)
-                assert (answer.status_code, answer.json()["error"]) == (503, "busy")
+                assert (answer.status_code, answer.json()["error"]) == (503, "disk")
             # What is there can still be read.
             found = page.document(TOPIC, "ferries")
             assert (found["version"], found["state"]["spans"]) == (1, [[2, 9]])
@@ -393,6 +440,20 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_the_page_can_try_again(serve
         assert (answer.status_code, answer.json()["repeated"]) == (200, False)
         assert answer.json()["state"]["spans"] == [[0, 9]]
     assert_whole(server.campaign)
+
+
+def test_assessors_are_told_that_the_disk_is_full(campaign: Path) -> None:
+    with on_small_disk(campaign) as (server, disk), Page(server.url, "ann") as page:
+        page.open(TOPIC, "ferries")
+        disk.fill()
+        note = {"kind": "note", "text": LONG_NOTE}
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", 0, note)
+        assert (answer.status_code, answer.json()["error"]) == (503, "full")
+        assert "disk is full" in answer.json()["reason"]
+        assert page.document(TOPIC, "ferries")["version"] == 0
+        disk.make_room()
+        answer = page.once(TOPIC, "ferries", "there-is-no-room", 0, note)
+        assert (answer.status_code, answer.json()["version"]) == (200, 1)
 
 
 def test_a_save_waits_for_a_command_that_writes(server: Server) -> None:

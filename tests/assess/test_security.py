@@ -150,7 +150,7 @@ def test_the_final_set_and_the_organisers_pages_are_closed_to_assessors(ann: Cli
         ann.send("/api/assignments", {"topic": "2", "assessor": "ann", "assigned": True}),
         ann.send("/api/users", {"name": "ann", "role": "organiser"}),
         ann.send("/api/adjudication/agreed", {}),
-        ann.send(f"{ACTIONS}?as=final", {}),
+        ann.send(f"{ACTIONS}?as=final", {"campaign": ann.document("1", "ferries")["campaign"]}),
         ann.send(f"{ACTIONS}?as=final", ann.body_of("1", "ferries", "uuid-final", 0, kind="undo")),
     ]
     assert [answer.status_code for answer in refused] == [403] * 5

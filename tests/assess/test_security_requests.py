@@ -195,7 +195,7 @@ WRONG = [
 def test_a_wrong_field_is_refused_and_nothing_saved(ann: Client, change: dict[str, Any]) -> None:
     version = ann.document("1", "bridges")["version"]
     where = "/api/topics/1/documents/bridges/actions"
-    answer = ann.send(where, {**GOOD, **change})
+    answer = ann.send(where, {**ann.body_of("1", "bridges", "x", 0), **GOOD, **change})
     assert answer.status_code == 422
     assert answer.json()["reason"]
     assert ann.document("1", "bridges")["version"] == version == 0
@@ -203,7 +203,8 @@ def test_a_wrong_field_is_refused_and_nothing_saved(ann: Client, change: dict[st
 
 @pytest.mark.parametrize("left_out", ["uuid", "base", "length", "digest", "action"])
 def test_a_missing_field_is_refused(ann: Client, left_out: str) -> None:
-    body = {key: value for key, value in GOOD.items() if key != left_out}
+    good = {**ann.body_of("1", "ferries", "x", 0), **GOOD}
+    body = {key: value for key, value in good.items() if key != left_out}
     answer = ann.send(ACTIONS, body)
     assert (answer.status_code, left_out in answer.json()["reason"]) == (422, True)
 
@@ -225,9 +226,11 @@ def test_a_missing_field_is_refused(ann: Client, left_out: str) -> None:
 )
 def test_whatever_is_sent_the_server_says_what_is_wrong(people: list[Client], body: object) -> None:
     # As bytes of ASCII: half a surrogate pair is sent as JSON writes it.
-    content = json.dumps(body).encode()
+    identity = {"campaign": people[0].document("1", "ferries")["campaign"]}
     headers = {"X-CSRF-Token": people[0].token, "Content-Type": "application/json"}
     for method, where in CHANGES:
+        named = where == ACTIONS and isinstance(body, dict)
+        content = json.dumps({**body, **identity} if named else body).encode()
         answer = people[0].http.request(method, where, content=content, headers=headers)
         assert answer.status_code in (200, 400, 403, 404, 422)
 

@@ -119,11 +119,13 @@ def test_two_tabs_never_write_over_each_other(ann: Client) -> None:
 
 def test_many_at_once_each_save_once(url: str, ann: Client) -> None:
     """Ten clients try for the same version; one gets it, the others hear what came first."""
-    text = ann.document("1", "ferries")["structure"]
+    found = ann.document("1", "ferries")
+    text = found["structure"]
     statuses: list[int] = []
 
     def attempt(i: int) -> None:
         body = {
+            "campaign": found["campaign"],
             "uuid": f"uuid-of-{i}",
             "base": 0,
             "length": text["length"],
@@ -141,12 +143,28 @@ def test_many_at_once_each_save_once(url: str, ann: Client) -> None:
     assert ann.document("1", "ferries")["version"] == 1
 
 
-def test_another_text_is_never_assessed(ann: Client) -> None:
-    text = ann.document("1", "ferries")["structure"]
+def test_actions_of_another_campaign_are_refused(ann: Client, tmp_path: Path) -> None:
+    """A page that was opened at the same address before; names of topics and documents agree."""
+    other = make_campaign(tmp_path / "other")
     action = {"kind": "highlight", "start": 0, "end": 4}
-    good = {"uuid": "uuid-0001", "base": 0, "length": text["length"], "digest": text["digest"]}
-    for change in ({"length": text["length"] - 1}, {"digest": "0" * 64}):
-        body = {**good, **change, "action": action}
+    body = ann.body_of("1", "ferries", "uuid-0001", 0, **action)
+    without = {key: value for key, value in body.items() if key != "campaign"}
+    with served(other) as address, clients(address, "ann") as (there,):
+        for sent in (body, without):
+            for doc in ("topics/1/documents/ferries", "topics/unknown/documents/unknown"):
+                answer = there.send(f"/api/{doc}/actions", sent)
+                assert (answer.status_code, answer.json()["error"]) == (412, "campaign")
+        asked = there.get(f"/api/topics/1/documents/ferries?text=0&campaign={body['campaign']}")
+        assert (asked.status_code, asked.json()["error"]) == (412, "campaign")
+        assert there.document("1", "ferries")["version"] == 0
+    assert ann.send("/api/topics/1/documents/ferries/actions", body).status_code == 200
+
+
+def test_another_text_is_never_assessed(ann: Client) -> None:
+    action = {"kind": "highlight", "start": 0, "end": 4}
+    good = ann.body_of("1", "ferries", "uuid-0001", 0, **action)
+    for change in ({"length": good["length"] - 1}, {"digest": "0" * 64}):
+        body = {**good, **change}
         answer = ann.send("/api/topics/1/documents/ferries/actions", body)
         assert answer.status_code == 422
         assert "nothing was saved" in answer.json()["reason"]

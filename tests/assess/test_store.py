@@ -338,6 +338,24 @@ def test_a_backup_is_a_campaign_that_finds_its_index(campaign: Campaign, tmp_pat
     assert [p.name for p in (tmp_path / "away" / "far").iterdir()] == ["copy"]
 
 
+def test_every_campaign_has_an_identity_of_its_own_which_backups_keep(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with make(tmp_path) as campaign, make(tmp_path / "other") as other:
+        assert campaign.identity != other.identity
+        campaign.backup(tmp_path / "copy")
+        with Campaign.open(tmp_path / "copy") as copy:
+            assert copy.identity == campaign.identity
+
+
+def test_a_campaign_of_an_older_foveal_gets_an_identity_for_good(campaign: Campaign) -> None:
+    campaign.close()
+    with closing(sqlite3.connect(campaign.path)) as connection, connection:
+        connection.execute("DELETE FROM meta WHERE key = 'identity'")
+    with Campaign.open(campaign.path) as one, Campaign.open(campaign.path) as two:
+        assert len(one.identity) == 32
+        assert one.identity == two.identity != campaign.identity
+
+
 def test_commits_wait_for_the_disk_and_for_each_other(campaign: Campaign) -> None:
     for connection in (campaign.reading(), campaign._writer):
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
@@ -363,7 +381,7 @@ def test_a_damaged_campaign_is_refused(campaign: Campaign) -> None:
     data = bytearray(campaign.path.read_bytes())
     data[1024:] = b"\xff" * (len(data) - 1024)
     campaign.path.write_bytes(data)
-    assert "cannot be used as a campaign" in refusal(Campaign.open, campaign.path)
+    assert "is damaged" in refusal(Campaign.open, campaign.path)
 
 
 def test_a_campaign_of_the_future_is_refused_and_stays_as_it_is(campaign: Campaign) -> None:

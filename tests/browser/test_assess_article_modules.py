@@ -171,3 +171,24 @@ def test_what_was_undone_among_itself_is_not_applied_elsewhere(modules: Any) -> 
         "lists => lists.map(settled)", [[h, note, undo], [undo, h], [h, undo, redo]]
     )
     assert found == [[note], [h], [h]]
+
+
+def test_queues_of_other_assessors_and_campaigns_are_told_apart(modules: Any) -> None:
+    found = modules.evaluate(
+        """() => {
+          localStorage.clear();
+          const names = [["a1", "ann"], ["a1", "ann.b"], ["b2", "ann"], ["a1", "ann?as=final"]];
+          const queues = names.map(name => new Queue(...name, localStorage));
+          queues.forEach((queue, i) => queue.add({ uuid: `uuid${i}` }));
+          localStorage.setItem("foveal.queue.ann.000000000000000001.old", '{"uuid": "old"}');
+          const uuids = entries => entries.map(entry => entry.uuid).sort();
+          const all = queues.map(queue => [uuids(queue.entries()), uuids(queue.foreign())]);
+          localStorage.clear();
+          return all;
+        }"""
+    )
+    assert [own for own, _ in found] == [[f"uuid{i}"] for i in range(4)]
+    elsewhere = [foreign for _, foreign in found]
+    assert elsewhere == [["old", "uuid2"]] * 2 + [["old", "uuid0", "uuid1", "uuid3"]] + [
+        ["old", "uuid2"]
+    ]

@@ -59,11 +59,36 @@ def test_a_conflict_is_shown_and_resolved(
     dialog.wait_for()
     assert "2 passages" in dialog.inner_text()
     assert "highlight “steam”" in dialog.inner_text()
-    assert here.saving == "⚠ conflict: 1 not yet saved"
+    assert here.saving == "⚠ conflict: 1 not yet saved; click to decide"
     dialog.get_by_role("button", name=answer).click()
     here.saved()
     assert here.painted("relevant") == kept
     assert place.exported(here.doc) == kept
+
+
+def test_escape_puts_a_conflict_off(place: Place, tabs: Any) -> None:
+    here, there = tabs(place), tabs(place, "d00", viewport={"width": 1000, "height": 700})
+    here.open()
+    there.doc = here.doc
+    there.open().drag("diesel").press("h").saved()
+    here.drag("steam").press("h")
+    dialog = here.page.get_by_role("dialog")
+    for _ in range(2):  # also where nobody has touched the page yet
+        dialog.wait_for()
+        here.press("Escape")
+        dialog.wait_for(state="detached")
+        assert here.saving.startswith("⚠ conflict: 1 not yet saved")
+        assert here.painted("relevant")[-1] == "steam"
+        assert place.exported(here.doc) == ["diesel"]
+        here.page.reload()
+        here.ready()
+    dialog.wait_for()
+    here.press("Escape")
+    here.drag("engine").press("h")  # work goes on, and waits too
+    here.page.locator("#save", has_text="conflict: 2 not yet saved").click()
+    dialog.get_by_role("button", name="Apply mine").click()
+    here.saved()
+    assert here.painted("relevant") == place.exported(here.doc) == ["engine", "diesel", "steam"]
 
 
 def test_offline_and_back(tab: Tab) -> None:

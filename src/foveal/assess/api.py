@@ -50,6 +50,8 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
     """All that the article page shows."""
     from foveal.assess.rendering import structure
 
+    if "campaign" in request.query_params:  # a page that was opened before
+        _check_campaign(site, request.query_params["campaign"])
     access, doc = site.access(visit, request), request.path_params["doc"]
     campaign = site.campaign
     document = _known(site, doc)
@@ -86,12 +88,22 @@ def _document(site: Site, visit: Visit, request: Request, _: dict[str, Any]) -> 
                 field: getattr(topic, field)
                 for field in ("id", "title", "description", "narrative", "castitle", "keywords")
             },
+            "campaign": campaign.identity,
             "assessor": access.assessor,
             "csrf": visit.session.csrf,
             "left": len(names) - sum(documents.values()),
             "pooled": len(names),
         }
     )
+
+
+def _check_campaign(site: Site, identity: Any) -> None:
+    """Refuse a page that was opened when another campaign was served at this address.
+
+    Not with 409 or 422: pages of all versions keep their unsaved work on any other status.
+    """
+    if identity != site.campaign.identity:
+        raise Refusal(412, "campaign", "Another campaign is served at this address now.")
 
 
 def _known(site: Site, doc: str) -> Any:
@@ -141,6 +153,7 @@ def _others(site: Site, access: Access, doc: str) -> list[dict[str, Any]]:
 
 def _act(site: Site, visit: Visit, request: Request, body: dict[str, Any]) -> Response:
     """Save an action; what is answered is on the disk."""
+    _check_campaign(site, body.get("campaign"))  # first: topics of other campaigns are unknown
     access, doc = site.acting(visit, request), request.path_params["doc"]
     message = action_message(body)
     if not site.campaign.in_pool(access.topic, doc):

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
+from foveal.assess.database import new_identity
 from foveal.assess.documents import elements_of
 from foveal.assess.holdings import insert_document
 from foveal.assess.people import check_name
@@ -123,6 +124,7 @@ def _insert_meta(
     """What the campaign was made of, and what was decided about it."""
     meta = {
         "foveal": __version__,
+        "identity": new_identity(),
         "index": relative(collection.path, path),
         "index_identity": collection.source.sha256,
         "source": relative(source, path),

@@ -7,11 +7,12 @@ runs open the same file.
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,12 +21,12 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 from weakref import WeakSet
 
-from foveal.assess.schema import check_file, connect, damage, upgrade
+from foveal.assess.schema import check_file, check_integrity, connect, damage, upgrade
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.model import Topic, Topics
 
-__all__ = ["Clock", "Database", "Recent", "dumps", "now", "one"]
+__all__ = ["Clock", "Database", "Recent", "dumps", "new_identity", "now", "one"]
 
 Clock = Callable[[], datetime]
 
@@ -73,6 +74,15 @@ def dumps(data: Any) -> str:
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
+def new_identity() -> str:
+    """Return a random identity for a campaign.
+
+    >>> len(new_identity()), new_identity() == new_identity()
+    (32, False)
+    """
+    return secrets.token_hex(16)
+
+
 class _Reader:
     """The connection of a thread, which is closed when the thread is no more."""
 
@@ -109,13 +119,19 @@ class Database:
             try:
                 upgrade(path, self._writer)
                 self._writer.execute("PRAGMA journal_mode = WAL").fetchone()
-                self.meta: Mapping[str, str] = dict(
-                    self._writer.execute("SELECT key, value FROM meta").fetchall()
-                )
+                self.meta = self._read_meta()
+                if "identity" not in self.meta:  # made by an older Foveal
+                    self._writer.execute(
+                        "INSERT OR IGNORE INTO meta VALUES ('identity', ?)", (new_identity(),)
+                    )
+                    self.meta = self._read_meta()
                 self.collection = self._same(collection)
             except BaseException:
                 self._writer.close()
                 raise
+
+    def _read_meta(self) -> Mapping[str, str]:
+        return dict(self._writer.execute("SELECT key, value FROM meta").fetchall())
 
     def _same(self, collection: Collection | None) -> Collection:
         """The index that the campaign was made with, and no other."""
@@ -133,11 +149,43 @@ class Database:
         return collection
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close all connections; the file then holds everything without its -wal file."""
         with self._lock, self._entering:
             for reader in self._readers:
                 reader.connection.close()
+            # The last connection does this by itself, but another process may have one. On a full
+            # disk it fails, and everything stays in the -wal file.
+            with suppress(sqlite3.Error):
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self._writer.close()
+
+    def checkpoint_when_idle(self, stopped: threading.Event, pause: float = 1.0) -> None:
+        """Move the newest actions into the file itself whenever nobody writes, until stopped.
+
+        SQLite keeps them in the -wal file otherwise, and a plain copy of the campaign's file
+        would lack them.
+
+        Parameters
+        ----------
+        stopped : threading.Event
+        pause : float
+            Seconds without a change after which the campaign counts as idle.
+        """
+        with closing(connect(self.path)) as connection:
+            known = moved = None
+            while not stopped.wait(pause):
+                with suppress(sqlite3.Error):  # a full disk, for example: try again
+                    # It differs whenever another connection, of any process, has written.
+                    version = connection.execute("PRAGMA data_version").fetchone()[0]
+                    if version == known != moved:
+                        checkpoint = connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                        _, pages, written = checkpoint.fetchone()
+                        moved = version if pages == written else None
+                    known = version
+
+    def check_integrity(self) -> None:
+        """Raise InputError if the file is damaged."""
+        check_integrity(self.path, self.reading())
 
     def __enter__(self) -> Self:
         return self
@@ -179,6 +227,11 @@ class Database:
     def name(self) -> str:
         """The name of the campaign: that of its file."""
         return self.path.stem
+
+    @property
+    def identity(self) -> str:
+        """The random identity of the campaign; its backups have the same."""
+        return self.meta["identity"]
 
     @property
     def procedure(self) -> str:

@@ -102,7 +102,8 @@ def action_message(data: Any) -> ActionMessage:
     >>> action_message(message | {"action": {"kind": "highlight", "start": 2, "end": 9}}).action.end
     9
     """
-    found = fields(data, needed={"uuid", "base", "length", "digest", "action"}, optional={"at"})
+    needed = {"uuid", "base", "length", "digest", "action"}
+    found = fields(data, needed=needed, optional={"at", "campaign"})
     uuid, digest, at = found["uuid"], found["digest"], found.get("at")
     if not isinstance(uuid, str) or not _UUID.fullmatch(uuid):
         raise _wrong("uuid", uuid, "8 to 64 letters, digits, - and _")

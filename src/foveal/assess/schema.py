@@ -7,7 +7,9 @@ out again from them.
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +21,10 @@ __all__ = [
     "MIGRATIONS",
     "VERSION",
     "check_file",
+    "check_integrity",
     "connect",
     "damage",
+    "error_code",
     "no_campaign",
     "prepare",
     "upgrade",
@@ -118,11 +122,50 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def damage(path: Path) -> Iterator[None]:
-    """What SQLite finds wrong with a file, said of it."""
+    """Turn errors of SQLite into errors about the file, with what to do."""
     try:
         yield
+    except (UnicodeDecodeError, json.JSONDecodeError, zlib.error) as error:
+        raise _damaged(path, str(error)) from None
     except sqlite3.DatabaseError as error:
-        raise InputError.at(str(path), None, f"cannot be used as a campaign: {error}") from None
+        match error_code(error):
+            case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                raise _damaged(path, str(error)) from None
+            case None if isinstance(error, sqlite3.OperationalError):  # text that is not UTF-8
+                raise _damaged(path, str(error)) from None
+            case sqlite3.SQLITE_FULL:
+                reason = "cannot be written, the disk is full; make room and try again"
+            case sqlite3.SQLITE_BUSY:
+                reason = "another program is writing to it; try again when that has finished"
+            case _:
+                reason = f"cannot be used as a campaign: {error}"
+        raise InputError.at(str(path), None, reason) from None
+
+
+def error_code(error: Exception) -> int | None:
+    """Return the primary result code of an error of SQLite, or None for any other error."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def check_integrity(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file in which SQLite finds damage."""
+    with damage(path):
+        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    if found != "ok":
+        raise _damaged(path, found)
+
+
+def _damaged(path: Path, found: str) -> InputError:
+    """Return the error for a damaged campaign: what was found, and what to do."""
+    reason = " ".join(found.split())
+    return InputError.at(
+        str(path),
+        None,
+        f"the campaign is damaged ({reason:.200}); keep the file and go on with the newest "
+        "copy that 'foveal assess backup' made; without one, export what can be read "
+        "('foveal assess export --all') and import it into a new campaign",
+    )
 
 
 def upgrade(path: Path, connection: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ import re
 import secrets
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -31,6 +32,7 @@ from foveal.assess.accounts import LocalAccess, Sessions, check_password
 from foveal.assess.api import ENDPOINTS, Endpoint
 from foveal.assess.connections import PATIENCE, impatient
 from foveal.assess.pages import PAGES
+from foveal.assess.schema import error_code
 from foveal.assess.security import Guard, Refusal, check_token, read_form, read_json
 from foveal.assess.site import COOKIE, STATIC, Site, Visit
 from foveal.assess.store import Campaign
@@ -52,6 +54,17 @@ _TITLES = {
     422: "That cannot be done",
     503: "That is not possible at the moment",
 }
+
+_KEPT = "Unsaved work is kept in this browser and sent again later. Please tell the organiser."
+_DAMAGED = ("damaged", f"The campaign on the server is damaged. {_KEPT}")
+_PROBLEMS: dict[int | None, tuple[str, str]] = {
+    sqlite3.SQLITE_FULL: ("full", f"The server's disk is full. {_KEPT}"),
+    sqlite3.SQLITE_IOERR: ("disk", f"The server cannot use its disk. {_KEPT}"),
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+}
+"""Errors of SQLite that do not pass by themselves: a word for programs and a reason for people."""
+_BUSY = ("busy", "The campaign cannot be used at the moment; try again.")
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -85,7 +98,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        stopped = threading.Event()
+        idle = threading.Thread(target=campaign.checkpoint_when_idle, args=(stopped,), daemon=True)
+        idle.start()
         yield
+        stopped.set()
+        idle.join()
         site.close()
 
     async def refused(request: Request, error: Exception) -> Response:
@@ -161,7 +179,7 @@ def _refusal(error: Exception) -> Refusal:
             return Refusal(422, "refused", _sentence(str(error)))
         case _:
             _LOG.error("the campaign cannot be used: %s", error)
-            return Refusal(503, "busy", "The campaign cannot be used at the moment; try again.")
+            return Refusal(503, *_PROBLEMS.get(error_code(error), _BUSY))
 
 
 def _sentence(reason: str) -> str:
@@ -350,7 +368,7 @@ def web_server(
         proxy_headers=behind_proxy,
         forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else "",
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=5,  # docker kills ten seconds after it asked
     )
     return uvicorn.Server(config)
 

@@ -20,7 +20,7 @@ from foveal.assess.events import Events, Progress, Viewed
 from foveal.assess.holdings import Found, Holdings, PoolEntry
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
-from foveal.assess.schema import connect
+from foveal.assess.schema import check_integrity, connect, damage
 from foveal.collection import Collection
 from foveal.errors import FovealError
 
@@ -329,11 +329,14 @@ class Campaign(People, Holdings, Events):
     def backup(
         self, path: str | Path, *, progress: Callable[[int, int], None] | None = None
     ) -> None:
-        """Copy the campaign while it is used, whole or not at all; never over another file."""
+        """Copy the campaign while it is used, whole or not at all; never over another file.
+
+        Raises InputError if the campaign is damaged.
+        """
         from foveal.assess.creating import placed, relative
 
         target = Path(path)
-        with placed(target) as temporary:
+        with damage(target), placed(target) as temporary:
             copy = connect(temporary)
             try:
 
@@ -349,6 +352,7 @@ class Campaign(People, Holdings, Events):
                     reading.backup(copy, pages=2000, progress=told)
                 finally:
                     reading.execute("ROLLBACK")
+                check_integrity(self.path, copy)  # its pages are those of the campaign
                 # Where index and documents are is told as seen from the file.
                 for key in ("index", "source"):
                     place = relative(self.path.parent / self.meta[key], target)

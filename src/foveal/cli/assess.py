@@ -66,11 +66,12 @@ _collection = click.option(
 
 @contextlib.contextmanager
 def _opened(path: str, collection: str | None) -> Iterator[Campaign]:
+    from foveal.assess.schema import damage
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
 
     index = None if collection is None else Collection.open(collection)
-    with Campaign.open(path, collection=index) as campaign:
+    with Campaign.open(path, collection=index) as campaign, damage(Path(path)):
         yield campaign
 
 
@@ -532,7 +533,10 @@ def _told(campaign: Campaign, form: str) -> str:
 @click.argument("copy", metavar="COPY")
 @_collection
 def _backup(campaign: str, copy: str, collection: str | None) -> None:
-    """Copy a campaign as it is at this moment, also while it is served; never over a file."""
+    """Copy a campaign as it is at this moment, also while it is served; never over a file.
+
+    Checks that the copy is intact; a damaged campaign is reported and not copied.
+    """
     with _opened(campaign, collection) as opened, _bar("copying") as advance:
 
         def progress(done: int, of: int) -> None:

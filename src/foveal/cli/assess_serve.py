@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -84,7 +87,8 @@ def command(
 
     On this machine alone (the default) a link is printed that signs one person in, once. At any
     other address, or with --trusted-host, assessors and organisers sign in with the passwords
-    that 'foveal assess user' sets.
+    that 'foveal assess user' sets. A damaged campaign is reported and not served. SIGTERM ends
+    the server as Ctrl-C does.
     """
     try:
         from foveal.assess.server import COOKIE, LOOPBACK, create_app, listen, serve
@@ -105,7 +109,8 @@ def command(
             f"at {host or 'every address'} browsers may use any name; say which with --trusted-host"
         )
     index = None if collection is None else Collection.open(collection)
-    with Campaign.open(campaign, collection=index) as opened:
+    with _stopped_by_sigterm(), Campaign.open(campaign, collection=index) as opened:
+        opened.check_integrity()
         access = _local_access(opened, who) if local else None
         if access is None:
             _check_accounts(opened, campaign)
@@ -127,10 +132,23 @@ def command(
                 cookie=f"{COOKIE}_{port}" if local and port != _PORT else COOKIE,
             )
             _announce(access, f"[{host}]" if ":" in host else host, port, https=https, opens=opens)
-            try:
+            with contextlib.suppress(KeyboardInterrupt):
                 serve(app, listening, behind_proxy=bool(hosts))
-            except KeyboardInterrupt:
-                click.echo("Stopped. Everything is saved.", err=True)
+    click.echo("Stopped. Everything is saved.", err=True)
+
+
+@contextlib.contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Treat SIGTERM, as systemd and docker send it, like Ctrl-C, so that the campaign is closed."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _is_own(host: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from foveal.analysis.agreement import Agreement
 from foveal.analysis.agreement_figures import REACH
 from foveal.analysis.agreement_tables import COUNTS, FIGURES
+from foveal.errors import counted
 from foveal.formats.results import separated
 from foveal.model.results import ALL
 from foveal.report.grids import Grid
@@ -86,14 +87,16 @@ def _grid(
 
 
 def _fewer(found: Agreement, columns: Mapping[str, str]) -> Iterator[str]:
-    """Which means of all assessors are over fewer topics than were compared."""
+    """Name the figures whose mean over all assessors lacks topics: those without a value."""
     row = found.averaged.row(-1, named=True)
     topics = int(found.value("topics"))
     fewer = [
-        f"{label} {row[name]}" for name, label in columns.items() if row.get(name, topics) < topics
+        f"{label} {row[name]} of {counted(topics, 'topic')}"
+        for name, label in columns.items()
+        if row.get(name, topics) < topics
     ]
     if fewer:
-        yield f"Means of all assessors over fewer than {topics} topics: {', '.join(fewer)}."
+        yield f"Topics without a value are not in the means of all assessors: {', '.join(fewer)}."
 
 
 def _cell(name: str, value: float | None) -> str:

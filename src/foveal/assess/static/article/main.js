@@ -52,7 +52,8 @@ async function start() {
   const root = byId("text"), structure = new Structure(loaded.structure);
   root.className = `text v-${structure.vocabulary}`;
   const dom = new TextDom(structure, root);
-  const saver = new Saver(api, here.api, `${loaded.assessor}${here.query}`, loaded.version, dom.measured());
+  const saver = new Saver(api, here.api, loaded.campaign, `${loaded.assessor}${here.query}`, loaded.version,
+    dom.measured());
   const left = await saver.start();
   const page = new Page(loaded, api, dom, saver);
   if (page.connection.checkText()) {
@@ -66,6 +67,7 @@ async function start() {
   await drawn();
   performance.mark("foveal-ready");
   document.body.dataset.ready = "yes";
+  page.connection.greet();
 }
 
 start();

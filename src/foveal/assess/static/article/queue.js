@@ -9,11 +9,13 @@ function order() {
   return last;
 }
 
-/** All actions of an assessor on all documents, in the order in which they were made. */
+/** All actions of an assessor in a campaign, in the order in which they were made. */
 export class Queue {
-  constructor(assessor, storage) {
-    this.prefix = `${PREFIX}${encodeURIComponent(assessor)}.`;
-    this.storage = storage;
+  constructor(campaign, assessor, storage) {
+    Object.assign(this, { campaign, assessor, storage });
+    this.ofCampaign = `${PREFIX}${campaign}.`;
+    // A dot must end the name, or ann would send what ann.b did.
+    this.prefix = `${this.ofCampaign}${encodeURIComponent(assessor).replaceAll(".", "%2E")}.`;
     this.memory = new Map(); // what the storage has no room for
   }
 
@@ -21,6 +23,7 @@ export class Queue {
   get safe() { return this.memory.size === 0; }
 
   add(entry) {
+    Object.assign(entry, { campaign: this.campaign, assessor: this.assessor });
     entry.key = `${this.prefix}${String(order()).padStart(18, "0")}.${entry.uuid}`;
     this.update(entry);
   }
@@ -42,14 +45,39 @@ export class Queue {
   }
 
   entries() {
-    const found = [...this.memory.values()];
-    for (let i = 0; i < this.storage.length; i++) {
-      const key = this.storage.key(i);
-      if (!key.startsWith(this.prefix)) continue;
-      try { found.push(JSON.parse(this.storage.getItem(key))); } catch { /* not one of ours */ }
-    }
+    const found = [...this.memory.values(), ...this.#stored(key => key.startsWith(this.prefix))];
     return found.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
+
+  /** Actions of other campaigns that were served at this address, or of an unknown one. */
+  foreign() {
+    return this.#stored(key => key.startsWith(PREFIX) && !key.startsWith(this.ofCampaign));
+  }
+
+  #stored(wanted) {
+    const found = [];
+    for (let i = 0; i < this.storage.length; i++) {
+      const key = this.storage.key(i);
+      if (!wanted(key)) continue;
+      try { found.push({ ...JSON.parse(this.storage.getItem(key)), key }); } catch { /* not one of ours */ }
+    }
+    return found;
+  }
+}
+
+/** The topic and the document that an action is about. */
+export function target({ url }) {
+  const [, topic, doc] = url.match(/^\/api\/topics\/([^/]+)\/documents\/([^?]+)/);
+  return { topic: decodeURIComponent(topic), doc: decodeURIComponent(doc) };
+}
+
+/** Actions as the text of a file, for whoever has to enter them again. */
+export function exported(entries) {
+  const actions = entries.map(entry => {
+    const { campaign = null, assessor = null, uuid, base, length, digest, at, action } = entry;
+    return { campaign, assessor, ...target(entry), uuid, base, length, digest, at, action };
+  });
+  return JSON.stringify({ format: "foveal-unsaved-actions", version: 1, actions }, null, 2);
 }
 
 /**

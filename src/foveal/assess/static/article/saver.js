@@ -3,23 +3,26 @@ import { uuid } from "./api.js";
 import { Queue, settled, withoutRefused } from "./queue.js";
 
 const FIRST_WAIT = 1000, LONGEST_WAIT = 30_000, ANSWER_WAIT = 250;
+const TROUBLE = ["full", "disk", "damaged"]; // of the server: what it says is wrong with its campaign
 
 /**
  * Events: "change" (the state of saving), "saved" ({entry, content}), "refused" ({entry, reason}),
- * "conflict" (the newest version), "elsewhere" (what another tab has saved).
+ * "trouble" (what is wrong with the server), "conflict" (the newest version), "elsewhere" (what
+ * another tab has saved).
  */
 export class Saver extends EventTarget {
-  constructor(api, url, assessor, version, measured) {
+  constructor(api, url, campaign, assessor, version, measured) {
     super();
     Object.assign(this, { api, url, version, measured });
-    this.queue = new Queue(assessor, localStorage);
+    this.queue = new Queue(campaign, assessor, localStorage);
     this.tab = uuid(); // of this visit: what a reload leaves behind is taken up like the rest
     this.pending = [];
     this.others = 0; // actions on other documents that wait too
+    this.foreign = this.queue.foreign(); // those of other campaigns
     this.status = "saved";
     this.reason = "";
     this.wait = FIRST_WAIT;
-    this.channel = new BroadcastChannel("foveal.assess");
+    this.channel = new BroadcastChannel(`foveal.assess.${campaign}`);
     this.channel.onmessage = event => this.#heard(event.data);
     addEventListener("online", () => this.#again());
   }
@@ -69,7 +72,7 @@ export class Saver extends EventTarget {
     if (!this.pending.length) { this.#sendOthers(); return; }
     this.sending = true;
     clearTimeout(this.clock);
-    if (this.status !== "offline") this.#say("saving");
+    if (!["offline", ...TROUBLE].includes(this.status)) this.#say("saving");
     try {
       while (this.pending.length && !this.stopped) {
         const entry = this.pending[0];
@@ -87,9 +90,9 @@ export class Saver extends EventTarget {
     if (!this.pending.length && !this.stopped) this.#sendOthers();
   }
 
-  #post({ uuid: id, base, length, digest, at, action, url }) {
+  #post({ campaign, uuid: id, base, length, digest, at, action, url }) {
     const [path, query] = url.split("?");
-    const body = { uuid: id, base, length, digest, at, action };
+    const body = { campaign, uuid: id, base, length, digest, at, action };
     return this.api.post(`${path}/actions${query ? `?${query}` : ""}`, body);
   }
 
@@ -115,8 +118,11 @@ export class Saver extends EventTarget {
       this.#tell("refused", { entry, reason: content.reason ?? content.error ?? "" });
     } else if (status === 401 || status === 403 && content.error === "csrf") {
       this.stop("signed-out", content.reason ?? "");
+    } else if (content.error === "campaign") {
+      this.stop("campaign", content.reason);
     } else if (status === 429 || status >= 500) {
-      throw new Error(`the server answered ${status}`);
+      const error = new Error(content.reason ?? `the server answered ${status}`);
+      throw Object.assign(error, { trouble: TROUBLE.find(kind => kind === content.error) });
     } else {
       this.stop("stuck", content.reason ?? `the server answered ${status}`);
     }
@@ -129,7 +135,9 @@ export class Saver extends EventTarget {
   }
 
   #failed(error) {
-    this.#say("offline", error.message);
+    const status = error.trouble ?? "offline", isNew = status !== this.status;
+    this.#say(status, error.message);
+    if (error.trouble && isNew) this.#tell("trouble", error.message);
     this.clock = setTimeout(() => this.send(), this.wait);
     this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
   }
@@ -152,6 +160,13 @@ export class Saver extends EventTarget {
   stop(status, reason) {
     this.stopped = true;
     this.#say(status, reason);
+  }
+
+  /** Forget actions of other campaigns, when the assessor asks for it. */
+  discard(entries) {
+    for (const entry of entries) this.queue.remove(entry);
+    this.foreign = this.queue.foreign();
+    this.#changed();
   }
 
   /** After signing in again, or when the assessor asks for it. */

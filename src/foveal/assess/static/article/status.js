@@ -2,15 +2,24 @@
 import { byId, counted, make } from "./nodes.js";
 import { clock } from "./timer.js";
 
-function savingWords({ status, unsaved, reason, queue, others }) {
+const TROUBLE = {
+  full: "the server's disk is full",
+  disk: "the server cannot use its disk",
+  damaged: "the campaign on the server is damaged",
+};
+
+function savingWords({ status, unsaved, reason, queue, others, foreign }) {
   const waiting = `${unsaved} not yet saved`;
   const kept = queue.safe ? "" : " (keep this tab open: the browser's storage is full)";
-  const elsewhere = others ? `; ${counted(others, "action")} on other documents wait` : "";
+  const elsewhere = others ? `; ${counted(others, "action")} on other documents not yet saved` : "";
+  const strange = foreign.length ? `; ${counted(foreign.length, "action")} of another campaign not saved` : "";
+  if (TROUBLE[status]) return ["bad", `⚠ ${TROUBLE[status]}: ${waiting}${kept}`];
   switch (status) {
-    case "saved": return ["good", `✓ saved${elsewhere}`];
+    case "saved": return [elsewhere || strange ? "warn" : "good", `✓ saved${elsewhere}${strange}`];
     case "saving": return ["busy", unsaved > 1 ? `… saving ${unsaved}` : "… saving"];
     case "offline": return ["warn", `⚠ offline: ${waiting}${kept}`];
-    case "conflict": return ["bad", `⚠ conflict: ${waiting}`];
+    case "conflict": return ["bad", `⚠ conflict: ${waiting}; click to decide`];
+    case "campaign": return ["bad", `⚠ another campaign is served here: ${waiting}`];
     case "signed-out": return ["bad", `⚠ signed out: ${waiting}`];
     case "mismatch": return ["bad", "✗ cannot save: the text differs"];
     default: return ["bad", `⚠ ${waiting}: ${reason}`];
