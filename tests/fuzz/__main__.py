@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from .harness import Fuzzer
-from .seeds import make_seeds
+from fuzz.harness import Fuzzer
+from fuzz.seeds import make_seeds
 
 SAVED = Path("build") / "fuzz"
 MEMORY = 8 << 30

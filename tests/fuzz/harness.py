@@ -22,9 +22,8 @@ from typing import NamedTuple
 
 from foveal.cli import main
 from foveal.measures import parse_measure
-
-from .mutations import mutate
-from .seeds import BASE, INPUT, OUTPUT, Command, Seed
+from fuzz.mutations import mutate
+from fuzz.seeds import BASE, INPUT, OUTPUT, Command, Seed
 
 __all__ = ["Failure", "Fuzzer"]
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+import zstandard
 
 __all__ = ["mutate"]
 
@@ -143,9 +149,25 @@ _LONGEST = 1 << 20
 
 def mutate(data: bytes, draw: Random, others: list[bytes]) -> bytes:
     """Return the data with one to four mutations."""
+    for magic, unpack, pack in _PACKED:
+        if data.startswith(magic) and draw.random() < 0.5:
+            return pack(mutate(unpack(data), draw, others))
     for _ in range(draw.choice((1, 1, 1, 2, 3, 4))):
         data = draw.choice(_MUTATIONS)(data, draw, others)[:_LONGEST]
     return data
+
+
+_PACKED: list[tuple[bytes, Callable[[bytes], bytes], Callable[[bytes], bytes]]] = [
+    (b"\x1f\x8b", gzip.decompress, partial(gzip.compress, mtime=0)),
+    (b"BZh", bz2.decompress, bz2.compress),
+    (b"\xfd7zXZ", lzma.decompress, lzma.compress),
+    (
+        b"\x28\xb5\x2f\xfd",
+        zstandard.ZstdDecompressor().decompress,
+        zstandard.ZstdCompressor().compress,
+    ),
+]
+"""How compressed data begins, and how it is unpacked and packed: damage may lie inside."""
 
 
 def _place(data: bytes, draw: Random) -> int:
@@ -321,9 +343,11 @@ def _changed(value: Any, draw: Random) -> Any:
     if isinstance(value, dict) and value and draw.random() < 0.85:
         key = draw.choice(list(value))
         what = draw.random()
-        if what < 0.15:
+        if what < 0.1:
             return {name: inner for name, inner in value.items() if name != key}
-        if what < 0.25:
+        if what < 0.2:
+            return {name: inner for name, inner in value.items() if draw.random() < 0.7}
+        if what < 0.3:
             return {**value, draw.choice(("x", "", "type", "topic", "doc")): value[key]}
         return {**value, key: _changed(value[key], draw)}
     if isinstance(value, list) and value and draw.random() < 0.85:

@@ -51,7 +51,8 @@ class Seed(NamedTuple):
 
 def make_seeds(base: Path) -> list[Seed]:
     """Write the campaign to `base` and return a seed for every input format."""
-    _write_campaign(base)
+    with contextlib.redirect_stderr(io.StringIO()):
+        _write_campaign(base)
     return [
         *_runs(base),
         *_judgements(base),
@@ -145,9 +146,28 @@ def _runs(base: Path) -> Iterator[Seed]:
             ("compare", INPUT, f"{BASE}/focused.jsonl", *JUDGED, "-m", "P@5", *SCORED),
             ("pool", INPUT, "-o", OUTPUT),
             ("budget", INPUT, *JUDGED, "--overlap", "drop", *SCORED),
+            (
+                "validate",
+                INPUT,
+                "-t",
+                f"2009.{'RelevantInContext' if form == 'jsonl' else 'Focused'}",
+            ),
+            ("evaluate", INPUT, *JUDGED, "-t", "2009.Focused", *DROP, "-q", "--lenient", *SCORED),
+            ("evaluate", INPUT, *JUDGED, *INDEXED, "-t", "2006.BestInContext", *DROP, *SCORED),
+            ("report", INPUT, *JUDGED, "-t", "2009.Focused", *DROP, "-o", OUTPUT),
+            ("convert", INPUT, OUTPUT, "--to", "parquet"),
         )
+        if form != "trec":
+            commands += (
+                ("convert", INPUT, OUTPUT, "--to", "inex", *INDEXED, "--snap"),
+                ("convert", INPUT, OUTPUT, "--to", "fol", "--focus", "rank"),
+            )
+        if form == "jsonl":
+            commands += (("project", *JUDGED, "--division", INPUT, "-f", "json", "-o", OUTPUT),)
         if form == "fol":
-            commands += (("inex-eval", "-f", f"{BASE}/qrels.fol", INPUT),)
+            commands += tuple(
+                ("inex-eval", f"-{task}", f"{BASE}/qrels.fol", INPUT) for task in "tfri"
+            )
         yield Seed(f"run-{form}", f"run.{form}", content, commands)
     for form in ("elements", "inex"):
         content = (base / f"run.{form}").read_bytes()
@@ -183,6 +203,12 @@ def _judgements(base: Path) -> Iterator[Seed]:
                     *("evaluate", run, "-j", INPUT, *INDEXED, *ELEMENT_MEASURES),
                     *(*DROP, "--snap", *SCORED),
                 ),
+                ("recall-base", "-j", INPUT, *INDEXED, "--topic", "1"),
+                ("simulate", "-j", INPUT, *INDEXED, "-o", OUTPUT),
+                ("fidelity", "-j", INPUT, *INDEXED, "-m", "AiP", "-f", "json", "-o", OUTPUT),
+                ("inex-eval", "-f", INPUT, f"{BASE}/run.fol")
+                if form == "fol"
+                else ("convert", INPUT, OUTPUT, "--to", "inex2006", *INDEXED),
                 ("agree", "-j", INPUT, *JUDGED, "-f", "json", "-o", OUTPUT),
                 ("project", "-j", INPUT, "--window", "200", "-f", "json", "-o", OUTPUT),
                 ("verify", "-j", INPUT, *INDEXED, "--documents", f"{BASE}/documents"),
@@ -234,6 +260,10 @@ def _topics_and_pools(base: Path) -> Iterator[Seed]:
                 ("stats", INPUT),
                 ("convert", INPUT, OUTPUT, "--to", "jsonl"),
                 ("validate", run, "--topics-file", INPUT, "-t", "2006.Focused"),
+                (
+                    *("evaluate", run, *JUDGED, *INDEXED, "--topics-file", INPUT, "--cas", "VV"),
+                    *("-m", "nxCG@5", "-m", "MAep", *DROP, *SCORED),
+                ),
             ),
         )
     yield Seed(
