@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import Any
@@ -133,9 +134,9 @@ def main(args: list[str] | None = None) -> None:
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.ClickException as error:
-        error.message = escape_controls(error.message)
-        error.show()
-        sys.exit(2)
+        said = io.StringIO()
+        error.show(said)
+        _complain([escape_controls(said.getvalue().rstrip("\n"), keep="\n")])
     except InputError as error:
         _complain(error.lines(_MOST_PROBLEMS))
     except FovealError as error:
