@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs bench fuzz clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/foveal demo
@@ -18,6 +18,9 @@ test: $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 4 --dist worksteal -m "not untraced" --cov --cov-report=term
 	$(BIN)/pytest -n 4 --dist worksteal -m untraced
+
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict

@@ -227,7 +227,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("args", "line"),
     [
-        (("iq", "-o", "out.dat"), "foveal: no graph 'iq'; did you mean ip?"),
+        (
+            ("iq", "-o", "out.dat"),
+            "foveal: unknown graph 'iq' (did you mean ip?); expected gain, ep,",
+        ),
         (("ip", "-o", "out.jpg"), "foveal: out.jpg: a graph cannot be written as this"),
         (("ip", "--rank", "3", "-o", "out.dat"), "foveal: --rank is for the graph gain"),
         (("ip", "--ranks", "3", "-o", "out.dat"), "foveal: --ranks is for the graphs gain, nxcg"),

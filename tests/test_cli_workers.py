@@ -279,4 +279,4 @@ def test_a_cluster_without_the_package_is_said(
     )
     outcome = Outcome(done.returncode, done.stdout, done.stderr)
     assert_refused(outcome, "foveal: a cluster (--dask) takes the package distributed")
-    assert "install foveal[dask]" in outcome.err
+    assert 'pip install -e ".[dask]"' in outcome.err

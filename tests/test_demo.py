@@ -155,6 +155,24 @@ def test_a_second_demo_restores_the_example_and_takes_in_own_runs(
     assert f"mine         {saved['mine', 'iP@0.00']:.4f}" in outcome.out
 
 
+def test_the_run_of_the_readme_takes_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = (ROOT / "README.md").read_text()
+    found = re.search(r"<!-- file: my.run -->\n```text\n(.*?)```", readme, re.DOTALL)
+    assert found is not None
+    runs = tmp_path / "foveal-demo" / "runs"
+    runs.mkdir(parents=True)
+    (tmp_path / "foveal-demo" / ".foveal-demo").touch()
+    (runs / "my.run").write_text(found[1])
+    outcome = call(capsys, "demo", "--no-open")
+    assert outcome.code == 0, outcome.err
+    saved = foveal.read_results(tmp_path / "foveal-demo" / "focused.json")
+    assert saved["mine", "iP@0.00"] > 0
+    assert "mine" in (tmp_path / "foveal-demo" / "report.html").read_text()
+
+
 @pytest.mark.parametrize("content", ["file", "folder"])
 def test_a_directory_of_others_is_left_alone(
     content: str,
@@ -198,7 +216,8 @@ def test_a_step_that_fails_ends_the_demo(
     assert outcome.code == 1
     assert commands(outcome.out)[-1].startswith("foveal validate ")
     assert "runs/mine.run:1: score 'high' is not a number" in outcome.out + outcome.err
-    assert outcome.err.endswith("This command ended with exit code 1, and the demo with it.\n")
+    assert "This command ended with exit code 1, and the demo with it.\n" in outcome.err
+    assert "take it out" in outcome.err
     assert not (tmp_path / "foveal-demo" / "report.html").exists()
 
 

@@ -107,6 +107,11 @@ _HOME = {
 }
 
 
+def __dir__() -> list[str]:
+    """List the public names, loaded or not, for completion in Python."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Load the heavy parts only when they are asked for."""
     import importlib

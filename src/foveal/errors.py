@@ -2,10 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["FovealError", "InputError", "Problem", "UsageError", "counted", "some"]
+__all__ = [
+    "FovealError",
+    "InputError",
+    "Problem",
+    "UsageError",
+    "counted",
+    "escape_controls",
+    "some",
+]
+
+# C0, DEL, C1, the bidirectional embeddings, overrides and isolates, and undecodable bytes.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_BREAK = "\n"
+"""Some messages have several lines: a query with a mark under the place of its error."""
+
+
+def escape_controls(text: str, keep: str = "") -> str:
+    r"""Return text that is safe on a terminal: each control character as ``\x1b`` or ``\u202e``.
+
+    Everything that people read passes through here: tables, warnings, errors and progress.
+    Characters of `keep`, such as line breaks between lines of a message, stay as they are.
+
+    >>> print(escape_controls("a\x1b[2Jb\u202ec\n"))
+    a\x1b[2Jb\u202ec\n
+    """
+    return _CONTROLS.sub(
+        lambda found: (
+            found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
+        ),
+        text,
+    )
+
+
+_PARAMETERS = {"-m": "measures=", "-t": "task=", "-C": "collection=", "-j": "judgements="}
+"""Options whose names say nothing in Python."""
+
+
+def _in_python(message: str) -> str:
+    """Return a message that names parameters of Python in place of short options.
+
+    >>> _in_python("no measure given; name measures (-m) or a task (-t)")
+    'no measure given; name measures (measures=) or a task (task=)'
+    """
+    return re.sub(
+        r"(?<![\w-])(-[mtCj])( INDEX)?(?![\w-])", lambda found: _PARAMETERS[found[1]], message
+    )
 
 
 class Problem(NamedTuple):
@@ -16,12 +63,22 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{where}: {self.message}"
+        where = escape_controls(self.file) + ("" if self.line is None else f":{self.line}")
+        return f"{where}: {escape_controls(self.message, keep=_BREAK)}"
 
 
 class FovealError(Exception):
-    """Base of every error that a user can cause and mend."""
+    """Base of every error that a user can cause and mend.
+
+    As text it speaks to users of Python; `console_message` has options instead of parameters.
+    """
+
+    @property
+    def console_message(self) -> str:
+        return escape_controls(super().__str__(), keep=_BREAK)
+
+    def __str__(self) -> str:
+        return _in_python(self.console_message)
 
 
 class UsageError(FovealError):
@@ -62,7 +119,8 @@ class InputError(FovealError):
         shown += [f"... and {hidden} more problems"] if hidden else []
         return shown if self.summary is None else [*shown, self.summary]
 
-    def __str__(self) -> str:
+    @property
+    def console_message(self) -> str:
         return "\n".join(self.lines(limit=20))
 
 

@@ -417,7 +417,9 @@ def test_options_of_elements_go_to_measures_of_elements(collection: Collection) 
 
 
 def test_measures_of_elements_take_a_collection(collection: Collection) -> None:
-    with pytest.raises(UsageError, match=r"^MAep: about elements; .* take a collection \(-C\)$"):
+    with pytest.raises(
+        UsageError, match=r"^MAep: about elements; .* take a collection \(collection=\)$"
+    ):
         fidelity(campaign(collection, 1, 2), measures=["AgP", "MAep"])
 
 

@@ -313,12 +313,15 @@ def test_the_sizes_of_the_file_are_used_unless_they_are_recomputed(
         options = {"collection": index, "recompute": recompute}
         (value,), _ = scores(folder, [A2], "xCG@1", "j", **options)
         assert value == worth
-    assert refusal(folder, [A2], "xCG@1", recompute=True) == "--recompute takes a collection (-C)"
+    assert (
+        refusal(folder, [A2], "xCG@1", recompute=True)
+        == "--recompute takes a collection (collection=)"
+    )
     assert refusal(folder, [A2], "xCG@1", recompute=True, collection=index) == (
         "--recompute counts highlighted text, and the judgements have none; without it their own "
         "sizes are used"
     )
-    assert refusal(folder, [A2], "xCG@1", snap=True) == "--snap takes a collection (-C)"
+    assert refusal(folder, [A2], "xCG@1", snap=True) == "--snap takes a collection (collection=)"
 
 
 GRADED = {

@@ -73,7 +73,8 @@ def test_a_passage_cannot_be_written_as_a_path(tmp_path: Path) -> None:
     passages = read_run("1 Q0 D1 1 0.5 mine 0 20\n")
     message = refusal(foveal.write_run, passages, tmp_path / "out", "elements")
     assert (
-        message == "x:1: result has no XPath; this format needs one, a collection can tell it (-C)"
+        message
+        == "x:1: result has no XPath; this format needs one, a collection can tell it (collection=)"
     )
 
 

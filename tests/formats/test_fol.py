@@ -172,7 +172,10 @@ def test_a_run_without_scores_is_written_with_scores_that_descend(tmp_path: Path
 def test_a_whole_document_has_no_place_in_a_line_of_offsets(tmp_path: Path) -> None:
     documents = read_run("1 Q0 A 1 0.5 r\n1 Q0 B 2 0.4 r\n")
     message = refusal(foveal.write_run, documents, tmp_path / "out", "fol")
-    assert message == "x:1: result has no end; FOL needs offsets, which a collection can tell (-C)"
+    assert (
+        message
+        == "x:1: result has no end; FOL needs offsets, which a collection can tell (collection=)"
+    )
     assert not (tmp_path / "out").exists()
 
 

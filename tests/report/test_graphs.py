@@ -179,9 +179,9 @@ def test_a_topic_that_is_not_there() -> None:
 
 def test_a_graph_is_found_by_its_name() -> None:
     assert find_graph("BEPD") is GRAPHS["bepd"]
-    with pytest.raises(UsageError, match="no graph 'overlaps'; did you mean overlap"):
+    with pytest.raises(UsageError, match=r"unknown graph 'overlaps' \(did you mean overlap"):
         find_graph("overlaps")
-    with pytest.raises(UsageError, match="no graph 'xyz'; expected gain, ep, nxcg"):
+    with pytest.raises(UsageError, match="unknown graph 'xyz'; expected gain, ep, nxcg"):
         find_graph("xyz")
 
 

@@ -235,7 +235,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         try:
             measure.check_judged(alignment.judged)
         except UsageError as error:
-            raise InputError.at(judgements.sources[0].path, None, str(error)) from None
+            raise InputError.at(judgements.sources[0].path, None, error.console_message) from None
         for need in measure.needs:
             if need in missing:
                 message = f"{measure} needs {need.what}; it takes {need.supplied_by}"

@@ -352,11 +352,13 @@ def _document_order(forest: Forest, shown: Bools) -> Ints:
         {
             "start": forest.start if forest.complete else np.zeros_like(forest.start),
             "tag": step.field("1"),
-            "number": step.field("2").cast(pl.Int64),
+            # Any number of digits: shorter numbers are smaller.
+            "digits": step.field("2").str.len_bytes(),
+            "number": step.field("2"),
         }
     )
     rank = np.empty(len(forest), dtype=np.int64)
-    rank[siblings.select(pl.arg_sort_by("start", "tag", "number")).to_series().to_numpy()] = (
+    rank[siblings.select(pl.arg_sort_by("start", "tag", "digits", "number")).to_series()] = (
         np.arange(len(forest))
     )
     count = shown.astype(np.int64)

@@ -76,9 +76,9 @@ class Finding:
         return self.kind != UNCHECKED
 
     def __str__(self) -> str:
-        where = self.file if self.line is None else f"{self.file}:{self.line}"
-        first, *more = self.message.split("\n")  # of a query, with a mark under the place
-        return "\n".join([f"{where}: {first} [{self.kind}]", *more])
+        problem = str(Problem(self.file, self.line, self.message))
+        first, *more = problem.split("\n")  # of a query, with a mark under the place
+        return "\n".join([f"{first} [{self.kind}]", *more])
 
 
 def validate_file(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
 from foveal._version import __version__
-from foveal.errors import FovealError, InputError
+from foveal.errors import FovealError, InputError, escape_controls
 
 __all__ = ["cli", "main"]
 
@@ -39,6 +41,8 @@ _COMMANDS = {
     "axioms": ("foveal.cli.axioms", "Test whether measures are sound."),
 }
 _MOST_PROBLEMS = 20
+_COMPLETE = "_FOVEAL_COMPLETE"
+"""Variable by which a shell asks for its completion script, or for completions."""
 
 
 class _Lazy(click.Group):
@@ -49,11 +53,21 @@ class _Lazy(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        if ctx.resilient_parsing:  # for completion in the shell
+            _set_completions(ctx, command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
@@ -73,6 +87,31 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _set_completions(ctx: click.Context, command: click.Command) -> None:
+    """Let the shell complete names of measures, tasks and graphs, and files in other places."""
+    from foveal.campaign.presets import PRESETS
+    from foveal.measures import all_measures
+    from foveal.report.graphs import GRAPHS
+
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            if inner := command.get_command(ctx, name):
+                _set_completions(ctx, inner)
+    known = {
+        "measure": list(dict.fromkeys(measure.name for measure in all_measures())),
+        "task": [preset.name for preset in PRESETS.values()],
+        "graph": list(GRAPHS),
+    }
+    if command.name == "measures":
+        known["name"] = known["measure"]
+    for param in command.params:
+        names = known.get((param.name or "").removesuffix("s"))
+        if names is not None:
+            param.type = click.Choice(names)
+        elif param.type is click.STRING:
+            param.type = click.Path()
+
+
 @click.group(
     cls=_Lazy,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -85,6 +124,8 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; every error a user can mend is one line each and exit code 2."""
+    if shell := os.environ.get(_COMPLETE):
+        sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
     try:
         # Not cli.main, which would end a broken pipe with exit code 1.
         with cli.make_context("foveal", sys.argv[1:] if args is None else list(args)) as context:
@@ -93,12 +134,13 @@ def main(args: list[str] | None = None) -> None:
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        said = io.StringIO()
+        error.show(said)
+        _complain([escape_controls(said.getvalue().rstrip("\n"), keep="\n")])
     except InputError as error:
         _complain(error.lines(_MOST_PROBLEMS))
     except FovealError as error:
-        _complain([f"foveal: {error}"])
+        _complain([f"foveal: {error.console_message}"])
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
     except BrokenPipeError:

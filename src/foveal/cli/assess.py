@@ -13,6 +13,7 @@ import click
 
 from foveal.assess.procedure import PROCEDURES
 from foveal.cli.options import format_option, output_option
+from foveal.cli.output import bar, emit, form_of, say, warn
 from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -181,10 +182,9 @@ def _init(
         )
     with made:
         pooled = sum(len(made.pool(topic)) for topic in made.topics.ids)
-        click.echo(
+        say(
             f"{campaign}: {counted(len(made.topics), 'topic')}, {counted(pooled, 'document')} to "
-            f"assess, {counted(len(made.users()), 'assessor')}; procedure {procedure}",
-            err=True,
+            f"assess, {counted(len(made.users()), 'assessor')}; procedure {procedure}"
         )
 
 
@@ -247,7 +247,6 @@ def _export(
     """
     from foveal.assess.exporting import judgements, prepared
     from foveal.assess.store import FINAL
-    from foveal.cli.output import warn
     from foveal.formats import write_judgements
     from foveal.formats.files import same_file
     from foveal.formats.losses import judgement_losses
@@ -274,10 +273,7 @@ def _export(
     write_judgements(found, output, form)
     losses = judgement_losses(found, form)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
-    click.echo(
-        f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant",
-        err=True,
-    )
+    say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
 
 def _single(found: Judgements, form: str, combine: str | None) -> Judgements:
@@ -342,7 +338,6 @@ def _import(
     """
     from foveal.assess.exporting import import_judgements
     from foveal.assess.store import FINAL
-    from foveal.cli.output import bar, warn
     from foveal.formats import read_judgements
 
     if final == (assessor is not None):
@@ -359,7 +354,7 @@ def _import(
     if outside:
         warn([f"documents outside the pools, left out (--add adds them): {outside}"])
     said = [f"{number} {what}" for what, number in counts.items() if number or what == "imported"]
-    click.echo(f"documents: {', '.join(said)}", err=True)
+    say(f"documents: {', '.join(said)}")
 
 
 # -- people ---------------------------------------------------------------------------------------
@@ -406,7 +401,7 @@ def _user(
         user = opened.user(name)
     assert user is not None
     how = "with a password" if user.password else "without a password"
-    click.echo(f"{user.name}: {user.role}, {how}", err=True)
+    say(f"{user.name}: {user.role}, {how}")
 
 
 def _first_line(path: str) -> str:
@@ -477,7 +472,7 @@ def _assign(
         for topic, name in pairs:
             (opened.unassign if remove else opened.assign)(topic, name)
     what = "taken back" if remove else "given"
-    click.echo(f"assignments {what}: {len(pairs)}", err=True)
+    say(f"assignments {what}: {len(pairs)}")
 
 
 # -- progress and copies --------------------------------------------------------------------------
@@ -490,8 +485,6 @@ def _assign(
 @_collection
 def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
     """Show how far everybody is: a row for each topic and assessor."""
-    from foveal.cli.output import emit, form_of
-
     with _opened(campaign, collection) as opened:
         content = _told(opened, form_of(form, to_file=output is not None))
     emit(content, output)
@@ -544,4 +537,4 @@ def _backup(campaign: str, copy: str, collection: str | None) -> None:
                 advance(done / max(of, 1))
 
         opened.backup(copy, progress=progress)
-    click.echo(f"{copy}: {Path(copy).stat().st_size} bytes", err=True)
+    say(f"{copy}: {Path(copy).stat().st_size} bytes")

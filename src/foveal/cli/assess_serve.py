@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.errors import UsageError
+from foveal.errors import UsageError, escape_controls
 
 if TYPE_CHECKING:
     from foveal.assess.accounts import LocalAccess
@@ -96,7 +96,8 @@ def command(
         if error.name not in ("jinja2", "starlette", "uvicorn"):
             raise
         raise UsageError(
-            f"serving needs {error.name}, which is not installed; install 'foveal[assess]'"
+            f"serving needs {error.name}, which is not installed; install the extra: "
+            'pip install -e ".[assess]" in the clone of Foveal'
         ) from None
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
@@ -201,7 +202,8 @@ def _announce(
             )
     else:
         link = f"{place}start?token={access.token}"
-        click.echo(f"Open this link, which signs {access.user} in once; Ctrl-C stops:\n{link}")
+        user = escape_controls(access.user)
+        click.echo(f"Open this link, which signs {user} in once; Ctrl-C stops:\n{link}")
         if opens or (opens is None and sys.stdout.isatty()):
             import webbrowser
 

@@ -7,7 +7,7 @@ import textwrap
 import click
 
 from foveal.cli.options import format_option, output_option, seed_option
-from foveal.cli.output import GRIDS, emit, form_of
+from foveal.cli.output import GRIDS, emit, form_of, say
 from foveal.errors import UsageError
 
 __all__ = ["command"]
@@ -88,7 +88,7 @@ def command(
     emit(content, output)
     if strict and found.failed:
         named = dict.fromkeys(f"{v.measure} ({v.axiom})" for v in found.failed)
-        click.echo(f"failed: {', '.join(named)}", err=True)
+        say(f"failed: {', '.join(named)}")
         raise click.exceptions.Exit(1)
 
 

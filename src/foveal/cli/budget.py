@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import format_option, output_option
-from foveal.cli.output import FORMATS, emit, form_of, render, warn
+from foveal.cli.output import FORMATS, emit, form_of, render, say, warn
 from foveal.cli.scoring import files_of, runs_of, scoring_options, stated
 from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
@@ -108,7 +108,7 @@ def _drawn(curves: BudgetCurves, output: str | None, form: str | None) -> str | 
     suffix = graph_form(output)
     notes = tuple(budget_sentences(curves))
     for note in notes:
-        click.echo(note, err=True)
+        say(note)
     graphs = (budget_graph(curves, notes),)
     return picture(graphs, suffix) if suffix in PICTURES else gnuplot(graphs, suffix)
 

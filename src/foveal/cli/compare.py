@@ -205,7 +205,9 @@ def command(
         )
     warn(found.warnings)
     checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
-    emit(_render(found, form, show, to_file=output is not None), output)
+    form = form_of(form or ("table" if show else None), to_file=output is not None)
+    to_terminal = sys.stdout.isatty() and output is None
+    emit(_render(found, form, show, bold=to_terminal), output, styled=form == "table")
 
     def text() -> str:
         means, *more = comparison_grids(found, ("means", "pairs"))
@@ -324,9 +326,8 @@ def _name(results: Results, baseline: str | None) -> str | None:
     return baseline
 
 
-def _render(found: Comparison, form: str | None, show: tuple[str, ...], *, to_file: bool) -> str:
-    """The comparison in a format; by default a table on a terminal, else tsv."""
-    form = form_of(form or ("table" if show else None), to_file=to_file)
+def _render(found: Comparison, form: str, show: tuple[str, ...], *, bold: bool) -> str:
+    """Return the comparison in a format."""
     if form == "json":
         return found.to_json()
     if form in ("tsv", "csv"):
@@ -334,5 +335,5 @@ def _render(found: Comparison, form: str | None, show: tuple[str, ...], *, to_fi
         return separated(list(rows[0]), (list(row.values()) for row in rows), form)
     tables = comparison_grids(found, show, paper=form in PAPER_FORMATS)
     if form == "table":
-        return "\n".join(plain(table, bold=sys.stdout.isatty() and not to_file) for table in tables)
+        return "\n".join(plain(table, bold=bold) for table in tables)
     return GRID_FORMATS[form](tables)

@@ -12,6 +12,7 @@ import click
 from foveal.campaign.conversion import FOCUS
 from foveal.campaign.options import Options
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.output import say, warn
 from foveal.cli.texts import locate_results, read_located, source_of_texts, texts_were_used
 from foveal.errors import UsageError
 
@@ -246,7 +247,6 @@ def _run(
     from foveal.campaign.conversion import contradictions, focus
     from foveal.campaign.elements import place_elements
     from foveal.campaign.placing import place_run
-    from foveal.cli.output import warn
     from foveal.collection import Collection
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
@@ -266,7 +266,7 @@ def _run(
     if keep is not None:
         before = len(run)
         run = focus(run, keep)
-        click.echo(f"results removed because they overlap: {before - len(run)}", err=True)
+        say(f"results removed because they overlap: {before - len(run)}")
     write_run(run, target, form)
     warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
 
@@ -302,7 +302,6 @@ def _judgements(
         unknown_tags,
     )
     from foveal.campaign.placing import place_judgements
-    from foveal.cli.output import warn
     from foveal.collection import Collection
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
@@ -341,7 +340,6 @@ def _topics(source: str | Source, target: str, form: str) -> None:
 
 
 def _write_topics(topics: Topics, target: str, form: str) -> None:
-    from foveal.cli.output import warn
     from foveal.formats import write_topics
     from foveal.formats.losses import topic_losses
 

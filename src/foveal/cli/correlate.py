@@ -216,7 +216,7 @@ def command(
         warn(found.notes)
     if heatmap is not None and picture is not None:
         emit(picture, heatmap)
-    emit(text, output)
+    emit(text, output, styled=form_of(form, to_file=output is not None) == "table")
 
 
 def _unused(

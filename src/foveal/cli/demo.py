@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.output import say
 from foveal.errors import FovealError, InputError, UsageError, some
 
 if TYPE_CHECKING:
@@ -245,7 +246,9 @@ class _Shell:
         finally:
             self._repeat(aside.getvalue().splitlines())
         if code:
-            click.echo(f"This command ended with exit code {code}, and the demo with it.", err=True)
+            say(f"This command ended with exit code {code}, and the demo with it.")
+            if " runs/" in line:
+                say("Mend a faulty run in 'runs' or take it out, then call the demo again.")
             raise click.exceptions.Exit(code)
 
     def _repeat(self, lines: list[str]) -> None:
@@ -254,7 +257,7 @@ class _Shell:
         if len(new) < len(lines):
             new.append(f"(warnings as before: {len(lines) - len(new)})")
         for line in new:
-            click.echo(line, err=True)
+            say(line)
 
 
 def _words(line: str) -> list[str]:
@@ -339,4 +342,4 @@ def _show(report: Path) -> None:
     import webbrowser
 
     if not webbrowser.open(report.as_uri()):
-        click.echo("No browser could be started.", err=True)
+        say("No browser could be started.")

@@ -11,7 +11,7 @@ import click
 
 from foveal.cli.gates import check_summary, conclude, summary_option
 from foveal.cli.options import format_option, output_option
-from foveal.cli.output import FORMATS, bar, emit, render, warn
+from foveal.cli.output import FORMATS, bar, emit, form_of, render, say, warn
 from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
 from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
@@ -163,7 +163,9 @@ def command(
         )
     warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in said)])
     checks = _checks(results, bounds)
-    emit(render(results, form, per_topic=per_topic, to_file=output is not None), output)
+    form = form_of(form, to_file=output is not None)
+    content = render(results, form, per_topic=per_topic, to_file=output is not None)
+    emit(content, output, styled=form == "table")
     conclude(checks, target, lambda: _summary(results, checks))
 
 
@@ -254,9 +256,10 @@ def _deliver(
     for outcome, own in zip(outcomes, files, strict=True):
         write_results(own)
         if own:
-            click.echo(f"{len(own)} files written to {outcome.job.results}", err=True)
+            say(f"{len(own)} files written to {outcome.job.results}")
     if parts:
-        emit(parts[0] if len(parts) == 1 else _joined([str(part) for part in parts]), output)
+        content = parts[0] if len(parts) == 1 else _joined([str(part) for part in parts])
+        emit(content, output, styled=form_of(form, to_file=to_file) == "table")
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import format_option, output_option
-from foveal.cli.output import GRIDS, bar, emit, form_of, warn
+from foveal.cli.output import GRIDS, bar, emit, form_of, say, warn
 from foveal.cli.scoring import executor, files_of, one_task, runs_of, scoring_options, stated
 from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
@@ -114,7 +114,7 @@ def command(
     emit(content, output)
     if form in ("tsv", "csv") and table != "verdict":  # whose rows hold numbers only
         for sentence in trial.sentences:
-            click.echo(sentence, err=True)
+            say(sentence)
     if not trial.passed:
         raise click.exceptions.Exit(1)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.output import say
 from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,6 @@ def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], st
         except OSError as error:
             raise InputError.at(str(target), None, f"cannot be written: {error.strerror}") from None
     for check in checks:
-        click.echo(f"{'passed' if check.passed else 'failed'}: {check.sentence}", err=True)
+        say(f"{'passed' if check.passed else 'failed'}: {check.sentence}")
     if not all(check.passed for check in checks):
         raise click.exceptions.Exit(1)

@@ -10,6 +10,7 @@ from time import monotonic
 import click
 
 from foveal.cli.executors import executor, worker_options
+from foveal.cli.output import say
 from foveal.collection import (
     WHITESPACE,
     BuildOptions,
@@ -22,7 +23,7 @@ from foveal.collection import (
 )
 from foveal.collection.merging import IndexSource
 from foveal.collection.safety import BYTES_PER_ELEMENT
-from foveal.errors import InputError, UsageError, counted
+from foveal.errors import InputError, UsageError, counted, escape_controls
 
 __all__ = ["command"]
 
@@ -94,7 +95,9 @@ def _verify(paths: tuple[str, ...]) -> None:
                 click.echo(str(problem))
         else:
             documents = counted(len(index), "document")
-            click.echo(f"{path}: whole, {documents}, {counted(index.elements, 'element')}")
+            click.echo(
+                f"{escape_controls(path)}: whole, {documents}, {counted(index.elements, 'element')}"
+            )
     if damaged:
         sys.exit(1)
 
@@ -221,4 +224,4 @@ def command(
             executor=pool,
             progress=progress,
         )
-    click.echo(_summary(summary, output, monotonic() - began), err=True)
+    say(_summary(summary, output, monotonic() - began))

@@ -10,6 +10,7 @@ import click
 __all__ = [
     "Command",
     "collection_option",
+    "exact_csv_option",
     "format_option",
     "judgements_option",
     "output_option",
@@ -30,6 +31,22 @@ seed_option = click.option(
     show_default=True,
     metavar="N",
     help="The same seed gives the same output.",
+)
+
+
+def _set_exact_csv(_: click.Context, __: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    from foveal.formats.results import EXACT_CSV
+
+    EXACT_CSV.set(value)
+
+
+exact_csv_option = click.option(
+    "--exact-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_exact_csv,
+    help="In csv, write names that begin with = + - @ without the apostrophe that keeps "
+    "spreadsheets from running them.",
 )
 
 
@@ -57,13 +74,14 @@ def collection_option(needed: str) -> Option:
 
 def format_option(forms: Sequence[str], more: str = "") -> Option:
     """The format of the output: a table for people at a terminal, tsv for programs elsewhere."""
-    return click.option(
+    form = click.option(
         "-f",
         "--format",
         "form",
         type=click.Choice(forms),
         help=f"Output format [default: table on a terminal, else tsv]{more}.",
     )
+    return together([form, exact_csv_option])
 
 
 def together(options: Sequence[Option]) -> Option:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.errors import UsageError
+from foveal.errors import UsageError, escape_controls
 
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["FORMATS", "GRIDS", "bar", "emit", "form_of", "render", "warn"]
+__all__ = ["FORMATS", "GRIDS", "bar", "emit", "form_of", "render", "say", "warn"]
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
 """Of results: a table for the terminal, the formats of data, those of reports."""
@@ -24,10 +24,15 @@ GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
 """Of what is found out about results."""
 
 
+def say(text: str) -> None:
+    """Print lines to standard error, control characters escaped."""
+    click.echo(escape_controls(text, keep="\n"), err=True)
+
+
 def warn(warnings: Iterable[str]) -> None:
-    """Say what was odd but acceptable."""
+    """Print each warning on standard error."""
     for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
 
 
 @contextlib.contextmanager
@@ -60,16 +65,22 @@ def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool
     return TABLE_FORMATS[form](results, per_topic=per_topic)
 
 
-def emit(content: str | bytes, path: str | None) -> None:
-    """Write to a file, but never over one that was read; or to standard output."""
+def emit(content: str | bytes, path: str | None, *, styled: bool = False) -> None:
+    """Write to a file, but never over one that was read; or to standard output.
+
+    A terminal gets control characters escaped, in every format. `styled` text has bold letters,
+    and its writer has escaped the names.
+    """
     if path is not None:
         from foveal.formats import write_file
 
         _check_not_read(path)
         write_file(path, content)
     else:  # as bytes: results are UTF-8 whatever the terminal's encoding
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content.encode() if isinstance(content, str) else content)
+        from foveal.formats.files import write_standard_output
+
+        data = content.encode() if isinstance(content, str) else content
+        write_standard_output(data, styled=styled)
 
 
 def _check_not_read(path: str) -> None:

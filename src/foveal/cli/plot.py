@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import bar, emit, warn
+from foveal.cli.output import bar, emit, say, warn
 from foveal.cli.scoring import (
     check_saved,
     executor,
@@ -45,13 +45,22 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
     context.exit()
 
 
+def _check_graph(context: click.Context, _: click.Parameter, value: str) -> str:
+    """Refuse an unknown graph before anything that is missing."""
+    from foveal.report.graphs import find_graph
+
+    if not context.resilient_parsing:
+        find_graph(value)
+    return value
+
+
 @click.command(
     "plot",
     epilog="Examples: foveal plot ip a.run b.run -j qrels.txt -o ip.svg; foveal plot ep runs/*.xml "
     "-j assessments/ -t 2005.CO.Thorough -o ep.pdf; foveal plot topics saved.json -m AiP -o "
     "topics.png",
 )
-@click.argument("graph", metavar="GRAPH")
+@click.argument("graph", metavar="GRAPH", callback=_check_graph)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @scoring_options()
 @click.option("--topic", metavar="T", help="Draw this topic instead of the mean over topics.")
@@ -93,7 +102,7 @@ def _list(context: click.Context, _: click.Parameter, value: bool) -> None:  # n
     "--output",
     required=True,
     metavar="FILE",
-    help="Where to: .svg, .png or .pdf (needs foveal[plot]), .gnuplot for a script with its data, "
+    help="Where to: .svg, .png or .pdf (needs matplotlib), .gnuplot for a script with its data, "
     ".dat for the data.",
 )
 @click.option(
@@ -273,7 +282,7 @@ def _write(
     from foveal.report.gnuplot import gnuplot
 
     for note in dict.fromkeys(note for graph in graphs for note in graph.notes):
-        click.echo(note, err=True)
+        say(note)
     if title is not None:
         graphs = tuple(replace(graph, title=title) for graph in graphs)
     emit(picture(graphs, form, width=width) if form in PICTURES else gnuplot(graphs, form), output)

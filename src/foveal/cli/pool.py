@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.output import GRIDS, form_of, warn
+from foveal.cli.options import exact_csv_option
+from foveal.cli.output import GRIDS, form_of, say, warn
 from foveal.cli.scoring import runs_of, topic_list
 from foveal.errors import UsageError
 
@@ -127,6 +128,7 @@ def _budget(
     type=click.Choice(GRIDS),
     help="Format of --stats [default: table on a terminal, else tsv].",
 )
+@exact_csv_option
 @click.option("-q", "--per-topic", is_flag=True, help="Tables of --stats with a row per topic.")
 def command(
     runs: tuple[str, ...],
@@ -194,7 +196,7 @@ def command(
     if stats is not None:
         content[stats] = _described(found, form, stats, per_topic=per_topic)
     write_files(content)
-    click.echo(summary(found.statistics), err=True)
+    say(summary(found.statistics))
 
 
 def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from foveal.campaign.recall_bases import BASES, TIES
 from foveal.cli.options import collection_option, judgements_option, output_option
-from foveal.cli.output import emit, warn
+from foveal.cli.output import emit, say, warn
 from foveal.errors import UsageError
 from foveal.recall.quantisation import QUANTISATIONS
 from foveal.report.trees import BASE_FORMATS
@@ -136,6 +136,6 @@ def command(
         )
     else:
         for note in filter(None, (one.note for one in found)):
-            click.echo(note, err=True)
+            say(note)
         content = BASE_FORMATS[form](found, named=each)
-    emit(content, output)
+    emit(content, output, styled=form == "text")

@@ -12,7 +12,7 @@ import click
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
 from foveal.cli.cas import comma_list
 from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.output import warn
+from foveal.cli.output import say, warn
 from foveal.cli.scoring import stated, topic_list
 
 __all__ = ["command"]
@@ -97,7 +97,7 @@ def command(
             advance()
     write_folder(output, files, holding=holding)
     warn(made.notes)
-    click.echo(f"{len(files)} runs of {len(made.topics)} topics written to {output}", err=True)
+    say(f"{len(files)} runs of {len(made.topics)} topics written to {output}")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.cas import comma_list
-from foveal.cli.output import emit
+from foveal.cli.output import emit, say
 
 if TYPE_CHECKING:
     from foveal.campaign.validation import Finding
@@ -88,7 +88,7 @@ def command(
         emit(json.dumps([asdict(finding) for finding in every], indent=1) + "\n", None)
     else:
         emit("".join(f"{line}\n" for own in findings for line in _shown(own)), None)
-        click.echo(_summary(len(runs), every), err=True)
+        say(_summary(len(runs), every))
     if any(finding.is_fault for finding in every):
         sys.exit(1)
 

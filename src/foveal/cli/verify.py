@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import collection_option, format_option, judgements_option, output_option
-from foveal.cli.output import GRIDS, emit, form_of, warn
+from foveal.cli.output import GRIDS, emit, form_of, say, warn
 from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError, counted
 
@@ -186,8 +186,8 @@ def _deliver(mended: Repair, path: str) -> None:
     write_judgements(mended.judgements, path, "jsonl")
     done = [counted(mended.spans, "span"), counted(mended.entry_points, "best entry point")]
     quotes = f"; quotes added: {mended.quotes}" if mended.quotes else ""
-    click.echo(f"{path}: moved {' and '.join(done)}{quotes}", err=True)
+    say(f"{path}: moved {' and '.join(done)}{quotes}")
     for line in mended.left[:_MOST]:
-        click.echo(line, err=True)
+        say(line)
     if len(mended.left) > _MOST:
-        click.echo(f"... and {len(mended.left) - _MOST} more left as they are", err=True)
+        say(f"... and {len(mended.left) - _MOST} more left as they are")

@@ -567,7 +567,7 @@ def document_of_line(line: bytes) -> tuple[str, str]:
         wrong = not_in_encoding(error, "UTF-8")
         # The line is that of the file, which who reads it knows.
         raise DocumentError(f"column {wrong.column}: {wrong.message}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise DocumentError('not a document; expected {"doc": NAME, "text": TEXT}') from None
     if not isinstance(name, str) or not isinstance(text, str):
         raise DocumentError("doc and text are not both strings")

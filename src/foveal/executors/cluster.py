@@ -57,7 +57,7 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
     except ImportError as error:
         raise UsageError(
             f"a cluster (--dask) takes the package {_CARRIER}, and {error.name} is not installed; "
-            "install foveal[dask]"
+            'install the extra: pip install -e ".[dask]" in the clone of Foveal'
         ) from None
     where = _checked(_address(address), address)
     with _quiet(), dask.config.set({_OWN_WARNING: "1 TB"}):

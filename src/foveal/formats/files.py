@@ -10,9 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from foveal.errors import InputError
+from foveal.errors import InputError, escape_controls
 
-__all__ = ["check_folder", "same_file", "write_file", "write_files", "write_folder"]
+__all__ = [
+    "check_folder",
+    "same_file",
+    "write_file",
+    "write_files",
+    "write_folder",
+    "write_standard_output",
+]
 
 _HOLDINGS = ("nothing", "own", "anything")
 
@@ -48,11 +55,24 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
             temporary.unlink(missing_ok=True)
     for path, data in streams:
         if str(path) == "-":
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
+            write_standard_output(data)
             continue
-        with _said_of(path):
-            Path(path).write_bytes(data)
+        with _said_of(path), Path(path).open("wb") as stream:
+            stream.write(_terminal_safe(data) if stream.isatty() else data)
+
+
+def write_standard_output(data: bytes, *, styled: bool = False) -> None:
+    """Write to standard output; a terminal gets control characters escaped.
+
+    `styled` text has bold letters, and its writer has escaped everything else.
+    """
+    sys.stdout.flush()
+    raw = styled or not sys.stdout.isatty()
+    sys.stdout.buffer.write(data if raw else _terminal_safe(data))
+
+
+def _terminal_safe(data: bytes) -> bytes:
+    return escape_controls(data.decode(errors="surrogateescape"), keep="\n\t").encode()
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import TypeGuard
 
 from foveal.errors import UsageError
 from foveal.model import Results
 from foveal.model.results import JSON_ROW, RowForm
 
-__all__ = ["DATA_FORMATS", "separated"]
+__all__ = ["DATA_FORMATS", "EXACT_CSV", "separated"]
 
-
+EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
+"""Write names to csv as they are, also those that a spreadsheet runs as formulas."""
 _FIELDS = ("run", "topic", "measure", "value")
 
 
@@ -26,7 +28,7 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
     lines = [list(header), *([_field(value) for value in row] for row in rows)]
     if form == "csv":
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(lines)
+        csv.writer(text, lineterminator="\n").writerows([*map(_no_formula, line)] for line in lines)
         return text.getvalue()
     return "".join("\t".join(map(_tsv_field, line)) + "\n" for line in lines)
 
@@ -42,8 +44,27 @@ def _tsv_field(name: str) -> str:
 
 def _csv_field(name: str) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([name])
+    csv.writer(text, lineterminator="\n").writerow([_no_formula(name)])
     return text.getvalue().removesuffix("\n")
+
+
+def _no_formula(field: str) -> str:
+    """Return a field of csv, with an apostrophe before what spreadsheets run as a formula.
+
+    >>> [_no_formula(field) for field in ("run", "=1+1", "-0.5", "-x")]
+    ['run', "'=1+1", '-0.5', "'-x"]
+    """
+    if EXACT_CSV.get() or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return field
+    return field if _is_number(field) else f"'{field}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _field(value: object) -> str:

@@ -7,14 +7,15 @@ colours are those of the page, light or dark.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import polars as pl
 
-__all__ = ["ROWS", "frame", "left_out", "table"]
+from foveal.errors import escape_controls
+
+__all__ = ["ROWS", "frame", "left_out", "plain_table", "table"]
 
 ROWS = 10
 """Shown of a long list."""
@@ -84,6 +85,24 @@ def table(
     )
 
 
+def plain_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, notes: Sequence[str] = ()
+) -> str:
+    """A table for a terminal, the first column to the left and the others to the right.
+
+    >>> print(plain_table(["run", "AP"], [["a", "0.5000"]]))
+    run      AP
+    a    0.5000
+    """
+    lines = [[escape_controls(text) for text in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in lines
+    ]
+    return "\n".join([*shown, *filter(None, notes)])
+
+
 def frame(title: str, rows: pl.DataFrame, what: str, *, notes: Sequence[str] = ()) -> str:
     """The first rows of a frame, and how many more of `what` there are."""
     head = rows.head(ROWS)
@@ -105,7 +124,7 @@ def left_out(total: int, what: str, shown: int = ROWS) -> str:
 
 def _short(text: str) -> str:
     """A text on one line, cut where it is long."""
-    line = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    line = escape_controls(text)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -198,17 +198,26 @@ class Results:
         frame = self.tidy(per_topic=per_topic)
         return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
+    def __str__(self) -> str:
+        """The values over all topics as a table, one row per run."""
+        header, rows, notes = self._table()
+        return display.plain_table(header, rows, notes=notes)
+
     def _repr_html_(self) -> str:
+        header, rows, notes = self._table()
+        title = repr(self)[1:-1].replace(" x ", ", ")
+        return display.table(title, header, rows, numbers=range(1, len(header)), notes=notes)
+
+    def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Header, rows and notes of a table of the first runs and measures."""
         runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
         columns = [_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
         rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]
-        notes = (
+        notes = [
             display.left_out(len(self.runs), "runs", _SHOWN),
             display.left_out(len(self.measures), "measures", _SHOWN),
-        )
-        title = repr(self)[1:-1].replace(" x ", ", ")
-        numbers = range(1, len(measures) + 1)
-        return display.table(title, ["run", *measures], rows, numbers=numbers, notes=notes)
+        ]
+        return ["run", *measures], rows, notes
 
     def to_json(self) -> str:
         """The whole of it, as ``foveal evaluate -f json`` writes it; see `from_json`."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 
+from foveal.errors import escape_controls
 from foveal.report.escaping import label, latex_text, markdown_paragraph, markdown_text
 
 __all__ = ["GRID_FORMATS", "PAPER_FORMATS", "Grid", "html", "latex", "markdown", "page", "plain"]
@@ -34,6 +35,16 @@ class Grid:
     """Whether plain text has a column for the marks, instead of marks right behind the cells."""
     name: str = ""
     """What a paper refers to the table by; else the beginning of the title."""
+
+    def escaped(self) -> Grid:
+        """The table with control characters escaped, fit for a terminal."""
+        return replace(
+            self,
+            header=tuple(map(escape_controls, self.header)),
+            rows=tuple(tuple(map(escape_controls, row)) for row in self.rows),
+            title=escape_controls(self.title),
+            notes=tuple(escape_controls(note, keep="\n") for note in self.notes),
+        )
 
     @property
     def marked(self) -> frozenset[int]:
@@ -108,7 +119,7 @@ class Grid:
 
 
 def plain(table: Grid, *, bold: bool = False) -> str:
-    """A table for the terminal.
+    """A table for the terminal, control characters of names escaped.
 
     >>> print(plain(Grid(("run", "AP"), (("a", ".31"), ("second", ".4")))), end="")
     run      AP
@@ -116,7 +127,7 @@ def plain(table: Grid, *, bold: bool = False) -> str:
     a       .31
     second   .4
     """
-    table = table.laid_out()
+    table = table.escaped().laid_out()
     widths = table.widths
 
     def line(i: int, row: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.campaign.recall_bases import SUMMED, RecallBase
-from foveal.errors import UsageError, counted
+from foveal.errors import UsageError, counted, escape_controls
 from foveal.spans import Ints
 
 __all__ = ["BASE_FORMATS", "as_json", "text", "tsv"]
@@ -106,6 +106,7 @@ class _Style:
         self.on = on
 
     def __call__(self, text: str, code: str) -> str:
+        text = escape_controls(text)
         return f"\033[{code}m{text}\033[0m" if self.on and text else text
 
 
@@ -122,11 +123,13 @@ def text(
 
 
 def _drawn(base: RecallBase, width: int, style: _Style, *, named: bool) -> str:
-    by = f", assessor {_printable(base.assessors)}" if named else ""
+    by = f", assessor {escape_controls(base.assessors)}" if named else ""
     if base.note is not None:
         return f"{base.note}{by}\n"
     method = "ideal base" if base.base == "ideal" else f"{base.base} base"
-    title = f"topic {_printable(base.topic)}{by}: worth by {base.quant}, {method}, tie {base.tie}"
+    title = (
+        f"topic {escape_controls(base.topic)}{by}: worth by {base.quant}, {method}, tie {base.tie}"
+    )
     lines = [style(title, _BOLD)]
     columns = _columns(base)
     room = width - sum(len(_GAP) + size for _, size, _ in columns) - len(_GAP) - len("ideal leaf")
@@ -147,11 +150,6 @@ def _folded(parts: Sequence[str], width: int) -> list[str]:
     """The parts on one line if it holds them."""
     whole = "; ".join(parts)
     return [whole] if len(whole) <= width else list(parts)
-
-
-def _printable(name: str) -> str:
-    """A name that cannot disturb the terminal."""
-    return name if name.isprintable() else repr(name)
 
 
 Column = tuple[str, int, list[str]]
@@ -205,7 +203,7 @@ def _document(
         f"{counts['worth']:.4f}; {counts['ideal']} ideal worth {counts['gain']:.4f}; "
         f"{counted(counts['paths'], 'path')}"
     )
-    yield style(_printable(counts["doc"]), _BOLD) + head
+    yield style(escape_controls(counts["doc"]), _BOLD) + head
     titles = "".join(f"{_GAP}{name:>{wide}}" for name, wide, _ in columns)
     yield style(f"{'':{size}}{titles}", _DIM)
     own = base.elements[rows]
@@ -259,8 +257,8 @@ def _summary(base: RecallBase, style: _Style) -> list[str]:
     total = counts.select(pl.lit("all").alias("doc"), pl.col(SUMMED).sum())
     table = pl.concat([counts, total])
     cells = [
-        [_printable(value) if i == 0 else f"{value:.4f}" if isinstance(value, float) else str(value)
-         for i, value in enumerate(row)]
+        [f"{value:.4f}" if isinstance(value, float) else escape_controls(str(value))
+         for value in row]
         for row in table.iter_rows()
     ]  # fmt: skip
     header = ["document", *SUMMED]

@@ -203,5 +203,8 @@ def find_graph(name: str) -> Kind:
     if name.casefold() in GRAPHS:
         return GRAPHS[name.casefold()]
     near = get_close_matches(name.casefold(), GRAPHS, 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(GRAPHS)}"
-    raise UsageError(f"no graph {name!r}; {hint} ('foveal plot --list' describes them)")
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError(
+        f"unknown graph {name!r}{hint}; expected {', '.join(GRAPHS)} ('foveal plot --list' "
+        "describes them)"
+    )
