@@ -274,6 +274,8 @@ def budget_curves(
         "run": answered,
         "both": np.broadcast_to(answered.all(axis=0), answered.shape).copy(),
     }[settings.topics]
+    if settings.undefined == "zero":
+        values[np.isnan(values)] = 0.0
     values[~counted] = np.nan
     warnings = list(truth.warnings)
     for name, own in zip(names, prepared, strict=True):

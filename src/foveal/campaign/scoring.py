@@ -302,6 +302,7 @@ def _results(
     runs: list[str] = []
     blocks: list[Floats] = []
     masks: list[npt.NDArray[np.bool_]] = []
+    undefined: list[npt.NDArray[np.bool_]] = []
     per_run: dict[str, Any] = {}
     shares: dict[str, float] = {}
     names = distinct_names((scores.name, scores.source) for scores in parts[0][2])
@@ -318,6 +319,9 @@ def _results(
             counted[place] = {"judged": True, "run": scores.in_run, "both": in_all}[options.topics]
             values[place] = scores.values
             values[~counted] = np.nan
+            undefined.append(np.isnan(values) & counted[:, None])
+            if options.undefined == "zero":
+                values[undefined[-1]] = 0.0
             runs.append(label)
             blocks.append(values)
             masks.append(counted)
@@ -337,7 +341,9 @@ def _results(
     # What was scored only to be averaged is not asked for.
     measures, values = measures[:shown], values[:, :, :shown]
     overall, numbers = overall[:, :shown], numbers[:, :shown]
-    _warn_undefined(values, counted, topics, measures, warnings)
+    fate = "not averaged" if options.undefined == "skip" else "counted as 0"
+    undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
+    warnings += _undefined_warnings(undefined_anywhere, topics, measures, fate)
     unjudged = unjudged_warning(shares, truth.judgements)
     warnings += [unjudged] if unjudged else []
     labels = tuple(measure.label for measure in measures)
@@ -381,15 +387,13 @@ def _overall(
     return overall, numbers
 
 
-def _warn_undefined(
-    values: Floats,
-    counted: npt.NDArray[np.bool_],
+def _undefined_warnings(
+    undefined: npt.NDArray[np.bool_],
     topics: tuple[str, ...],
     measures: tuple[Measure, ...],
-    warnings: list[str],
-) -> None:
-    """Name the topics that have nothing to find."""
-    undefined = np.any(np.isnan(values) & counted[:, :, None], axis=0)
+    fate: str,
+) -> Iterator[str]:
+    """Name the topics on which measures are `undefined`, and say what becomes of them."""
     by_topics: dict[tuple[str, ...], list[Measure]] = {}
     for k, measure in enumerate(measures):
         named = tuple(topic for topic, bad in zip(topics, undefined[:, k], strict=True) if bad)
@@ -397,9 +401,7 @@ def _warn_undefined(
             by_topics.setdefault(named, []).append(measure)
     for named, those in by_topics.items():
         which = "all measures" if len(those) == len(measures) else _listed(those)
-        warnings.append(
-            f"topics with nothing relevant, not averaged ({which}), {len(named)}: {some(named)}"
-        )
+        yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
 
 
 def _listed(measures: Sequence[Measure]) -> str:
