@@ -168,8 +168,11 @@ class LargeTruth(Truth):
         super().__init__(replace(few, length=unknown), options, None)
         read.close()
         self._groups = _Shelf()
+        lengths = _no_lengths()
         for own in whole:
+            lengths = _known(lengths, own)
             self._groups.put(self._restricted(own))
+        self.document_lengths = lengths["length"].to_numpy()
         whole.close()
         self._check_lengths()
 
@@ -235,13 +238,11 @@ class LargeTruth(Truth):
         combined: _Shelf,
         measures: Sequence[Measure],
     ) -> JudgedSlices:
-        known = slices.lengths["length"].to_numpy()
-        mean = float(known.mean()) if len(known) else float("nan")
         said: list[str] | None = None
         for own in combined:
             elsewhere = slices.length_of(own.doc)
             length = np.where(own.length < 0, elsewhere, own.length)
-            judged = Judged(replace(own, length=length), mean_length=mean)
+            judged = Judged(replace(own, length=length), mean_length=self.mean_length)
             slices.unmeasured |= judged.unmeasured
             notes = list(notes_of(measures, judged))
             # What is true of all judgements is true of each group.

@@ -37,7 +37,7 @@ from foveal.collection.opened import opened
 from foveal.errors import UsageError, some
 from foveal.executors import Processes, cores, in_order, refuse_forks, workers_of
 from foveal.formats import is_stream, read_judgements, read_run
-from foveal.measures import Measure, parse_measures
+from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Results, Run
@@ -346,6 +346,10 @@ def _results(
     warnings += _undefined_warnings(undefined_anywhere, topics, measures, fate)
     unjudged = unjudged_warning(shares, truth.judgements)
     warnings += [unjudged] if unjudged else []
+    mean_length = None
+    if any(Need.MEAN_LENGTH in measure.needs for measure in measures):
+        mean_length = {"L": truth.mean_length, "source": truth.mean_length_source}
+        warnings.append(f"L=auto is {truth.mean_length:.6g}: {truth.mean_length_source}")
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
         per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
@@ -363,6 +367,8 @@ def _results(
         "unjudged": unjudged_meta(shares),
         "warnings": warnings,
     }
+    if mean_length is not None:
+        meta["mean_length"] = mean_length
     lower = [measure.label for measure in measures if measure.higher_is_better is False]
     if lower:
         meta["lower_is_better"] = lower
