@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["FovealError", "InputError", "Problem", "UsageError", "counted", "some"]
+__all__ = [
+    "FovealError",
+    "FovealWarning",
+    "InputError",
+    "Problem",
+    "UsageError",
+    "counted",
+    "some",
+]
 
 
 class Problem(NamedTuple):
@@ -22,6 +30,10 @@ class Problem(NamedTuple):
 
 class FovealError(Exception):
     """Base of every error that a user can cause and mend."""
+
+
+class FovealWarning(UserWarning):
+    """Inputs that can be scored, but whose scores hardly mean what they seem to."""
 
 
 class UsageError(FovealError):

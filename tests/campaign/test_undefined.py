@@ -1,4 +1,4 @@
-"""Topics on which a measure is undefined: left out of the mean, or counted as 0 as trec_eval does."""
+"""Topics on which a measure is undefined: left out of the mean, or counted as 0."""
 
 from __future__ import annotations
 
@@ -89,8 +89,14 @@ def test_the_command_counts_them_as_0_and_says_so(
     arguments = ("evaluate", "run", "-j", "qrels", "-m", "AP", "-m", "R@5", "--topics", "run")
     skipped = call(capsys, *arguments)
     counted = call(capsys, *arguments, "--undefined", "zero")
-    assert skipped.out.splitlines()[1:] == ["mine\tall\tAP\t0.6666666666666666", "mine\tall\tR@5\t1.0"]
-    assert counted.out.splitlines()[1:] == ["mine\tall\tAP\t0.3333333333333333", "mine\tall\tR@5\t0.5"]
+    assert skipped.out.splitlines()[1:] == [
+        "mine\tall\tAP\t0.6666666666666666",
+        "mine\tall\tR@5\t1.0",
+    ]
+    assert counted.out.splitlines()[1:] == [
+        "mine\tall\tAP\t0.3333333333333333",
+        "mine\tall\tR@5\t0.5",
+    ]
     assert "not averaged" in skipped.err
     assert "counted as 0" in counted.err
     assert "2, 4" in counted.err

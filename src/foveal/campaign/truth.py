@@ -118,6 +118,12 @@ class Truth:
         return judgements.for_topics(options.only_topics)
 
     @property
+    def has_parts(self) -> bool:
+        """True if parts of documents are judged: passages or elements."""
+        own = self.judgements
+        return bool(len(own.start)) or own.places is not None or own.elements is not None
+
+    @property
     def assessors(self) -> Sequence[str | None]:
         """The assessors to score against one by one, or None for all of them together."""
         if self.options.assessors == "each":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
 
 from foveal._version import __version__
-from foveal.errors import FovealError, InputError
+from foveal.errors import FovealError, FovealWarning, InputError
 
 __all__ = ["cli", "main"]
 
@@ -79,8 +80,11 @@ class _Lazy(click.Group):
     epilog="Example: foveal evaluate my.run -j qrels.txt -t 2009.Focused",
 )
 @click.version_option(__version__, prog_name="foveal", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Foveal: evaluation of focused retrieval, character by character."""
+    context.with_resource(warnings.catch_warnings())
+    warnings.simplefilter("ignore", FovealWarning)  # commands print the warnings of results
 
 
 def main(args: list[str] | None = None) -> None:

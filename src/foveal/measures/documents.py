@@ -31,7 +31,7 @@ class PrecisionAtRank(_DocumentLevel):
 
     Documents are ranked by their first result; a document is relevant if it holds any relevant
     text, unjudged ones are not. A list shorter than k is still divided by k. The score is 0 where
-    no document is relevant. It counts documents: charP@k counts the text of the first k results.
+    no document is relevant. It counts documents. charP@k counts the text of the first k results.
     """
 
     name = "P"
@@ -50,8 +50,8 @@ class PrecisionAtRank(_DocumentLevel):
 class RecallAtRank(_DocumentLevel):
     """Share of the relevant documents that are among the first k.
 
-    It counts documents, found as soon as any part of them is returned: charR@k counts the relevant
-    text that the first k results return.
+    It counts documents: one is found as soon as any part of it is returned. charR@k counts the
+    relevant text in the first k results.
     """
 
     name = "R"
