@@ -79,6 +79,15 @@ def test_one_name_in_another_unicode_form_is_enough() -> None:
         assert ascii(theirs) in text
 
 
+def test_only_names_of_another_unicode_form_are_shown_where_most_match() -> None:
+    """Pages of other directories may be called like a judged one."""
+    composed, decomposed = (unicodedata.normalize(form, "z/Café.md") for form in ("NFC", "NFD"))
+    run = returned([decomposed, "b/install.md", "b/setup.md"], *([name] for name in NAMES[1:]))
+    _, _, (text,) = scored(run, gold(composed, *NAMES[1:]))
+    assert "differ by Unicode form (" in text
+    assert "b/install.md" not in text
+
+
 def test_names_without_anything_in_common_are_shown() -> None:
     _, share, (text,) = scored(returned(["x", "y", "z"]), gold("a", "b", "c"))
     assert share == 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -42,7 +42,8 @@ _REMEDIES = {
 }
 
 
-class NameMatch(NamedTuple):
+@dataclass(frozen=True)
+class NameMatch:
     """Results of a run, or of a part of it, by whether the judgements name their documents."""
 
     topics: int = 0
@@ -56,15 +57,18 @@ class NameMatch(NamedTuple):
     unknown: tuple[str, ...] = ()
     """Names that no judgement has, the first ones in order."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Similar names of run and judgements, the first ones in order."""
+    """Similar names of run and judgements, the first ones in order: those but for form lead."""
 
-    def __add__(self, other: object) -> NameMatch:
+    def __add__(self, other: NameMatch) -> NameMatch:
         """Return the match of two parts of a run together."""
-        assert isinstance(other, NameMatch)
         return NameMatch(
-            *(a + b for a, b in zip(self[:5], other[:5], strict=True)),
+            self.topics + other.topics,
+            self.results + other.results,
+            self.known + other.known,
+            self.similar + other.similar,
+            self.same_but_for_form + other.same_but_for_form,
             unknown=tuple(sorted({*self.unknown, *other.unknown})[:_SHOWN]),
-            pairs=tuple(sorted({*self.pairs, *other.pairs})[:_SHOWN]),
+            pairs=tuple(sorted({*self.pairs, *other.pairs}, key=_pair_order)[:_SHOWN]),
         )
 
     @property
@@ -100,25 +104,35 @@ def match_names(alignment: Alignment, *, is_part: bool) -> NameMatch:
         {"name": run.doc.gather(run.heads).filter(pl.Series(~known)), "results": results[~known]}
     )
     others = others.group_by("name").agg(pl.col("results").sum())
-    similar = (
-        others.with_columns(key=_key("name")).join(_judged_keys(judged), on="key").sort("name")
-    )
-    form = pl.col("name").str.normalize("NFC") == pl.col("judged").str.normalize("NFC")
-    return match._replace(
+    similar = others.with_columns(key=_key("name")).join(_judged_keys(judged), on="key")
+    composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
+    similar = similar.with_columns(form=composed).sort("form", "name", descending=[True, False])
+    return replace(
+        match,
         similar=int(similar["results"].sum()),
-        same_but_for_form=int(similar.filter(form)["results"].sum()),
+        same_but_for_form=int(similar.filter("form")["results"].sum()),
         unknown=tuple(others["name"].sort().head(_SHOWN)),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
 
 
+def _pair_order(pair: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
+    return not _same_but_for_form(*pair), pair
+
+
+def _same_but_for_form(one: str, other: str) -> bool:
+    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+
+
 def _has_other_forms(judged: Judged) -> bool:
     """Return True if a judged name can be written in another Unicode form."""
-    names = judged.names.names
-    return judged.memo(
-        "names have other Unicode forms",
-        lambda: bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any()),
-    )
+
+    def calculate() -> bool:
+        names = judged.names.names
+        names = names.filter(names.str.len_bytes() != names.str.len_chars())  # not ASCII
+        return bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any())
+
+    return judged.memo("names have other Unicode forms", calculate)
 
 
 def _judged_keys(judged: Judged) -> pl.DataFrame:
@@ -153,15 +167,18 @@ they differ by extension (use the same extension in both, or none)
         f"{match.known} of {counted(match.results, 'result')} "
         f"{'is' if match.results == 1 else 'are'} in judged documents"
     )
-    if not match.pairs:
-        own, others = match.unknown, judged.names.sort().head(_SHOWN).to_list()
+    pairs = match.pairs
+    if not (few or misspelled):
+        pairs = tuple(pair for pair in pairs if _same_but_for_form(*pair))
+    if not pairs:
+        first = judged.names.sort().head(_SHOWN)
         return (
-            f"{text}; the run names {_quoted(own)}, the judgements {_quoted(others)}: check that "
-            "both name documents alike"
+            f"{text}; the run names {_quoted(match.unknown)}, the judgements {_quoted(first)}: "
+            "check that both name documents alike"
         )
-    kinds = [kind for kind in _REMEDIES if any(kind in differences(*pair) for pair in match.pairs)]
+    kinds = [kind for kind in _REMEDIES if any(kind in differences(*pair) for pair in pairs)]
     show = ascii if "Unicode form" in kinds else repr  # forms of one letter look the same
-    own, others = zip(*match.pairs, strict=True)
+    own, others = zip(*pairs, strict=True)
     return (
         f"{text}; the run names {_quoted(own, show)}, the judgements {_quoted(others, show)}: they "
         f"differ by {' and '.join(kinds)} ({'; '.join(_REMEDIES[kind] for kind in kinds)})"
@@ -181,7 +198,7 @@ def differences(one: str, other: str) -> set[str]:
         stem = re.sub(_EXTENSION, r"\1", base)
         parts.append((composed == name, composed.removesuffix(base), base.removeprefix(stem), stem))
     (form, *own), (other_form, *others) = parts
-    found = {"Unicode form"} if form != other_form else set()
+    found = {"Unicode form"} if form != other_form or _same_but_for_form(one, other) else set()
     for kind, a, b in zip(("directory", "extension", "case"), own, others, strict=True):
         if a != b:
             found.add("case" if a.lower() == b.lower() else kind)
