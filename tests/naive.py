@@ -6,8 +6,8 @@ characters, plain loops and exact fractions. Nothing here is fast and nothing is
 package under test.
 
 Every measure has the signature ``name(results, judged, **keywords) -> float``. It returns nan on
-a topic without relevant text; the overlap indicators, ``judged`` and the counts are defined on
-every topic. Inputs are expected to be valid: offsets inside the documents, cut-offs >= 1.
+a topic without relevant text; ``P``, the overlap indicators, ``judged`` and the counts are defined
+on every topic. Inputs are expected to be valid: offsets inside the documents, cut-offs >= 1.
 
 Overlap policies: "allow" takes every result as it is, "union" leaves of a result only the
 characters that no earlier result covered.
@@ -113,8 +113,6 @@ def _ranked_docs(results: Sequence[Result]) -> list[str]:
 def P(results: Sequence[Result], judged: Judged, *, k: int) -> float:
     """Relevant documents among the first k documents / k."""
     relevant = _relevant_docs(judged)
-    if not relevant:
-        return NAN
     hits = sum(doc in relevant for doc in _ranked_docs(results)[:k])
     return float(Fraction(hits, k))
 

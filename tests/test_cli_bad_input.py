@@ -231,3 +231,24 @@ def test_an_existing_output_survives_bad_input(
     outcome = call(capsys, *["evaluate", "missing", "-j", "qrels", "-m", "AP", "-o", "kept"])
     assert outcome.code == 2
     assert (folder / "kept").read_text() == "precious"
+
+
+PASSAGES = """\
+<assessments pool="7" topic="1">
+<file name="d">
+<best-entry-point path="/a[1]/p[2]"/>
+<passage start="/a[1]/p[1]/text()[1].0" end="/a[1]/p[1]/text()[1].10" size="10"/>
+</file></assessments>
+"""
+
+
+@pytest.mark.parametrize(("measure", "line"), [("AgP", 4), ("charR", 4), ("BEPD(L=9)", 3)])
+def test_passages_given_as_xpaths_ask_for_a_collection(
+    folder: Path, capsys: pytest.CaptureFixture[str], measure: str, line: int
+) -> None:
+    (folder / "pool.xml").write_text(PASSAGES)
+    (folder / "passages.run").write_text("1 Q0 d 1 1 mine 0 10\n")
+    outcome = evaluate(capsys, "passages.run", "-j", "pool.xml", "-m", measure)
+    assert_refused(outcome, f"pool.xml:{line}: {measure} needs")
+    assert "XPaths" in outcome.err
+    assert "-C INDEX" in outcome.err

@@ -108,6 +108,7 @@ def test_json_says_where_the_numbers_come_from(
     assert meta["topics"]["runs"]["mine"] == {
         "in_run": 1,
         "not_judged": 0,
+        "results_in_judged_documents": 1.0,
         "averaged": {"charR": 1, "num_ret": 1},
     }
     first = {"run": "mine", "topic": "toy", "measure": "charR", "value": 70 / 90}

@@ -454,7 +454,11 @@ def test_empty_run_scores_zero(name: str) -> None:
     assert getattr(naive, name)([], TOY, **TOPIC_MEASURES[name]) == 0
 
 
-@pytest.mark.parametrize("name", TOPIC_MEASURES)
+def test_precision_at_a_rank_is_0_without_relevant_text() -> None:
+    assert naive.P([D3], {"D3": TOY["D3"]}, k=2) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in TOPIC_MEASURES if name != "P"])
 def test_no_relevant_text_is_undefined(name: str) -> None:
     judged = {"D3": TOY["D3"]}
     assert math.isnan(getattr(naive, name)([D3], judged, **TOPIC_MEASURES[name]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foveal._version import __version__
-from foveal.errors import FovealError, InputError, UsageError
+from foveal.errors import FovealError, FovealWarning, InputError, UsageError
 
 if TYPE_CHECKING:
     from foveal.adapters import judgements_of, run_of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Division",
     "FovealError",
+    "FovealWarning",
     "InputError",
     "Judgements",
     "Measure",

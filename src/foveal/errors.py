@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 __all__ = [
     "FovealError",
+    "FovealWarning",
     "InputError",
     "Problem",
     "UsageError",
@@ -79,6 +80,10 @@ class FovealError(Exception):
 
     def __str__(self) -> str:
         return _in_python(self.console_message)
+
+
+class FovealWarning(UserWarning):
+    """Inputs that can be scored, but whose scores hardly mean what they seem to."""
 
 
 class UsageError(FovealError):

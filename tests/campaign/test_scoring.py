@@ -79,7 +79,14 @@ def test_provenance() -> None:
     assert [entry["kind"] for entry in meta["inputs"]] == ["judgements", "run"]
     assert meta["topics"] == {
         "judged": 3,
-        "runs": {"mine": {"in_run": 1, "not_judged": 1, "averaged": {"charP": 2, "num_ret": 3}}},
+        "runs": {
+            "mine": {
+                "in_run": 1,
+                "not_judged": 1,
+                "results_in_judged_documents": 1.0,
+                "averaged": {"charP": 2, "num_ret": 3},
+            }
+        },
     }
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +22,14 @@ import polars as pl
 from foveal._version import __version__
 from foveal.adapters import judgements_or_files, runs_of
 from foveal.analysis.significance import bootstrap_interval
+from foveal.campaign.document_names import match_names, name_warning
 from foveal.campaign.options import Options
 from foveal.campaign.placing import place_run
 from foveal.campaign.preparation import Form, Prepared, prepare, without_topics
 from foveal.campaign.scoring import Objects, RunLike, plan
 from foveal.campaign.truth import Truth
 from foveal.collection import Collection
-from foveal.errors import UsageError, some
+from foveal.errors import FovealWarning, UsageError, some
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure
 from foveal.measures.ip import best_precisions_within
@@ -274,9 +276,16 @@ def budget_curves(
         "run": answered,
         "both": np.broadcast_to(answered.all(axis=0), answered.shape).copy(),
     }[settings.topics]
+    if settings.undefined == "zero":
+        values[np.isnan(values)] = 0.0
     values[~counted] = np.nan
     warnings = list(truth.warnings)
-    for name, own in zip(names, prepared, strict=True):
+    matches = [match_names(own.alignment, is_part=False) for own in prepared]
+    for name, own, match in zip(names, prepared, matches, strict=True):
+        misnamed = name_warning(match, judged.names)
+        if misnamed is not None:
+            warnings.append(f"{name}: {misnamed}")
+            warn(warnings[-1], FovealWarning, stacklevel=2)
         warnings += [f"{name}: {text}" for text in own.warnings]
     sources = [*truth.sources, *(("run", run.source) for run in read)]
     meta = {
@@ -285,6 +294,13 @@ def budget_curves(
         "tasks": dict.fromkeys(names),
         "options": settings.changed(),
         "inputs": [{"kind": k, "path": s.path, "sha256": s.sha256} for k, s in sources],
+        "topics": {
+            "judged": len(topics),
+            "runs": {
+                name: {"results_in_judged_documents": match.share}
+                for name, match in zip(names, matches, strict=True)
+            },
+        },
         "warnings": warnings,
     }
     label = GAIN if str(measure) == GAIN else chosen.label

@@ -31,6 +31,7 @@ from foveal.measures import Measure, Need
 from foveal.measures.view import Judged
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.evidence import is_graded
+from foveal.model.hashing import Names
 from foveal.model.judgements import ASSESSOR_POLICIES
 from foveal.model.merging import merged_columns, share_documents
 from foveal.model.ordering import topic_order
@@ -96,9 +97,13 @@ class _Shelf:
 class JudgedSlices:
     """Prepared judgements of one assessor, or of all together, in groups of topics."""
 
-    def __init__(self, judgements: Judgements, lengths: pl.DataFrame, *, no_bep: bool) -> None:
+    def __init__(
+        self, judgements: Judgements, docs: pl.Series, lengths: pl.DataFrame, *, no_bep: bool
+    ) -> None:
         self.judgements = judgements
         """A few of them, with all topics."""
+        self.names = Names(docs)
+        """All judged documents."""
         self.lengths = lengths
         """``doc`` and ``length`` of all judged documents whose length is known."""
         self.no_bep = no_bep
@@ -124,6 +129,7 @@ class JudgedSlices:
     def load(self, number: int) -> Judged:
         judged: Judged = self._shelf.get(number)
         judged.no_bep, judged.unmeasured = self.no_bep, self.unmeasured
+        judged.names = self.names
         return judged
 
 
@@ -168,8 +174,11 @@ class LargeTruth(Truth):
         super().__init__(replace(few, length=unknown), options, None)
         read.close()
         self._groups = _Shelf()
+        lengths = _no_lengths()
         for own in whole:
+            lengths = _known(lengths, own)
             self._groups.put(self._restricted(own))
+        self.document_lengths = lengths["length"].to_numpy()
         whole.close()
         self._check_lengths()
 
@@ -206,6 +215,7 @@ class LargeTruth(Truth):
         chosen = self.judgements if whole else self.judgements.of_assessor(policy)
         labelled = any(own.sets is not None or is_graded(own) for own in self._of(policy))
         lengths, combined = _no_lengths(), _Shelf()
+        docs = pl.Series(dtype=pl.String)
         relevant = entries = False
         for own in self._of(policy):
             given = None if chosen.several_assessors else own
@@ -214,10 +224,11 @@ class LargeTruth(Truth):
             one = marked.combined(policy if policy in ASSESSOR_POLICIES else "union")
             one = replace(one, given=given, sources=self.judgements.sources)
             lengths = _known(lengths, one)
+            docs = pl.concat([docs, one.doc]).unique()
             relevant |= bool(one.relevant.any())
             entries |= bool((one.bep >= 0).any())
             combined.put(one)
-        slices = JudgedSlices(few, lengths, no_bep=relevant and not entries)
+        slices = JudgedSlices(few, docs, lengths, no_bep=relevant and not entries)
         return self._prepared(slices, combined, measures)
 
     def _of(self, policy: str) -> Iterator[Judgements]:
@@ -235,13 +246,11 @@ class LargeTruth(Truth):
         combined: _Shelf,
         measures: Sequence[Measure],
     ) -> JudgedSlices:
-        known = slices.lengths["length"].to_numpy()
-        mean = float(known.mean()) if len(known) else float("nan")
         said: list[str] | None = None
         for own in combined:
             elsewhere = slices.length_of(own.doc)
             length = np.where(own.length < 0, elsewhere, own.length)
-            judged = Judged(replace(own, length=length), mean_length=mean)
+            judged = Judged(replace(own, length=length), mean_length=self.mean_length)
             slices.unmeasured |= judged.unmeasured
             notes = list(notes_of(measures, judged))
             # What is true of all judgements is true of each group.

@@ -7,9 +7,16 @@ from typing import Any
 
 from foveal.errors import UsageError
 
-__all__ = ["CAS_READINGS", "OVERLAP_POLICIES", "TOPIC_POLICIES", "Options"]
+__all__ = [
+    "CAS_READINGS",
+    "OVERLAP_POLICIES",
+    "TOPIC_POLICIES",
+    "UNDEFINED_POLICIES",
+    "Options",
+]
 
 TOPIC_POLICIES = ("judged", "run", "both")
+UNDEFINED_POLICIES = ("skip", "zero")
 OVERLAP_POLICIES = ("error", "drop", "union", "allow")
 CAS_READINGS = ("VV", "SV", "VS", "SS")
 
@@ -25,6 +32,9 @@ class Options:
         or over those in all runs.
     only_topics : tuple of str, optional
         Restrict the evaluation to these.
+    undefined : {"skip", "zero"}
+        Topics on which a measure is undefined, such as recall where nothing is relevant: leave
+        them out of its mean, or count them as 0 as trec_eval does.
     assessors : str
         ``union``, ``majority``, ``intersection``, ``each`` or the name of an assessor.
     overlap : {"error", "drop", "union", "allow"}, optional
@@ -69,6 +79,7 @@ class Options:
 
     topics: str = "judged"
     only_topics: tuple[str, ...] | None = None
+    undefined: str = "skip"
     assessors: str = "union"
     overlap: str | None = None
     regroup: bool = False
@@ -93,6 +104,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, allowed in (
             ("topics", TOPIC_POLICIES),
+            ("undefined", UNDEFINED_POLICIES),
             ("overlap", (None, *OVERLAP_POLICIES)),
             ("cas", (None, *CAS_READINGS)),
         ):

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from foveal.campaign.document_names import NameMatch, match_names
 from foveal.campaign.elements import CLIPPED, MAPPED, place_elements
 from foveal.campaign.options import Options
 from foveal.campaign.placing import not_held, place_run
@@ -45,6 +46,9 @@ class Scores:
     warnings: tuple[str, ...]
     judged_share: float
     """judged@10 over the topics of the run."""
+    names: NameMatch
+    has_parts: bool
+    """Some results are parts of documents."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Portion:
     notes: tuple[str, ...]
     tallies: tuple[str, ...]
     """What may be said, as `Prepared.tallies`."""
+    names: NameMatch
+    has_parts: bool
 
 
 def score_portion(
@@ -79,6 +85,7 @@ def score_portion(
 
     A run without a judged topic is refused, except where it is told to be but a part by `topics`.
     """
+    has_parts = run.xpath is not None or bool((run.end >= 0).any())
     if index is not None and any(measure.structural for measure in measures):
         run = place_elements(run, index, snap=options.snap, lenient=options.lenient)
     elif index is not None:
@@ -100,6 +107,8 @@ def score_portion(
         unjudged_topics=len(run.topics) - len(present),
         notes=run.notes,
         tallies=tuple(prepared.tallies[len(run.notes) :]),
+        names=match_names(prepared.alignment, is_part=topics is not None),
+        has_parts=has_parts,
     )
 
 
@@ -121,6 +130,7 @@ def without_results(
         unjudged_topics=0,
         notes=(),
         tallies=(),
+        names=NameMatch(),
     )
 
 
@@ -137,6 +147,8 @@ def _unjudged(run: Run, measures: Sequence[Measure], options: Options) -> Portio
         unjudged_topics=len(run.topics),
         notes=run.notes,
         tallies=(Tally(WITHOUT_JUDGEMENTS, len(named), named),),
+        names=NameMatch(),
+        has_parts=False,
     )
 
 
@@ -229,6 +241,8 @@ def joined(
         unjudged_topics=sum(portion.unjudged_topics for portion in portions),
         warnings=tuple(remark for remark in said if remark),
         judged_share=float(known.mean()) if len(known) else float("nan"),
+        names=reduce(NameMatch.__add__, (portion.names for portion in portions)),
+        has_parts=any(portion.has_parts for portion in portions),
     )
 
 

@@ -12,6 +12,7 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from foveal import spans
 from foveal.campaign.elements import named, whole
@@ -20,7 +21,7 @@ from foveal.errors import InputError, Problem, UsageError, some
 from foveal.measures import Measure, Need, Overlap
 from foveal.measures.structure import neighbours_meet
 from foveal.measures.view import Alignment, Judged
-from foveal.model import Run
+from foveal.model import Judgements, Run
 from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
@@ -239,7 +240,25 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         for need in measure.needs:
             if need in missing:
                 message = f"{measure} needs {need.what}; it takes {need.supplied_by}"
+                by_path = _places_by_path(judgements, need)
+                if len(by_path):
+                    row, line = by_path.select("row", "line").row(0)
+                    which = "they" if need is Need.BEP else "the passages"
+                    message = (
+                        f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
+                        "collection index resolves: give it with -C INDEX ('foveal index' makes "
+                        "one)"
+                    )
+                    raise InputError([judgements.problem(row, message, line=line)])
                 raise InputError.at(*missing[need], message)
+
+
+def _places_by_path(judgements: Judgements, need: Need) -> pl.DataFrame:
+    """Return the judged places that are given as XPaths and would supply what a measure needs."""
+    places = judgements.places
+    if places is None or need not in (Need.TEXT, Need.BEP):
+        return pl.DataFrame()
+    return places.filter(pl.col("bep") if need is Need.BEP else ~pl.col("bep"))
 
 
 def _missing(alignment: Alignment, wanted: set[Need]) -> dict[Need, tuple[str, int | None]]:

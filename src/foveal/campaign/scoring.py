@@ -11,12 +11,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.adapters import judgements_or_files, runs_of
+from foveal.campaign.document_names import name_warning
 from foveal.campaign.large_truth import JudgedSlices
 from foveal.campaign.options import Options
 from foveal.campaign.portions import Scores, joined, score_portion
@@ -34,10 +36,10 @@ from foveal.campaign.streaming import (
 from foveal.campaign.truth import Truth
 from foveal.campaign.unjudged import unjudged_meta, unjudged_warning
 from foveal.collection.opened import opened
-from foveal.errors import UsageError, some
+from foveal.errors import FovealWarning, UsageError, some
 from foveal.executors import Processes, cores, in_order, refuse_forks, workers_of
 from foveal.formats import is_stream, read_judgements, read_run
-from foveal.measures import Measure, parse_measures
+from foveal.measures import Measure, Need, find_measure, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Results, Run
@@ -302,6 +304,7 @@ def _results(
     runs: list[str] = []
     blocks: list[Floats] = []
     masks: list[npt.NDArray[np.bool_]] = []
+    undefined: list[npt.NDArray[np.bool_]] = []
     per_run: dict[str, Any] = {}
     shares: dict[str, float] = {}
     names = distinct_names((scores.name, scores.source) for scores in parts[0][2])
@@ -318,28 +321,31 @@ def _results(
             counted[place] = {"judged": True, "run": scores.in_run, "both": in_all}[options.topics]
             values[place] = scores.values
             values[~counted] = np.nan
+            undefined.append(np.isnan(values) & counted[:, None])
+            if options.undefined == "zero":
+                values[undefined[-1]] = 0.0
             runs.append(label)
             blocks.append(values)
             masks.append(counted)
             per_run[label] = {
                 "in_run": int(scores.in_run.sum()),
                 "not_judged": scores.unjudged_topics,
+                "results_in_judged_documents": scores.names.share,
             }
             shares[label] = scores.judged_share
-            warnings += [f"{label}: {warning}" for warning in scores.warnings]
-            if task is not None and scores.task and not find_preset(task).is_for(scores.task):
-                warnings.append(f"{label}: declares the task {scores.task}, scored as {task}")
-            absent = int((~scores.in_run).sum())
-            if absent and options.topics == "judged":
-                warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
+            warnings += _run_warnings(label, scores, judged, options, task)
     values, counted = np.stack(blocks), np.stack(masks)
     overall, numbers = _overall(values, counted, measures)
     # What was scored only to be averaged is not asked for.
     measures, values = measures[:shown], values[:, :, :shown]
     overall, numbers = overall[:, :shown], numbers[:, :shown]
-    _warn_undefined(values, counted, topics, measures, warnings)
+    fate = "not averaged" if options.undefined == "skip" else "counted as 0"
+    undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
+    warnings += _undefined_warnings(undefined_anywhere, topics, measures, fate)
     unjudged = unjudged_warning(shares, truth.judgements)
     warnings += [unjudged] if unjudged else []
+    if truth.has_parts or any(scores.has_parts for *_, done in parts for scores in done):
+        warnings += _document_measure_notes(measures)
     labels = tuple(measure.label for measure in measures)
     for i, run in enumerate(runs):
         per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
@@ -357,10 +363,35 @@ def _results(
         "unjudged": unjudged_meta(shares),
         "warnings": warnings,
     }
+    if any(Need.MEAN_LENGTH in measure.needs for measure in measures):
+        meta["mean_length"] = {"L": truth.mean_length, "source": truth.mean_length_source}
+        warnings.append(f"L=auto is {truth.mean_length:.6g}: {truth.mean_length_source}")
     lower = [measure.label for measure in measures if measure.higher_is_better is False]
     if lower:
         meta["lower_is_better"] = lower
     return Results(tuple(runs), topics, labels, values, counted, overall, meta)
+
+
+def _run_warnings(
+    label: str,
+    scores: Scores,
+    judged: Judged | JudgedSlices,
+    options: Options,
+    task: str | None,
+) -> list[str]:
+    """Return what is odd about a run; documents that are not judged are also a Python warning."""
+    found = []
+    misnamed = name_warning(scores.names, judged.names)
+    if misnamed is not None:
+        found.append(f"{label}: {misnamed}")
+        warn(found[0], FovealWarning, stacklevel=4)  # where `evaluate` is called
+    found += [f"{label}: {warning}" for warning in scores.warnings]
+    if task is not None and scores.task and not find_preset(task).is_for(scores.task):
+        found.append(f"{label}: declares the task {scores.task}, scored as {task}")
+    absent = int((~scores.in_run).sum())
+    if absent and options.topics == "judged":
+        found.append(f"{label}: judged topics without a result, scored 0: {absent}")
+    return found
 
 
 def _overall(
@@ -381,15 +412,13 @@ def _overall(
     return overall, numbers
 
 
-def _warn_undefined(
-    values: Floats,
-    counted: npt.NDArray[np.bool_],
+def _undefined_warnings(
+    undefined: npt.NDArray[np.bool_],
     topics: tuple[str, ...],
     measures: tuple[Measure, ...],
-    warnings: list[str],
-) -> None:
-    """Name the topics that have nothing to find."""
-    undefined = np.any(np.isnan(values) & counted[:, :, None], axis=0)
+    fate: str,
+) -> Iterator[str]:
+    """Name the topics on which measures are `undefined`, and say what becomes of them."""
     by_topics: dict[tuple[str, ...], list[Measure]] = {}
     for k, measure in enumerate(measures):
         named = tuple(topic for topic, bad in zip(topics, undefined[:, k], strict=True) if bad)
@@ -397,9 +426,18 @@ def _warn_undefined(
             by_topics.setdefault(named, []).append(measure)
     for named, those in by_topics.items():
         which = "all measures" if len(those) == len(measures) else _listed(those)
-        warnings.append(
-            f"topics with nothing relevant, not averaged ({which}), {len(named)}: {some(named)}"
-        )
+        yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
+
+
+def _document_measure_notes(measures: Sequence[Measure]) -> Iterator[str]:
+    """Say that P and R count documents, if they are asked for, and which measures count text."""
+    text = {"P": find_measure("charP"), "R": find_measure("charR")}
+    own = [measure for measure in measures if measure.name in text]
+    if own:
+        shown = some([measure.label for measure in own])
+        others = some([(text[measure.name] @ str(measure.at)).label for measure in own])
+        s = "s" if len(own) == 1 else ""
+        yield f"{shown} count{s} documents, not text; {others} count{s} text"
 
 
 def _listed(measures: Sequence[Measure]) -> str:

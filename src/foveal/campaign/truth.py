@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from foveal.campaign.options import Options
 from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection
 from foveal.collection.opened import opened
-from foveal.errors import UsageError, some
+from foveal.errors import UsageError, counted, some
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, Need
 from foveal.measures.view import Judged
@@ -22,6 +23,7 @@ from foveal.model import Judgements, Provenance, Topics
 from foveal.model.judgements import ASSESSOR_POLICIES
 from foveal.recall import Forest
 from foveal.recall.forest import scale_of
+from foveal.spans import Ints
 
 __all__ = ["Truth", "notes_of"]
 
@@ -45,6 +47,7 @@ class Truth:
                 raise UsageError(f"{name} takes a collection (-C)")
         given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
         self.every_topic = frozenset(given.topics)
+        self._given = given
         self.warnings: list[str] = []
         self.topics: Topics | None = None
         if options.topics_file is not None:
@@ -115,6 +118,12 @@ class Truth:
         return judgements.for_topics(options.only_topics)
 
     @property
+    def has_parts(self) -> bool:
+        """True if parts of documents are judged: passages or elements."""
+        own = self.judgements
+        return bool(len(own.start)) or own.places is not None or own.elements is not None
+
+    @property
     def assessors(self) -> Sequence[str | None]:
         """The assessors to score against one by one, or None for all of them together."""
         if self.options.assessors == "each":
@@ -131,6 +140,34 @@ class Truth:
 
     # -- what measures look at ------------------------------------------------------------------
 
+    @cached_property
+    def document_lengths(self) -> Ints:
+        """Known lengths of all judged documents, whatever topics, pools and assessors are chosen.
+
+        A scale that is taken from them must not change with the selection.
+        """
+        _, _, length = self._given.documents(strict=False)
+        return length[length >= 0]
+
+    @property
+    def mean_length(self) -> float:
+        """The value of L=auto: mean length of the collection's documents, else of the judged ones.
+
+        It is nan if no length is known.
+        """
+        if self.index is not None:
+            return self.index.mean_length
+        known = self.document_lengths
+        return float(known.mean()) if len(known) else float("nan")
+
+    @property
+    def mean_length_source(self) -> str:
+        """Say what `mean_length` is the mean of."""
+        if self.index is not None:
+            return f"mean length of {counted(len(self.index), 'document')} of the collection"
+        documents = counted(len(self.document_lengths), "judged document")
+        return f"mean length of {documents} (all topics: {len(self.every_topic)})"
+
     def judged(self, assessor: str | None, measures: Sequence[Measure]) -> Judged:
         """The judgements of one assessor, or of all combined, as these measures need them."""
         combined = self.judgements.combined(assessor or self.options.assessors)
@@ -138,7 +175,7 @@ class Truth:
         count = self.index is not None and Need.COLLECTION_SIZE in needs
         judged = Judged(
             combined,
-            mean_length=None if self.index is None else self.index.mean_length,
+            mean_length=self.mean_length if Need.MEAN_LENGTH in needs else None,
             forest=self._forest(combined, measures),
             collection_elements=self.index.count_nonempty() if self.index and count else None,
         )

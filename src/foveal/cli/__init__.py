@@ -6,13 +6,14 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from foveal._version import __version__
-from foveal.errors import FovealError, InputError, escape_controls
+from foveal.errors import FovealError, FovealWarning, InputError, escape_controls
 
 __all__ = ["cli", "main"]
 
@@ -118,8 +119,11 @@ def _set_completions(ctx: click.Context, command: click.Command) -> None:
     epilog="Example: foveal evaluate my.run -j qrels.txt -t 2009.Focused",
 )
 @click.version_option(__version__, prog_name="foveal", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Foveal: evaluation of focused retrieval, character by character."""
+    context.with_resource(warnings.catch_warnings())
+    warnings.simplefilter("ignore", FovealWarning)  # commands print the warnings of results
 
 
 def main(args: list[str] | None = None) -> None:

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from foveal.campaign.options import OVERLAP_POLICIES, TOPIC_POLICIES, Options
+from foveal.campaign.options import (
+    OVERLAP_POLICIES,
+    TOPIC_POLICIES,
+    UNDEFINED_POLICIES,
+    Options,
+)
 from foveal.cli import executors
 from foveal.cli.cas import cas_options, comma_list
 from foveal.cli.executors import worker_options
@@ -113,6 +118,14 @@ _WHICH = (
         show_default=True,
         help="Average over all judged topics (missing ones score 0), those in the run, or "
         "those in all runs.",
+    ),
+    click.option(
+        "--undefined",
+        type=click.Choice(UNDEFINED_POLICIES),
+        default="skip",
+        show_default=True,
+        help="Topics on which a measure is undefined, as recall is where nothing is relevant: "
+        "leave them out of the mean, or count them as 0 as trec_eval does.",
     ),
     click.option(
         "--only-topics",

@@ -25,7 +25,7 @@ class BestEntryPointDistance(Measure):
     ideal = None
 
     A = Number(1.0, "tolerance of distance, in mean document lengths", low=1e-9)
-    L = OptionalNumber("auto", "mean document length; auto: of the judged documents")
+    L = OptionalNumber("auto", "mean document length; auto: of the collection, else as judged")
 
     @property
     def overlap(self) -> Overlap:

@@ -30,12 +30,14 @@ class PrecisionAtRank(_DocumentLevel):
     """Share of relevant documents among the first k.
 
     Documents are ranked by their first result; a document is relevant if it holds any relevant
-    text, unjudged ones are not. A list shorter than k is still divided by k.
+    text, unjudged ones are not. A list shorter than k is still divided by k. The score is 0 where
+    no document is relevant. It counts documents. charP@k counts the text of the first k results.
     """
 
     name = "P"
     aliases = ("Precision",)
     cutoff = Cutoff.RANK
+    always_defined = True
     formula = "P[k] = (relevant documents among the first k) / k"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "P@2")
     ideal = None
@@ -46,7 +48,11 @@ class PrecisionAtRank(_DocumentLevel):
 
 
 class RecallAtRank(_DocumentLevel):
-    """Share of the relevant documents that are among the first k."""
+    """Share of the relevant documents that are among the first k.
+
+    It counts documents: one is found as soon as any part of it is returned. charR@k counts the
+    relevant text in the first k results.
+    """
 
     name = "R"
     aliases = ("Recall",)

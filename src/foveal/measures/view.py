@@ -47,6 +47,8 @@ class Judged:
         self._memo: dict[Hashable, object] = {}
         docs, code, length = judgements.documents(strict=strict)
         self.docs = Names(docs)
+        self.names = self.docs
+        """All judged documents, also those of other groups of topics."""
         self.doc_length = length
         """Of each document of `docs`, `UNKNOWN` where no judgement gives it."""
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
@@ -129,6 +131,8 @@ class Alignment:
         heads, of = self.run.heads, self.run.head_of
         # Each document of a topic is looked up once: half of the results, or a third.
         code = judged.docs.find(self.run.doc.gather(heads))
+        self.in_judgements: Bools = code >= 0
+        """Which documents are judged for any topic, in the order of `Run.heads`."""
         some = np.flatnonzero(code >= 0)
         code = code[some]
         self.judged_topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)

@@ -1,0 +1,226 @@
+"""Runs that name documents unlike the judgements: the share of matching results, and warnings."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import foveal
+from command import call
+from shared_data import INEX, needs_inex
+
+SHARE = "results_in_judged_documents"
+
+
+def gold(*names: str) -> dict[str, list[tuple[str, int, int]]]:
+    """Judgements as for RAG: one relevant passage of one document for each topic."""
+    return {str(i): [(name, 0, 50)] for i, name in enumerate(names, 1)}
+
+
+def returned(*names: Iterable[str]) -> dict[str, list[tuple[str, int, int]]]:
+    """A run: the first characters of these documents, topic by topic."""
+    return {str(i): [(doc, 0, 50) for doc in docs] for i, docs in enumerate(names, 1)}
+
+
+def scored(
+    run: dict[str, Any], judgements: dict[str, Any], **options: Any
+) -> tuple[float, float, list[str]]:
+    """The score, the share of results in judged documents, and the warnings about names."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        results = foveal.evaluate(run, judgements, "charR", **options)
+    python = [str(one.message) for one in caught if one.category is foveal.FovealWarning]
+    assert [line for line in results.meta["warnings"] if line in python] == python
+    return results["run", "charR"], results.meta["topics"]["runs"]["run"][SHARE], python
+
+
+NAMES = ("docs/Café Guide.md", "docs/install.md", "docs/setup.md")
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda name: name.removesuffix(".md"), "extension"),
+        (lambda name: name.replace(".md", ".txt"), "extension"),
+        (lambda name: name.removeprefix("docs/"), "directory"),
+        (lambda name: "/data/" + name, "directory"),
+        (lambda name: name.replace("docs/", "C:\\docs\\"), "directory"),
+        (str.upper, "case"),
+        (lambda name: name.replace(".md", ".MD"), "case"),
+    ],
+)
+def test_a_systematic_difference_is_named_with_examples(
+    change: Callable[[str], str], kind: str
+) -> None:
+    run = returned(*([change(name), "other"] for name in NAMES))
+    value, share, (text,) = scored(run, gold(*NAMES))
+    assert (value, share) == (0, 0)
+    assert f"differ by {kind} (" in text
+    first, second = sorted(map(change, NAMES))[:2]
+    assert all(repr(name) in text for name in (first, second, *sorted(NAMES)[:2]))
+
+
+def test_one_name_in_another_unicode_form_is_enough() -> None:
+    composed = unicodedata.normalize("NFC", NAMES[0])
+    decomposed = unicodedata.normalize("NFD", NAMES[0])
+    for ours, theirs in ((composed, decomposed), (decomposed, composed)):
+        run = returned([ours], *([name] * 5 for name in NAMES[1:]))
+        value, share, (text,) = scored(run, gold(theirs, *NAMES[1:]), overlap="allow")
+        assert value == pytest.approx(2 * 5 / 3)  # counted again with --overlap allow
+        assert share == 10 / 11
+        assert "differ by Unicode form (" in text
+        assert ascii(ours) in text
+        assert ascii(theirs) in text
+
+
+def test_only_names_of_another_unicode_form_are_shown_where_most_match() -> None:
+    """Pages of other directories may be called like a judged one."""
+    composed, decomposed = (unicodedata.normalize(form, "z/Café.md") for form in ("NFC", "NFD"))
+    run = returned([decomposed, "b/install.md", "b/setup.md"], *([name] for name in NAMES[1:]))
+    _, _, (text,) = scored(run, gold(composed, *NAMES[1:]))
+    assert "differ by Unicode form (" in text
+    assert "b/install.md" not in text
+
+
+def test_names_without_anything_in_common_are_shown() -> None:
+    _, share, (text,) = scored(returned(["x", "y", "z"]), gold("a", "b", "c"))
+    assert share == 0
+    assert "'x', 'y'" in text
+    assert "'a', 'b'" in text
+    assert "differ by" not in text
+
+
+def test_a_stray_match_does_not_hide_the_mistake() -> None:
+    names = [f"page-{i}.md" for i in range(30)]
+    run = returned(*([name.removesuffix(".md"), "index.md"] for name in names))
+    run["1"][1] = (names[0], 0, 50)
+    value, share, (text,) = scored(run, gold(*names))
+    assert (value, share) == (pytest.approx(1 / 30), pytest.approx(1 / 60))
+    assert "differ by extension (" in text
+
+
+def test_sparse_judgements_are_no_reason_to_warn() -> None:
+    """One relevant document for each topic, found for one topic in five, among many others."""
+    names = [f"{i}" for i in range(20)]
+    found = [
+        [*(f"other-{i}-{k}" for k in range(99)), *([name] if i % 5 == 0 else [])]
+        for i, name in enumerate(names)
+    ]
+    value, share, said = scored(returned(*found), gold(*names))
+    assert value == pytest.approx(0.2)
+    assert share == pytest.approx(4 / (20 * 99 + 4))
+    assert said == []
+
+
+def test_documents_of_one_base_name_are_not_taken_for_each_other() -> None:
+    """Unjudged pages called alike are ordinary, and the run does find what was judged."""
+    names = [f"{i}/index.md" for i in range(10)]
+    run = returned(
+        *([f"{i}/{k}/index.md" for k in range(40)] + [name] for i, name in enumerate(names))
+    )
+    value, _, said = scored(run, gold(*names))
+    assert (value, said) == (1, [])
+
+
+def test_documents_judged_for_another_topic_count() -> None:
+    _, share, said = scored(returned(["b"], ["b", "x"]), gold("a", "b"))
+    assert (share, said) == (pytest.approx(2 / 3), [])
+
+
+@pytest.mark.parametrize("names", [("a.md", "b.md"), ("other", "x")])
+def test_slices_say_the_same(tmp_path: Path, names: tuple[str, ...]) -> None:
+    rows = [
+        {"topic": str(i), "doc": f"{name}{i}", "start": 0, "end": 9}
+        for i in range(4)
+        for name in ("b", "a")
+    ]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged = [
+        {"topic": str(i), "doc": f"{stem}{i}{dot}{end}", "spans": [{"start": 0, "end": 9}]}
+        for i in range(4)
+        for stem, dot, end in (name.partition(".") for name in names)
+    ]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged))
+    said = []
+    for memory in (None, 1):
+        with pytest.warns(foveal.FovealWarning) as caught:
+            results = foveal.evaluate(
+                tmp_path / "run.jsonl", tmp_path / "gold.jsonl", "charR", memory=memory
+            )
+        assert results.meta["topics"]["runs"]["run"][SHARE] == 0
+        said.append([str(one.message) for one in caught])
+    assert said[0] == said[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    topics = range(1, 7)
+    (tmp_path / "gold.jsonl").write_text(
+        "".join(
+            f'{{"topic":"{t}","doc":"page{t}.md","spans":[{{"start":0,"end":{9 + t}}}]}}\n'
+            for t in topics
+        )
+    )
+    for name, doc in (("right", "page{}.md"), ("wrong", "page{}")):
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(
+                f'{{"topic":"{t}","doc":"{doc.format(t)}","start":0,"end":{5 + t}}}\n'
+                for t in topics
+            )
+        )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", "-m", "charR"),
+        ("compare", "-m", "charR"),
+        ("correlate", "-m", "charR", "-m", "charP"),
+        ("report", "-m", "charR", "-o", "report.html"),
+        ("budget",),
+        ("plot", "topics", "-m", "charR", "-o", "graph.dat"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_every_command_that_scores_warns_once(
+    arguments: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del folder
+    command, *rest = arguments
+    graph = [rest.pop(0)] if command == "plot" else []
+    runs = ["right.jsonl", "wrong.jsonl"]
+    outcome = call(capsys, command, *graph, *runs, "-j", "gold.jsonl", *rest)
+    assert outcome.code == 0, outcome.err
+    (line,) = (line for line in outcome.err.splitlines() if "judged documents" in line)
+    assert line.startswith("warning: wrong: 0 of 6 results")
+    assert "differ by extension" in line
+
+
+def test_the_share_is_kept_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del folder
+    for command in ("evaluate", "budget"):
+        arguments = ("right.jsonl", "wrong.jsonl", "-j", "gold.jsonl", "-m", "charR", "-f", "json")
+        meta = json.loads(call(capsys, command, *arguments).out)["meta"]
+        shares = {run: about[SHARE] for run, about in meta["topics"]["runs"].items()}
+        assert shares == {"right": 1.0, "wrong": 0.0}
+
+
+@needs_inex
+def test_official_runs_with_many_unjudged_documents_are_quiet() -> None:
+    results = foveal.evaluate(
+        [INEX / "runs" / f"{name}.run" for name in ("article_indri", "passages_focused")],
+        INEX / "qrels.txt",
+        "P@10",
+        lenient=True,
+    )
+    shares = [about[SHARE] for about in results.meta["topics"]["runs"].values()]
+    assert all(0.1 < share < 1 for share in shares)
+    assert not [line for line in results.meta["warnings"] if "in judged documents" in line]
