@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, output_option, positive
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
     check_saved,
@@ -38,10 +38,10 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     """``5,10,25``."""
     if value is None:
         return None
-    parts = value.replace(",", " ").split()
-    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+    parts = [positive(part) for part in value.replace(",", " ").split()]
+    if not parts or None in parts:
         raise click.BadParameter(f"{value!r} is no list of sizes; expected one as in 5,10,25")
-    return tuple(sorted({int(part) for part in parts}))
+    return tuple(sorted({part for part in parts if part}))
 
 
 @click.command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ __all__ = [
     "format_option",
     "judgements_option",
     "output_option",
+    "positive",
     "seed_option",
     "together",
 ]
@@ -64,6 +66,15 @@ def format_option(forms: Sequence[str], more: str = "") -> Option:
         type=click.Choice(forms),
         help=f"Output format [default: table on a terminal, else tsv]{more}.",
     )
+
+
+def positive(text: str) -> int | None:
+    """Return a whole number from 1; None if the text is not one, or is absurdly large.
+
+    >>> positive("250"), positive("0"), positive("9" * 5000)
+    (250, None, None)
+    """
+    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
 
 
 def together(options: Sequence[Option]) -> Option:

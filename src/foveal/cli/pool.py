@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.options import positive
 from foveal.cli.output import GRIDS, form_of, warn
 from foveal.cli.scoring import runs_of, topic_list
 from foveal.errors import UsageError
@@ -31,12 +32,13 @@ def _budget(
     own: dict[str, int] = {}
     for value in values:
         topic, equals, number = value.rpartition("=")
-        if not (number.isascii() and number.isdigit() and int(number)) or (equals and not topic):
+        size = positive(number)
+        if size is None or (equals and not topic):
             raise click.BadParameter(f"{value!r} is no budget; expected N or TOPIC=N")
         if topic in own:  # of all topics it is the empty name
             which = f"topic {topic}" if topic else "all topics"
             raise click.BadParameter(f"two budgets for {which}: {own[topic]} and {number}")
-        own[topic] = int(number)
+        own[topic] = size
     return own.get("") if set(own) == {""} else own or None
 
 

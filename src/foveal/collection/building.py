@@ -79,7 +79,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Self:
         """From the way it is written."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text, re.ASCII)
+        found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
         if found is None:
             raise UsageError(
                 f"shard {text!r} is none; expected the number of a shard and how many there are, "

@@ -6,6 +6,7 @@ points of the text that is decoded so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import polars as pl
@@ -62,7 +63,7 @@ def _questions(source: Source) -> Iterator[Question]:
             raise source.error(number, f"{len(fields)} fields found, expected 5: {GOLD_FORM}")
         topic, doc, start, length, aspects = fields
         for name, value in (("start", start), ("length", length)):
-            if not (value.isascii() and value.isdigit()):
+            if not re.fullmatch("[0-9]{1,18}", value):
                 raise source.error(number, f"{name} {value!r} is not a whole number from 0")
         named = tuple(dict.fromkeys(a for a in map(str.strip, aspects.split("|")) if a))
         place = int(start), int(start) + int(length)
