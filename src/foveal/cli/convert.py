@@ -12,6 +12,7 @@ import click
 from foveal.campaign.conversion import FOCUS
 from foveal.campaign.options import Options
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.options import max_bytes_option
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
     metavar="LIST",
     help="Leave these elements out of the assessments.",
 )
+@max_bytes_option
 @cas_options("--cas")
 def command(
     source: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -236,7 +237,7 @@ def _unused(
 def _check_outputs(*paths: str | None) -> None:
     """Refuse before anything is scored files that cannot be written: there is no half result."""
     given = [path for path in paths if path is not None and path != "-"]
-    targets = [Path(path).resolve() for path in given]
+    targets = [Path(os.path.realpath(path)) for path in given]
     if len(set(targets)) < len(targets):
         raise UsageError(f"{given[0]}: both the output and the picture; expected two files")
     for path, target in zip(given, targets, strict=True):

@@ -13,6 +13,7 @@ __all__ = [
     "collection_option",
     "format_option",
     "judgements_option",
+    "max_bytes_option",
     "output_option",
     "positive",
     "seed_option",
@@ -35,9 +36,27 @@ seed_option = click.option(
 )
 
 
+def _limit(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from foveal.formats.streams import limit_bytes
+
+        context.with_resource(limit_bytes(value))
+
+
+max_bytes_option = click.option(
+    "--max-bytes",
+    metavar="SIZE",
+    callback=_limit,
+    expose_value=False,
+    is_eager=True,  # before files named by other options are read
+    help="Limit of what a compressed input may grow to, such as 4G [default: 1G or 100 times the "
+    "file, at most the free memory].",
+)
+
+
 def judgements_option(*, required: bool = False) -> Option:
-    """The judgements, from any number of files and directories."""
-    return click.option(
+    """The judgements, from any number of files and directories, and how large they may grow."""
+    given = click.option(
         "-j",
         "--judgements",
         multiple=True,
@@ -45,6 +64,7 @@ def judgements_option(*, required: bool = False) -> Option:
         metavar="PATH",
         help="File or directory of judgements; repeatable.",
     )
+    return together((given, max_bytes_option))
 
 
 def collection_option(needed: str) -> Option:

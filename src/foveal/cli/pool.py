@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.options import positive
+from foveal.cli.options import max_bytes_option, positive
 from foveal.cli.output import GRIDS, form_of, warn
 from foveal.cli.scoring import runs_of, topic_list
 from foveal.errors import UsageError
@@ -129,6 +130,7 @@ def _budget(
     type=click.Choice(GRIDS),
     help="Format of --stats [default: table on a terminal, else tsv].",
 )
+@max_bytes_option
 @click.option("-q", "--per-topic", is_flag=True, help="Tables of --stats with a row per topic.")
 def command(
     runs: tuple[str, ...],
@@ -214,7 +216,9 @@ def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) 
 
 def _holds(folder: str, file: str) -> bool:
     """Whether a file is there, and somewhere in a folder of inputs."""
-    return Path(file).exists() and Path(folder).resolve() in Path(file).resolve().parents
+    return Path(file).exists() and Path(os.path.realpath(file)).is_relative_to(
+        os.path.realpath(folder)
+    )
 
 
 @contextlib.contextmanager
