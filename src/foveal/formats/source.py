@@ -136,10 +136,11 @@ def is_stream(path: str | Path) -> bool:
 
 def _read_stdin() -> bytes:
     try:
+        if sys.stdin is None:  # as Python has it if it was closed from the start
+            raise OSError(errno.EBADF, "closed")
         return sys.stdin.buffer.read()
-    except (OSError, AttributeError) as error:  # Python has no standard input if it is closed
-        closed = isinstance(error, AttributeError) or error.errno == errno.EBADF
-        reason = "standard input is closed" if closed else error.strerror
+    except OSError as error:
+        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
         raise InputError.at("<stdin>", None, f"cannot be read: {reason}") from None
 
 
