@@ -323,7 +323,7 @@ def test_sigterm_leaves_nothing_of_an_index_that_has_not_begun(folder: Path) -> 
     (folder / "long.xml").write_text(f"<a>{'<b>text</b>' * 1_500_000}</a>")
     command = [sys.executable, "-m", "foveal", "index", "long.xml", "-o", "out"]
     with started(command) as process:
-        until(lambda: any(folder.glob(".out*")), "the beginning of the index")
+        until(lambda: any(folder.glob(".out*/*")), "the beginning of the index")
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 128 + signal.SIGTERM
     assert not list(folder.glob("*out*"))

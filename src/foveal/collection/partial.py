@@ -123,9 +123,15 @@ class Partial:
         self.folder = output.with_name(f".{output.name}.partial")
         self.identity = identity
         self.lock = _locked_folder(self.folder)
-        self._clear()
-        mode = "ab" if self._resume() else "wb"
-        self.files = {name: (self.folder / name).open(mode) for name in _FILES}
+        try:
+            self._clear()
+            mode = "ab" if self._resume() else "wb"
+            self.files = {name: (self.folder / name).open(mode) for name in _FILES}
+        except BaseException:
+            if not (self.folder / "state.json").exists():  # nothing to go on with
+                self.remove()
+            self.lock.close()
+            raise
 
     def _clear(self) -> None:
         self.tags: dict[str, int] = {}
