@@ -81,14 +81,17 @@ def guard_streams() -> None:
 
 
 def _text(raw: io.FileIO, like: Any, errors: str = "strict") -> io.TextIOWrapper:
-    """Return a text stream with the encoding of another, which may be None."""
+    """Return a text stream with encoding and buffering of another, which may be None."""
     if like is not None:
         like.flush()
+    unbuffered = getattr(like, "write_through", False)  # PYTHONUNBUFFERED
+    stream: Any = raw if unbuffered else io.BufferedWriter(raw)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw),
+        stream,
         encoding=getattr(like, "encoding", "utf-8"),
         errors=getattr(like, "errors", errors),
         line_buffering=raw.fileno() == 2 or raw.isatty(),
+        write_through=unbuffered,
     )
 
 
