@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         write_run,
         write_topics,
     )
+    from foveal.formats.streams import limit_bytes
     from foveal.measures import Measure, parse_measure, parse_measures
     from foveal.model import Judgements, Results, Run, Topics
 
@@ -61,6 +62,7 @@ __all__ = [
     "evaluate",
     "fidelity",
     "judgements_of",
+    "limit_bytes",
     "parse_measure",
     "parse_measures",
     "pool",
@@ -103,6 +105,7 @@ _HOME = {
         "write_run",
         "write_topics",
     ),
+    "foveal.formats.streams": ("limit_bytes",),
     "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
     "foveal.model": ("Judgements", "Results", "Run", "Topics"),
 }

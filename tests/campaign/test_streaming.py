@@ -392,7 +392,7 @@ def test_the_command_takes_the_memory(tmp_path: Path, capsys: pytest.CaptureFixt
     run = written(tmp_path, run_of((1, "D0"), (2, "D1")))
     args = ("evaluate", str(run), "-j", str(written(tmp_path, QRELS, "j")), "-m", "P@1")
     assert call(capsys, *args, "--memory", "100") == call(capsys, *args)
-    assert "is no size" in call(capsys, *args, "--memory", "lots").err
+    assert "is not a size" in call(capsys, *args, "--memory", "lots").err
 
 
 def test_remarks_add_up() -> None:

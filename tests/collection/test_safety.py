@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from foveal.collection import BuildOptions, DocumentError, Limits, build_index, safety
+from command import call
+from foveal.collection import (
+    BuildOptions,
+    Collection,
+    DocumentError,
+    Limits,
+    build_index,
+    safety,
+)
 from foveal.collection.elements import Recorder
 from inputs import refusal
 from xml_trees import batch_spans, index_of
@@ -103,8 +111,7 @@ def test_encodings_of_several_bytes_per_character(encoding: str) -> None:
 
 def test_an_encoding_that_is_none() -> None:
     message = error(b'<?xml version="1.0" encoding="klingon"?><a/>')
-    assert message.startswith("line 1, column 1: encoding not known: ")
-    assert "klingon" in message
+    assert message.startswith("line 1, column 1: encoding 'klingon' is not read; expected UTF-8")
     broken = "<?xml version='1.0' encoding='shift_jis'?>\n<a>中文".encode("shift_jis") + b"\x81</a>"
     assert error(broken) == "line 2, column 6: byte 0x81 is not shift_jis"
 
@@ -493,4 +500,58 @@ def test_an_encoding_that_reads_nothing_fails_its_document_only(tmp_path: Path) 
     (source / "good.xml").write_text("<a>x</a>")
     summary = build_index(source, tmp_path / "index", BuildOptions(max_errors=1))
     assert summary.documents == 1
-    assert "cannot be read as undefined" in str(summary.failures[0])
+    assert "'undefined' is not read" in str(summary.failures[0])
+
+
+@pytest.mark.parametrize(
+    "encoding", ["idna", "unicode_escape", "raw_unicode_escape", "punycode", "utf-7", "hex", "hz"]
+)
+def test_a_codec_in_which_nobody_writes_documents_is_refused(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<topic id="1"><title>a</title></topic>'
+    (tmp_path / "d.xml").write_text(text)
+    (tmp_path / "wide.xml").write_text(text, encoding="utf-16")
+    for name in ("d.xml", "wide.xml"):
+        place = str(tmp_path / name)
+        commands = {
+            f"{name}:1: ": ("index", place, "-o", str(tmp_path / "out")),
+            f"{place}:1: ": ("convert", place, str(tmp_path / "out"), "--to", "jsonl"),
+        }
+        for start, command in commands.items():
+            outcome = call(capsys, *command)
+            assert outcome.code == 2
+            assert outcome.err.startswith(start)
+            assert f"'{encoding}'" in outcome.err
+            assert "expected UTF-8" in outcome.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "latin1", "windows-1252", "iso-8859-15", "koi8-r", "cp437", "macintosh"]
+)
+def test_usual_encodings_are_read(encoding: str) -> None:
+    data = f"<?xml version='1.0' encoding='{encoding}'?><a>x<b>yz</b></a>".encode(encoding)
+    assert text_length(data) == 3
+
+
+def test_what_a_build_notes_after_a_batch_does_not_grow_with_the_tags(tmp_path: Path) -> None:
+    """To write all tags after each batch takes time that grows with the square of their number."""
+    source, number, noted = tmp_path / "docs", 20_000, []
+    source.mkdir()
+    for k in range(3):
+        tags = "".join(f"<t{k}-{i}>x</t{k}-{i}>" for i in range(number))
+        # Of more than four megabytes, each is a batch of its own.
+        (source / f"{k}.xml").write_text(f"<a>{tags}{'y' * (5 << 20)}</a>")
+
+    def progress(*_: object) -> None:
+        places = (tmp_path / ".index.partial").glob("*.json")
+        noted.append(max(place.stat().st_size for place in places))
+
+    summary = build_index(source, tmp_path / "index", progress=progress)
+    assert (summary.documents, summary.tags) == (3, 3 * number + 1)
+    assert len(noted) == 3
+    assert max(noted) < 10_000
+    collection = Collection.open(tmp_path / "index")
+    last = collection.element("2", f"/a[1]/t2-{number - 1}[1]")
+    assert (last.start, last.end) == (number - 1, number)

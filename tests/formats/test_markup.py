@@ -97,7 +97,7 @@ def test_empty_lines_may_come_first() -> None:
         ("<a>\n<b c='&foo;'/></a>", "x:2: not valid XML: entity &foo; is not declared"),
         ("<a>\x00</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
         (b"<a>\xff</a>", "x:1: not valid XML, column 4: not well-formed (invalid token)"),
-        ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: the encoding cannot be read"),
+        ('<?xml version="1.0" encoding="klingon"?><a/>', "x:1: not valid XML, column"),
         ('<?xml version="1.0" encoding="shift_jis"?><a/>', "x:1: the encoding cannot be read"),
         (BOMB, "x:1: not valid XML, column 531: limit on input amplification factor"),
         ("<a>" * 100_000 + "</a>" * 100_000, f"x:1: elements are nested more than {MAX_DEPTH}"),

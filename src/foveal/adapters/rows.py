@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,8 @@ def _typed(column: str, value: Any) -> Any:
         # Topics are often numbered; a file has their digits.
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
             if column != "text":
-                return str(value)
+                with suppress(ValueError):  # more digits than Python writes
+                    return str(value)
         elif isinstance(value, str):
             return value
         raise _MisfitError(f"{column} is {_shown(value)}; expected text")
@@ -242,7 +244,8 @@ def _typed(column: str, value: Any) -> Any:
         raise _MisfitError(f"{column} is {_shown(value)}; expected a whole number")
     if kind == pl.Float64:
         if _is_number(value):
-            return float(value)
+            with suppress(OverflowError):
+                return float(value)
         raise _MisfitError(f"{column} is {_shown(value)}; expected a number")
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [str(one) for one in value]
@@ -257,5 +260,8 @@ def _shown(value: Any) -> str:
     """
     if value is None:
         return "None"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # more digits than Python writes
+        text = "of thousands of digits"
     return f"{type(value).__name__} {text if len(text) <= 34 else text[:30] + '...'}"

@@ -39,6 +39,7 @@ from foveal.collection.opened import opened
 from foveal.errors import FovealWarning, UsageError, some
 from foveal.executors import Processes, cores, in_order, refuse_forks, workers_of
 from foveal.formats import is_stream, read_judgements, read_run
+from foveal.formats.streams import limit_bytes
 from foveal.measures import Measure, Need, find_measure, parse_measures
 from foveal.measures.base import CURVE
 from foveal.measures.view import Judged
@@ -88,6 +89,11 @@ def score_run(
 
 def score_share(share: Share) -> list[tuple[Scores, ...]]:
     """Score some runs against each part of the standard, in any process."""
+    with limit_bytes(share.max_bytes):
+        return _score_share(share)
+
+
+def _score_share(share: Share) -> list[tuple[Scores, ...]]:
     parts = share.standard.parts
     collection = share.collection_here
     done = []

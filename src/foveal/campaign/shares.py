@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from foveal.campaign.options import Options
 from foveal.campaign.standard import Standard, located
 from foveal.errors import InputError, some
+from foveal.formats.streams import given_limit
 from foveal.measures import Measure
 from foveal.model import Provenance, Run
 
@@ -43,6 +44,8 @@ class Share:
     """A folder in which runs are kept as columns, seen from everywhere by the same name."""
     hashed: bool = True
     """Whether the hashes of runs are wanted."""
+    max_bytes: int | None = field(default_factory=given_limit)
+    """What a compressed file may grow to, as set where the share was made."""
 
     @property
     def label(self) -> str:

@@ -8,8 +8,6 @@ found out.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,8 +22,9 @@ from foveal.campaign.preparation import all_left_out, nothing_in_common
 from foveal.campaign.truth import Truth
 from foveal.collection import Collection
 from foveal.collection.opened import opened
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError
 from foveal.executors import cores
+from foveal.executors.memory import free_memory, parse_size
 from foveal.formats import is_stream, judgement_files
 from foveal.formats.run_slices import HeldRun, RunSlices, is_sliceable, open_run
 from foveal.formats.slices import groups_of
@@ -58,21 +57,10 @@ _SMALL = 1 << 28
 _COMPRESSED = 12
 """How much larger than a compressed file its content may be."""
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-
 
 def memory_of(text: str) -> int:
-    """Bytes of a size as people write it.
-
-    >>> memory_of("500M"), memory_of("1.5 GiB")
-    (524288000, 1610612736)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    size = 0 if found is None else int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
-    if size < 1:
-        raise UsageError(f"memory {text!r} is no size; expected one such as 500M or 4G")
-    return size
+    """Return the bytes that a ``--memory`` option allows."""
+    return parse_size(text, "memory")
 
 
 def needed_by(path: str | Path) -> int:
@@ -88,22 +76,7 @@ def needed_by(path: str | Path) -> int:
 
 def _share() -> int:
     """A fair share of the memory that is free, for one of as many tasks as there are cores."""
-    return _available() // (2 * cores())
-
-
-def _available() -> int:
-    """Bytes of memory that are free to be used."""
-    told = Path("/proc/meminfo")
-    text = told.read_text(encoding="ascii") if told.exists() else ""
-    if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
-        free = int(found[1]) << 10
-    else:  # another system
-        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    for name in ("memory.max", "memory.high"):
-        limit = Path("/sys/fs/cgroup") / name
-        if limit.exists() and (said := limit.read_text(encoding="ascii").strip()).isdigit():
-            free = min(free, int(said))
-    return free
+    return free_memory() // (2 * cores())
 
 
 def is_large(run: Run | str | Path, memory: int | None) -> bool:

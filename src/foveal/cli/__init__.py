@@ -13,6 +13,13 @@ import click
 from click.shell_completion import CompletionItem, shell_complete
 
 from foveal._version import __version__
+from foveal.cli.process import (
+    StandardOutputError,
+    describe_failure,
+    discard_output,
+    exit_on_sigterm,
+    guard_streams,
+)
 from foveal.errors import FovealError, FovealWarning, InputError, escape_controls
 
 __all__ = ["cli", "main"]
@@ -127,16 +134,13 @@ def cli(context: click.Context) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line; every error a user can mend is one line each and exit code 2."""
+    """Run the command line; every error that a user can mend is one line and exit code 2."""
     if shell := os.environ.get(_COMPLETE):
         sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
+    guard_streams()
     try:
-        # Not cli.main, which would end a broken pipe with exit code 1.
-        with cli.make_context("foveal", sys.argv[1:] if args is None else list(args)) as context:
-            cli.invoke(context)
-        sys.stdout.flush()
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        with exit_on_sigterm():
+            _invoke(sys.argv[1:] if args is None else list(args))
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
@@ -147,13 +151,32 @@ def main(args: list[str] | None = None) -> None:
         _complain([f"foveal: {error.console_message}"])
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader has gone; keep Python from complaining when it closes standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has gone
+        discard_output()
         sys.exit(0)
+    except StandardOutputError as error:
+        discard_output()
+        _complain([f"foveal: {error}"], code=1)
+    except (MemoryError, OSError) as error:
+        _complain([escape_controls(describe_failure(error), keep="\n")])
 
 
-def _complain(lines: list[str]) -> Any:
+def _invoke(args: list[str]) -> None:
+    """Run a command and write out what it printed, whatever its exit code."""
+    try:
+        # Not cli.main, which would end a broken pipe with exit code 1.
+        with cli.make_context("foveal", args) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as ended:
+        sys.stdout.flush()
+        sys.exit(ended.exit_code)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+
+
+def _complain(lines: list[str], code: int = 2) -> Any:
     for line in lines:
         click.echo(line, err=True)
-    sys.exit(2)
+    sys.exit(code)

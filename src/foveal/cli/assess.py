@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.assess.procedure import PROCEDURES
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, max_bytes_option, output_option
 from foveal.cli.output import bar, emit, form_of, say, warn
 from foveal.errors import InputError, UsageError, counted
 
@@ -101,6 +101,7 @@ def _bar(label: str) -> Iterator[Callable[[float], None] | None]:
 @click.option(
     "--topics", multiple=True, required=True, metavar="PATH", help="The topics; repeatable."
 )
+@max_bytes_option
 @click.option("--pool", required=True, metavar="FILE", help="What 'foveal pool' wrote.")
 @click.option(
     "--documents",
@@ -306,6 +307,7 @@ def _check_known(campaign: Campaign, assessors: tuple[str, ...], topics: tuple[s
 @_campaign
 @click.argument("judgements", nargs=-1, required=True, metavar="JUDGEMENTS...")
 @click.option("--assessor", metavar="NAME", help="Whose assessments they become.")
+@max_bytes_option
 @click.option("--final", is_flag=True, help="They become the adjudicated assessments.")
 @click.option(
     "--from",

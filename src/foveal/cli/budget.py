@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, output_option, positive
 from foveal.cli.output import FORMATS, emit, form_of, render, say, warn
 from foveal.cli.scoring import files_of, runs_of, scoring_options, stated
 from foveal.cli.texts import locate_judgements
@@ -23,10 +23,10 @@ def numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[i
     """``250,500,1000``."""
     if value is None:
         return None
-    parts = [part.strip() for part in value.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+    parts = [positive(part.strip()) for part in value.split(",")]
+    if None in parts:
         raise click.BadParameter(f"{value!r} is no list of budgets; expected 250,500,1000")
-    return tuple(map(int, parts))
+    return tuple(part for part in parts if part)
 
 
 @click.command(

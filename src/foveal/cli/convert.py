@@ -12,6 +12,7 @@ import click
 from foveal.campaign.conversion import FOCUS
 from foveal.campaign.options import Options
 from foveal.cli.cas import cas_options, comma_list
+from foveal.cli.options import max_bytes_option
 from foveal.cli.output import say, warn
 from foveal.cli.texts import locate_results, read_located, source_of_texts, texts_were_used
 from foveal.errors import UsageError
@@ -90,6 +91,7 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
     metavar="LIST",
     help="Leave these elements out of the assessments.",
 )
+@max_bytes_option
 @cas_options("--cas")
 def command(
     source: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option
+from foveal.cli.options import format_option, output_option, positive
 from foveal.cli.output import GRIDS, bar, emit, form_of, warn
 from foveal.cli.scoring import (
     check_saved,
@@ -39,10 +40,10 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     """``5,10,25``."""
     if value is None:
         return None
-    parts = value.replace(",", " ").split()
-    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+    parts = [positive(part) for part in value.replace(",", " ").split()]
+    if not parts or None in parts:
         raise click.BadParameter(f"{value!r} is no list of sizes; expected one as in 5,10,25")
-    return tuple(sorted({int(part) for part in parts}))
+    return tuple(sorted({part for part in parts if part}))
 
 
 @click.command(
@@ -237,7 +238,7 @@ def _unused(
 def _check_outputs(*paths: str | None) -> None:
     """Refuse before anything is scored files that cannot be written: there is no half result."""
     given = [path for path in paths if path is not None and path != "-"]
-    targets = [Path(path).resolve() for path in given]
+    targets = [Path(os.path.realpath(path)) for path in given]
     if len(set(targets)) < len(targets):
         raise UsageError(f"{given[0]}: both the output and the picture; expected two files")
     for path, target in zip(given, targets, strict=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.output import say
-from foveal.errors import InputError, UsageError
+from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.bridges.gates import Check
@@ -45,11 +45,10 @@ def check_summary(given: str | None, inputs: Sequence[str]) -> Path | None:
 def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
     """Say what failed and what passed, leave the summary, and end with 1 if anything failed."""
     if target is not None:
-        try:
-            with target.open("a", encoding="utf-8") as file:
-                file.write(text())
-        except OSError as error:
-            raise InputError.at(str(target), None, f"cannot be written: {error.strerror}") from None
+        from foveal.formats import write_file
+
+        before = target.read_bytes() if target.is_file() else b""
+        write_file(target, before + text().encode())
     for check in checks:
         say(f"{'passed' if check.passed else 'failed'}: {check.sentence}")
     if not all(check.passed for check in checks):

@@ -24,6 +24,7 @@ from foveal.collection import (
 from foveal.collection.merging import IndexSource
 from foveal.collection.safety import BYTES_PER_ELEMENT
 from foveal.errors import InputError, UsageError, counted, escape_controls
+from foveal.executors.memory import parse_size
 
 __all__ = ["command"]
 
@@ -163,9 +164,10 @@ def _verify(paths: tuple[str, ...]) -> None:
 )
 @click.option(
     "--max-bytes",
-    type=click.IntRange(min=1),
-    default=Limits().size,
+    callback=lambda _context, _option, value: parse_size(value, "limit"),
+    default="1G",
     show_default=True,
+    metavar="SIZE",
     help="Longest document that is accepted, when it is no longer compressed.",
 )
 @worker_options

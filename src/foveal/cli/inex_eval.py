@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from foveal.cli.options import max_bytes_option
 from foveal.cli.output import emit, warn
 from foveal.errors import InputError, UsageError
 
@@ -27,6 +28,7 @@ __all__ = ["command"]
     is_flag=True,
     help="Average over all topics of the qrels; those missing from a run score 0.",
 )
+@max_bytes_option
 @click.option("-q", "per_topic", is_flag=True, help="Lines per topic before those on 'all'.")
 @click.option(
     "-n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ __all__ = [
     "exact_csv_option",
     "format_option",
     "judgements_option",
+    "max_bytes_option",
     "output_option",
+    "positive",
     "seed_option",
     "together",
 ]
@@ -50,9 +53,27 @@ exact_csv_option = click.option(
 )
 
 
+def _limit(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from foveal.formats.streams import limit_bytes
+
+        context.with_resource(limit_bytes(value))
+
+
+max_bytes_option = click.option(
+    "--max-bytes",
+    metavar="SIZE",
+    callback=_limit,
+    expose_value=False,
+    is_eager=True,  # before files named by other options are read
+    help="Limit of what a compressed input may grow to, such as 4G [default: 1G or 100 times the "
+    "file, at most the free memory].",
+)
+
+
 def judgements_option(*, required: bool = False) -> Option:
-    """The judgements, from any number of files and directories."""
-    return click.option(
+    """The judgements, from any number of files and directories, and how large they may grow."""
+    given = click.option(
         "-j",
         "--judgements",
         multiple=True,
@@ -60,6 +81,7 @@ def judgements_option(*, required: bool = False) -> Option:
         metavar="PATH",
         help="File or directory of judgements; repeatable.",
     )
+    return together((given, max_bytes_option))
 
 
 def collection_option(needed: str) -> Option:
@@ -82,6 +104,15 @@ def format_option(forms: Sequence[str], more: str = "") -> Option:
         help=f"Output format [default: table on a terminal, else tsv]{more}.",
     )
     return together([form, exact_csv_option])
+
+
+def positive(text: str) -> int | None:
+    """Return a whole number from 1; None if the text is not one, or is absurdly large.
+
+    >>> positive("250"), positive("0"), positive("9" * 5000)
+    (250, None, None)
+    """
+    return int(text) or None if re.fullmatch("[0-9]{1,15}", text) else None
 
 
 def together(options: Sequence[Option]) -> Option:

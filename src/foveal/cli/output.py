@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -95,6 +96,7 @@ def _check_not_read(path: str) -> None:
                 continue
             place = Path(given)
             if place.samefile(target) or (
-                place.is_dir() and target.resolve().is_relative_to(place.resolve())
+                place.is_dir()
+                and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(place))
             ):
                 raise UsageError(f"{path} is read by this command; choose another file to write")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.options import exact_csv_option
+from foveal.cli.options import exact_csv_option, max_bytes_option, positive
 from foveal.cli.output import GRIDS, form_of, say, warn
 from foveal.cli.scoring import runs_of, topic_list
 from foveal.errors import UsageError
@@ -32,12 +33,13 @@ def _budget(
     own: dict[str, int] = {}
     for value in values:
         topic, equals, number = value.rpartition("=")
-        if not (number.isascii() and number.isdigit() and int(number)) or (equals and not topic):
+        size = positive(number)
+        if size is None or (equals and not topic):
             raise click.BadParameter(f"{value!r} is no budget; expected N or TOPIC=N")
         if topic in own:  # of all topics it is the empty name
             which = f"topic {topic}" if topic else "all topics"
             raise click.BadParameter(f"two budgets for {which}: {own[topic]} and {number}")
-        own[topic] = int(number)
+        own[topic] = size
     return own.get("") if set(own) == {""} else own or None
 
 
@@ -129,6 +131,7 @@ def _budget(
     help="Format of --stats [default: table on a terminal, else tsv].",
 )
 @exact_csv_option
+@max_bytes_option
 @click.option("-q", "--per-topic", is_flag=True, help="Tables of --stats with a row per topic.")
 def command(
     runs: tuple[str, ...],
@@ -214,7 +217,9 @@ def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) 
 
 def _holds(folder: str, file: str) -> bool:
     """Whether a file is there, and somewhere in a folder of inputs."""
-    return Path(file).exists() and Path(folder).resolve() in Path(file).resolve().parents
+    return Path(file).exists() and Path(os.path.realpath(file)).is_relative_to(
+        os.path.realpath(folder)
+    )
 
 
 @contextlib.contextmanager

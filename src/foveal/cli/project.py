@@ -8,7 +8,13 @@ import click
 
 from foveal.cli.budget import numbers
 from foveal.cli.cas import comma_list
-from foveal.cli.options import collection_option, format_option, judgements_option, output_option
+from foveal.cli.options import (
+    collection_option,
+    format_option,
+    judgements_option,
+    output_option,
+    positive,
+)
 from foveal.cli.output import GRIDS, emit, form_of
 from foveal.errors import UsageError
 
@@ -30,10 +36,10 @@ def _windows(
     found = []
     for value in values:
         size, slash, step = value.partition("/")
-        parts = [size, step] if slash else [size, size]
-        if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        length, distance = positive(size), positive(step if slash else size)
+        if length is None or distance is None:
             raise click.BadParameter(f"{value!r} is no window; expected SIZE or SIZE/STEP")
-        found.append((int(parts[0]), int(parts[1])))
+        found.append((length, distance))
     return tuple(found)
 
 

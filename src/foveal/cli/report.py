@@ -99,6 +99,8 @@ def _given(context: click.Context) -> Iterator[str]:
     for param in sorted(context.command.params, key=lambda p: p.param_type_name != "argument"):
         if context.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
             continue
+        if not param.expose_value:  # done with when the options are read: --max-bytes
+            continue
         value = context.params[param.name or ""]
         if param.param_type_name == "argument":
             yield from map(shlex.quote, value)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from foveal.cli.options import max_bytes_option
 from foveal.cli.output import emit
 
 __all__ = ["command"]
@@ -70,6 +71,7 @@ def _number(value: Any) -> str:
 @click.command("stats", epilog="Example: foveal stats wiki.fvx topics.xml qrels.txt my.run")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("-C", "--collection", metavar="INDEX", help="A collection index, for elements.")
+@max_bytes_option
 @click.option(
     "-f",
     "--format",

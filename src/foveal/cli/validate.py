@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.cas import comma_list
+from foveal.cli.options import max_bytes_option
 from foveal.cli.output import emit, say
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _MOST = 20
     help="Tags that strict targets take for each other: ieee, or as in sec=ss1=ss2,p=ip1; "
     "by default every tag stands for itself.",
 )
+@max_bytes_option
 @click.option("--max-results", type=click.IntRange(min=1), default=1500, show_default=True)
 @click.option(
     "-f",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,9 +113,9 @@ def command(
 
 def _check_not_read(path: str, judgements: tuple[str, ...]) -> None:
     """Refuse to write over what is mended."""
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))
     for given in judgements:
-        place = Path(given).resolve()
+        place = Path(os.path.realpath(given))
         if target == place or (place.is_dir() and target.is_relative_to(place)):
             raise UsageError(f"{path} is read as judgements; --repair takes another file")
 

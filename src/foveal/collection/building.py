@@ -79,7 +79,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Self:
         """From the way it is written."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text, re.ASCII)
+        found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
         if found is None:
             raise UsageError(
                 f"shard {text!r} is none; expected the number of a shard and how many there are, "
@@ -252,6 +252,8 @@ class _Build:
         """Refuse an output that cannot be, or sources that do not fit."""
         if self.output.is_dir():
             raise InputError.at(str(self.output), None, "is a directory; expected a file name")
+        if Path(os.path.realpath(self.output)).is_symlink():
+            raise InputError.at(str(self.output), None, "is a loop of links; expected a file name")
         if not self.output.parent.is_dir():
             raise InputError.at(str(self.output), None, "its directory does not exist")
         for source in self.sources:

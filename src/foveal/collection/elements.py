@@ -38,6 +38,7 @@ from foveal.collection.safety import (
     transcoded,
 )
 from foveal.collection.trees import distinct, levels, number_paths, parents, tree
+from foveal.formats.markup import explain_encoding
 from foveal.spans import Ints
 
 __all__ = ["WHITESPACE", "Batch", "DocumentError", "Limits", "Recorder", "text_digest"]
@@ -170,8 +171,8 @@ class Recorder:
         del self._marks[2 * self._first_tag[-1] :]
         del self._sizes[self._first_piece[-1] :]
         del self._name_sizes[known:]
-        for tag in list(islice(self._codes, known, None)):
-            del self._codes[tag]
+        while len(self._codes) > known:
+            self._codes.popitem()
         self._codes.default_factory = count(known).__next__
 
     def add_text(self, name: str, text: str) -> None:
@@ -205,8 +206,6 @@ class Recorder:
         try:
             if encoding is None:
                 return self._checked(data)
-        except LookupError as error:
-            raise DocumentError(f"encoding not known: {error}", 1, 1) from None
         except ValueError:  # of several bytes per character, which expat leaves to others
             self._forget(known)
         return self._checked(transcoded(data, encoding), "utf-8")
@@ -239,6 +238,11 @@ class Recorder:
         def fail(message: str) -> NoReturn:
             raise DocumentError(message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
 
+        def declared(_version: str, encoding: str | None, _standalone: int) -> None:
+            problem = explain_encoding(encoding)
+            if problem is not None:
+                fail(problem)
+
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.specified_attributes = True
@@ -249,6 +253,7 @@ class Recorder:
         watched = self._watched(pieces, len(data), fail)
         opening, closing = watched if careful else (self._opening(pieces), self._closing(pieces))
         handlers: dict[str, Callable[..., Any]] = {
+            "XmlDeclHandler": declared,
             "StartElementHandler": opening,
             "EndElementHandler": closing,
             "CharacterDataHandler": pieces.append,

@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import astuple, dataclass
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,7 +47,9 @@ _PLACES = "doc_places"
 """Where each document was found, and whether its name is from within, in JSON, a line each.
 
 Two of one name are both to be told; and only names that are places lose a common folder."""
-_FILES = (*_RAW, _PLACES)
+_TAGS = "tags"
+"""The tags by their numbers, a line each; a batch writes only those that are new."""
+_FILES = (*_RAW, _PLACES, _TAGS)
 _MOST_CHARACTERS = (1 << 32) - 1
 _BATCHES_PER_SYNC = 64
 """Batches after which all is brought to the disk: a quarter of a gigabyte of documents."""
@@ -121,9 +123,15 @@ class Partial:
         self.folder = output.with_name(f".{output.name}.partial")
         self.identity = identity
         self.lock = _locked_folder(self.folder)
-        self._clear()
-        mode = "ab" if self._resume() else "wb"
-        self.files = {name: (self.folder / name).open(mode) for name in _FILES}
+        try:
+            self._clear()
+            mode = "ab" if self._resume() else "wb"
+            self.files = {name: (self.folder / name).open(mode) for name in _FILES}
+        except BaseException:
+            if not (self.folder / "state.json").exists():  # nothing to go on with
+                self.remove()
+            self.lock.close()
+            raise
 
     def _clear(self) -> None:
         self.tags: dict[str, int] = {}
@@ -154,13 +162,14 @@ class Partial:
         sizes, self.sums = state["sizes"], {name: state["sums"][name] for name in _FILES}
         if any(_sum(self.folder / name, sizes[name]) != self.sums[name] for name in _FILES):
             return False
-        self.tags = {tag: i for i, tag in enumerate(state["tags"])}
         self.failures = [(place, message) for place, message in state["failures"]]
         self.begins = [_Begin(*row) for row in state["begins"]]
         self.batches, self.characters = state["batches"], state["characters"]
         self.elements = state["elements"]
         for name in _FILES:
             os.truncate(self.folder / name, sizes[name])
+        tags = (self.folder / _TAGS).read_bytes().decode().split("\n")[:-1]
+        self.tags = {tag: i for i, tag in enumerate(tags)}
         self.paths.number(*(self._read(name).astype(np.int64) for name in _PATHS))
         self._know_names()
         return True
@@ -205,7 +214,6 @@ class Partial:
             "batches": self.batches,
             "elements": self.elements,
             "characters": self.characters,
-            "tags": list(self.tags),
             "failures": self.failures,
             "begins": [astuple(begin) for begin in self.begins],
             "sizes": {name: stream.tell() for name, stream in self.files.items()},
@@ -290,7 +298,10 @@ class Partial:
 
     def add_paths(self, tags: Sequence[str], columns: tuple[Ints, Ints, Ints]) -> Ints:
         """Number paths in the index, adding those not known yet."""
+        known = len(self.tags)
         number, new = join_paths(self.paths, self.tags, tags, columns)
+        new_tags = [*islice(reversed(self.tags), len(self.tags) - known)][::-1]
+        self._write(_TAGS, "".join(f"{tag}\n" for tag in new_tags).encode())
         for name, column in zip(_PATHS, new, strict=True):
             self._write(name, column.astype(_RAW[name]).tobytes())
         return number

@@ -256,6 +256,12 @@ class Source:
             self.fingerprint, self.size = self._files.fingerprint, self._files.size
             self.contents = self._files.contents
             return
+        if not path.is_file():
+            raise InputError.at(
+                str(path),
+                None,
+                "is a pipe or a device, which can be read only once; expected a file or directory",
+            )
         status = path.stat()
         self.size = status.st_size
         self.contents = str(self.size)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
+from foveal.formats.source import is_stream
 
 __all__ = [
     "MAGIC",
@@ -223,6 +224,8 @@ def identity(path: Path) -> str:
 
 def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
     """Header and memory-mapped arrays of an index file."""
+    if is_stream(path):
+        raise InputError.at(str(path), None, "is a pipe or a device; expected an index file")
     try:
         stream = path.open("rb", buffering=0)  # nothing older than the disk
         try:

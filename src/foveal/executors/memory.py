@@ -1,11 +1,18 @@
-"""Freed memory kept: run after run needs the same again."""
+"""Memory: how much is free, sizes as people write them, and freed memory that is kept."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 
-__all__ = ["keep_freed_memory"]
+from foveal.errors import UsageError
+
+__all__ = ["free_memory", "keep_freed_memory", "parse_size"]
+
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 _TRIM, _MAP = -1, -3
 """Names of two settings of glibc: when freed memory is given back, and what is mapped by itself."""
@@ -33,3 +40,31 @@ def keep_freed_memory() -> None:
         return
     setting(_MAP, 32 << 20)
     setting(_TRIM, 512 << 20)
+
+
+def parse_size(text: str, name: str) -> int:
+    """Return the bytes of a size; `name` says in messages what it is the size of.
+
+    >>> parse_size("500M", "memory"), parse_size("1.5 GiB", "memory")
+    (524288000, 1610612736)
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = 0 if found is None else int(float(found[1]) * (1 << _UNITS[found[2].upper()]))
+    if size < 1:
+        raise UsageError(f"{name} {text!r} is not a size; expected one such as 500M or 4G")
+    return size
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that are free to be used."""
+    told = Path("/proc/meminfo")
+    text = told.read_text(encoding="ascii") if told.exists() else ""
+    if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
+        free = int(found[1]) << 10
+    else:  # another system
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    for name in ("memory.max", "memory.high"):
+        limit = Path("/sys/fs/cgroup") / name
+        if limit.exists() and (said := limit.read_text(encoding="ascii").strip()).isdigit():
+            free = min(free, int(said))
+    return free

@@ -183,7 +183,11 @@ def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
     if isinstance(path, Source):
         return [path]
     place = Path(path)
-    if place.is_dir():
+    try:
+        is_folder = place.is_dir()
+    except OSError as error:  # a name that is too long
+        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
+    if is_folder:
         inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
         if not inside:
             raise InputError.at(str(path), None, "the directory holds no file")

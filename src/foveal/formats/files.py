@@ -39,8 +39,8 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
     try:
         for path, content in files.items():
             data = content.encode() if isinstance(content, str) else content
-            target = Path(path).resolve()  # a link stays, the file it points to is replaced
             with _said_of(path):
+                target = _target(path)
                 if str(path) == "-" or _is_stream(target):
                     streams.append((path, data))  # a pipe or device cannot be replaced
                 elif target.is_dir():
@@ -84,7 +84,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
     first, second = Path(one), Path(other)
     if first.exists() and second.exists():
         return first.samefile(second)
-    return first.resolve() == second.resolve()
+    return os.path.realpath(first) == os.path.realpath(second)
 
 
 def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "own") -> None:
@@ -146,6 +146,14 @@ def _said_of(path: str | Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+
+
+def _target(path: str | Path) -> Path:
+    """Return the file to replace: a link stays, the file that it points to is replaced."""
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError.at(str(path), None, "is a loop of links; expected a file name")
+    return target
 
 
 def _is_stream(target: Path) -> bool:

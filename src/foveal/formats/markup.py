@@ -7,6 +7,7 @@ standard named entities are declared as if a DTD did, and any other external ent
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ __all__ = [
     "Markup",
     "escaped",
     "escaped_lines",
+    "explain_encoding",
     "is_xml",
     "read_markup",
     "root_tag",
@@ -42,6 +44,12 @@ MAX_MARKUP = 4_000_000
 """Bytes of one tag, comment or instruction: all of it is kept until it ends."""
 _CHUNK = 1 << 19
 _UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
+
+_ENCODINGS = re.compile(
+    r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
+    r"hp-roman8|mac-\w+|big5(hkscs)?|euc_\w+|gb(k|2312|18030)|iso2022_kr|johab|shift_jis\w*"
+)
+"""Names of Python's codecs in which documents are written."""
 
 _PREDEFINED = ("lt", "gt", "amp", "quot", "apos")
 _ENTITIES = "".join(
@@ -156,6 +164,28 @@ class Markup:
         return found
 
 
+def explain_encoding(declared: str | None) -> str | None:
+    """Say why an encoding that a file declares is not read; None if it is.
+
+    Python has codecs for much that is not text, or from which little text expands to a lot.
+
+    >>> explain_encoding("ISO-8859-1"), explain_encoding(None)
+    (None, None)
+    """
+    if declared is None:
+        return None
+    try:
+        name = codecs.lookup(declared).name
+    except (LookupError, ValueError):
+        name = ""
+    if _ENCODINGS.fullmatch(name):
+        return None
+    return (
+        f"encoding {declared!r} is not read; expected UTF-8, UTF-16, ISO-8859-1 or another usual "
+        "encoding of text"
+    )
+
+
 def is_xml(source: Source) -> bool:
     """Whether the file starts as XML does, in any encoding."""
     start = source.data[:1000].lstrip()
@@ -260,7 +290,14 @@ def _parser() -> expat.XMLParserType:
 
     parser.ExternalEntityRefHandler = external
     parser.SkippedEntityHandler = _undeclared
+    parser.XmlDeclHandler = _declared
     return parser
+
+
+def _declared(_version: str, encoding: str | None, _standalone: int) -> None:
+    problem = explain_encoding(encoding)
+    if problem is not None:
+        raise _RefusedError(problem)
 
 
 def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature

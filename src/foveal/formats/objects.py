@@ -18,7 +18,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats.fields import Table, first_lines
 from foveal.formats.source import Source
 
-__all__ = ["header_of", "loads", "parse_objects", "read_objects"]
+__all__ = ["explain_json", "header_of", "loads", "parse_objects", "read_objects"]
 
 _LARGEST = sys.float_info.max
 
@@ -27,11 +27,19 @@ def loads(line: bytes) -> Any:
     """A JSON value; whatever keeps it from being one is a ValueError."""
     try:
         return json.loads(line)
-    except json.JSONDecodeError as error:
-        # The place within the line; which line it is, only the file tells.
-        raise ValueError(f"{error.msg} in column {error.colno}") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(explain_json(error)) from None
+
+
+def explain_json(error: ValueError | RecursionError) -> str:
+    """Say why `json` refused a text; which line of a file it was, only the file tells."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} in column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return str(error)
+    return f"a whole number has more than {sys.get_int_max_str_digits()} digits"
 
 
 def header_of(source: Source) -> tuple[dict[str, Any], int]:

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Lock
 
 __all__ = ["without_panics"]
@@ -49,7 +49,8 @@ def without_panics() -> Iterator[None]:
             raise
         finally:
             if text:
-                os.write(kept, text)
+                with suppress(OSError):  # standard error is full or closed
+                    os.write(kept, text)
 
 
 def _flush() -> None:

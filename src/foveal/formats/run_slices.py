@@ -25,6 +25,8 @@ _HEAD = 1 << 16
 _NAME = 5
 """The field of a line that names the run."""
 _ROW = "number of the row"
+_OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux names the open files of a process, also those that were never given a name."""
 
 
 class RunSlices(Protocol):
@@ -127,12 +129,12 @@ class _TableRun:
         stream = Stream(path)
         self._copy: IO[bytes] | None = None
         if compression(path):
-            self._copy = spooled(path, stream.pieces(), named=True)
+            self._copy = spooled(path, stream.pieces(), named=not _OPEN_FILES.is_dir())
         else:
             for _ in stream.pieces():  # for the hash
                 pass
         self.provenance = Provenance(stream.name, stream.sha256)
-        self._place = str(path) if self._copy is None else self._copy.name
+        self._place = str(path) if self._copy is None else _name_of(self._copy)
         self._arrow = head_of(path, _HEAD).startswith(b"ARROW1")
         self._groups: Sequence[Collection[str]] = ()
         with self._reading():
@@ -198,3 +200,8 @@ class _TableRun:
     def close(self) -> None:
         if self._copy is not None:
             self._copy.close()
+
+
+def _name_of(copy: IO[bytes]) -> str:
+    """Return a path to a temporary file; one without a name disappears however the process ends."""
+    return str(_OPEN_FILES / str(copy.fileno())) if _OPEN_FILES.is_dir() else copy.name

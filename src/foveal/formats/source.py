@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import bz2
+import errno
 import hashlib
 import json
-import lzma
 import os
 import re
 import stat
 import sys
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from foveal.errors import InputError
+from foveal.formats.streams import codec_of, decompress, limit_for
 from foveal.model import Provenance
 from foveal.spans import Ints
 
@@ -77,7 +75,7 @@ class Source:
         """Read a file, or standard input for ``-``."""
         name = str(path)
         if name == STDIN:
-            raw, name = sys.stdin.buffer.read(), "<stdin>"
+            raw, name = _read_stdin(), "<stdin>"
         else:
             raw = _read(Path(path))
         # A name that is not UTF-8 must not spoil the output that mentions it.
@@ -175,6 +173,16 @@ def is_stream(path: str | Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def _read_stdin() -> bytes:
+    try:
+        if sys.stdin is None:  # as Python has it if it was closed from the start
+            raise OSError(errno.EBADF, "closed")
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+        raise InputError.at("<stdin>", None, f"cannot be read: {reason}") from None
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -188,63 +196,8 @@ def _read(path: Path) -> bytes:
 
 def _decompressed(raw: bytes, name: str) -> bytes:
     """The content, whatever the extension says: compression shows in the first bytes."""
-    codecs: dict[bytes, tuple[str, Callable[[bytes], tuple[bytes, bool]]]] = {
-        b"\x1f\x8b": ("gzip", _gunzip),
-        b"BZh": ("bzip2", lambda data: _decode(data, bz2.BZ2Decompressor)),
-        b"\xfd7zXZ\x00": ("xz", lambda data: _decode(data, lzma.LZMADecompressor)),
-        b"\x28\xb5\x2f\xfd": ("zstd", _unzstd),
-    }
-    for magic, (kind, decode) in codecs.items():
-        if raw.startswith(magic):
-            try:
-                data, complete = decode(raw)
-            except (zlib.error, OSError, lzma.LZMAError, ValueError) as error:
-                raise InputError.at(name, None, f"damaged {kind} data: {error}") from None
-            if not complete:
-                line = data.count(b"\n") + 1
-                raise InputError.at(
-                    name, line, f"the {kind} data break off here; the file is truncated"
-                )
-            return data.removeprefix(b"\xef\xbb\xbf")
+    codec = codec_of(raw)
+    if codec is not None:
+        limit = limit_for(len(raw), at_once=True)
+        raw = b"".join(decompress([raw], name, codec, limit))
     return raw.removeprefix(b"\xef\xbb\xbf")
-
-
-def _gunzip(raw: bytes) -> tuple[bytes, bool]:
-    """All members of a gzip file, and whether the last one is complete."""
-    parts = []
-    while raw:
-        member = zlib.decompressobj(wbits=31)
-        parts.append(member.decompress(raw))
-        if not member.eof:
-            return b"".join(parts), False
-        raw = member.unused_data.lstrip(b"\x00")  # padding between members is allowed
-    return b"".join(parts), True
-
-
-def _decode(
-    raw: bytes, decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
-) -> tuple[bytes, bool]:
-    parts = []
-    while raw:
-        stream = decompressor()
-        parts.append(stream.decompress(raw))
-        if not stream.eof:
-            return b"".join(parts), False
-        raw = stream.unused_data.lstrip(b"\x00")  # padding after an xz stream is allowed
-    return b"".join(parts), True
-
-
-def _unzstd(raw: bytes) -> tuple[bytes, bool]:
-    import zstandard
-
-    parts = []
-    while raw:
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            parts.append(frame.decompress(raw))
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from None
-        if not frame.eof:
-            return b"".join(parts), False
-        raw = frame.unused_data
-    return b"".join(parts), True

@@ -67,5 +67,11 @@ def topic_order(topics: Iterable[str]) -> tuple[str, ...]:
     """
     distinct = set(topics)
     if all(topic.isascii() and topic.isdigit() for topic in distinct):
-        return tuple(sorted(distinct, key=lambda topic: (int(topic), topic)))
+        return tuple(sorted(distinct, key=_numerically))
     return tuple(sorted(distinct))
+
+
+def _numerically(digits: str) -> tuple[int, str, str]:
+    """Return a key that sorts digits as numbers, however many: int() takes 4,300 at most."""
+    value = digits.lstrip("0")
+    return len(value), value, digits

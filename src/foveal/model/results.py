@@ -231,7 +231,12 @@ class Results:
 
         Raises ValueError with what was found and what was expected.
         """
-        saved = json.loads(text)
+        try:
+            saved = json.loads(text)
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise
+        except ValueError:
+            raise ValueError("a whole number has too many digits") from None
         if not isinstance(saved, dict) or not isinstance(saved.get("results"), list):
             raise ValueError('no list "results" found; expected {"meta": ..., "results": [...]}')
         meta = saved.get("meta", {})

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node
+from foveal.formats.objects import explain_json
 from foveal.formats.source import Source
 
 __all__ = ["looks_like", "read"]
@@ -51,8 +52,8 @@ def _question(source: Source, number: int, line: int, row: Mapping[str, str | No
         raise source.error(line, f"fields are missing; expected {', '.join(_COLUMNS)}")
     try:
         value = json.loads(row["references"] or "")
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise source.error(line, f"references are not valid JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise source.error(line, f"references are not valid JSON: {explain_json(error)}") from None
     question = Question(f"ce{number:03d}", row["question"], line, f"question {number}")
     for reference in Node(source, line, "references", value):
         found = Evidence(

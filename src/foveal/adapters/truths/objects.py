@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foveal.formats.fields import first_lines
+from foveal.formats.objects import explain_json
 from foveal.formats.source import Source
 
 __all__ = ["Node", "document", "entries", "json_lines"]
@@ -101,11 +102,9 @@ class Node:
 def _loads(source: Source, text: str, line: int) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        at = line + error.lineno - 1
-        raise source.error(at, f"not valid JSON: {error.msg} in column {error.colno}") from None
-    except RecursionError:
-        raise source.error(line, "not valid JSON: nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        at = line + getattr(error, "lineno", 1) - 1
+        raise source.error(at, f"not valid JSON: {explain_json(error)}") from None
 
 
 def document(source: Source) -> Node:

@@ -21,6 +21,7 @@ from foveal.campaign.scoring import RunLike, score_run
 from foveal.collection import Collection
 from foveal.errors import InputError
 from foveal.formats import read_run
+from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures import parse_measure
 from foveal.measures.view import Judged
 from foveal.model import Judgements, Results, Run
@@ -61,9 +62,12 @@ def returned(
     known = pl.DataFrame({"doc": documents, "length": length})
     judged = Judged(judgements, mean_length=None if index is None else index.mean_length)
 
+    most = given_limit()
+
     def look(number: int) -> tuple[dict[str, Any], pl.DataFrame]:
         given = runs[number]
-        run = given if isinstance(given, Run) else read_run(given)
+        with limit_bytes(most):  # which is not known to a thread
+            run = given if isinstance(given, Run) else read_run(given)
         wanted = np.isin(np.array(run.topics, dtype=object), results.topics)
         run = run.take(wanted[run.topic])
         if index is not None:
