@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench fuzz clean
+.PHONY: demo test check docs bench fuzz mutants clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/foveal demo
@@ -21,6 +21,9 @@ test: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz
+
+mutants: $(VENV)/.dev
+	$(BIN)/python tools/mutants.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
