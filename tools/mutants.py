@@ -204,7 +204,9 @@ def tests_by_line(overlay: Path, data_file: Path) -> dict[str, dict[int, list[st
         if path.is_relative_to(overlay / "foveal"):
             file = path.relative_to(overlay / "foveal").as_posix()
             tests[file] = {
-                line: sorted({context.rpartition("|")[0] for context in contexts if context}, key=order)
+                line: sorted(
+                    {context.rpartition("|")[0] for context in contexts if context}, key=order
+                )
                 for line, contexts in data.contexts_by_lineno(measured).items()
             }
     return tests

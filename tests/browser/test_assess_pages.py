@@ -118,7 +118,8 @@ def test_a_wrong_password_can_be_mended(browser: Any, url: str) -> None:
     page.locator("[role=alert]").wait_for()
     assert page.locator("[role=alert]").inner_text() == "Name or password is wrong."
     assert page.locator("#name").input_value() == "ann"
-    page.keyboard.type(PASSWORD)  # the password has the focus now
+    page.locator("#password:focus").wait_for()
+    page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
     at(page, "/")
     page.get_by_role("button", name="Sign out").click()

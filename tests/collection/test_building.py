@@ -420,7 +420,7 @@ def test_links_that_would_loop_or_show_a_directory_again_are_passed_over(tmp_pat
 
 def test_a_name_with_a_line_break(tmp_path: Path) -> None:
     source = write_directory(tmp_path / "d", {"a\nb.xml": "<a/>"})
-    assert refusal(built, source) == "a\nb.xml: the document's name holds a line break"
+    assert refusal(built, source) == r"a\nb.xml: the document's name holds a line break"
 
 
 def test_other_odd_names_are_kept(tmp_path: Path) -> None:

@@ -114,6 +114,6 @@ def test_the_partial_directory_holds_what_the_page_says(tmp_path: Path) -> None:
     build_index(source, tmp_path / "x")
     header, _ = read(tmp_path / "x")
     sections = set(header["sections"]) - {"doc_bounds"}
-    assert found == sections | {"doc_elements", "doc_places", "state.json", "lock"}
+    assert found == sections | {"doc_elements", "doc_places", "tags", "state.json", "lock"}
     assert not partial.exists()
     assert len(Collection.open(tmp_path / "x")) == 1
