@@ -1,7 +1,7 @@
 """Mutation testing of the code that computes numbers: `measures`, `recall` and `spans`.
 
-Each mutant changes one operator, constant or name of a function. A mutant is killed if a test that
-runs the changed line fails. The tests that run each line are found first, by one run under coverage.
+Each mutant changes one operator, constant or name of a function. It is killed if a test that runs
+the changed line fails. One run under coverage finds the tests of each line first.
 
     python tools/mutants.py                        # a sample of 200 with a fixed seed
     python tools/mutants.py --sample 0 --only measures/t2i.py
@@ -47,8 +47,8 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
 NAMES = {
-    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any",
-    "left": "right", "right": "left",
+    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum",
+    "any": "all", "all": "any", "left": "right", "right": "left",
 }  # fmt: skip
 
 
@@ -158,24 +158,35 @@ def _put(parent: ast.AST, field: str, index: int | None, child: ast.AST) -> None
         getattr(parent, field)[index] = child
 
 
-def run_tests(overlay: Path, tests: list[str], *options: str) -> bool:
-    """Run tests against a copy of the sources; return True if all pass in time."""
-    environment = {**os.environ, "PYTHONPATH": str(overlay), "CI": "true"}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as arguments:
-        arguments.write("\n".join(tests))
-        arguments.flush()
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options]
+def pytest(
+    overlay: Path, *arguments: str, seconds: float | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run tests against a copy of the sources."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(overlay), "CI": "true", **variables},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def all_pass(overlay: Path, tests: list[str]) -> bool:
+    """Return True if all these tests pass in time."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
+        listed.write("\n".join(tests))
+        listed.flush()
         try:
-            done = subprocess.run(
-                [*command, f"@{arguments.name}"],
-                cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False,
-            )  # fmt: skip
+            done = pytest(
+                overlay, "-x", f"@{listed.name}", seconds=SECONDS, PYTHONDONTWRITEBYTECODE="1"
+            )
         except subprocess.TimeoutExpired:
             return False
     if done.returncode not in {0, 1, 2}:
         sys.exit(
-            f"pytest could not run ({done.returncode}):\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
         )
     return done.returncode == 0
 
@@ -187,12 +198,9 @@ def order(test: str) -> tuple[bool, str]:
 
 def tests_by_line(overlay: Path, data_file: Path) -> dict[str, dict[int, list[str]]]:
     """Return the tests that run each line of each file."""
-    environment = {**os.environ, "PYTHONPATH": str(overlay), "CI": "true"}
-    environment["COVERAGE_FILE"] = str(data_file)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", *TESTS]
-    done = subprocess.run(
-        [*command, "--cov=foveal", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    done = pytest(
+        overlay, "-n", "2", *TESTS, "--cov=foveal", "--cov-context=test", "--cov-report=",
+        "--cov-fail-under=0", COVERAGE_FILE=str(data_file),
     )  # fmt: skip
     if done.returncode:
         sys.exit(f"the tests fail without any mutant:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
@@ -243,7 +251,7 @@ def main() -> int:
         if line.strip() and not line.startswith("#")
     }
     if options.sample and options.sample < total:
-        mutants = random.Random(options.seed).sample(mutants, options.sample)  # noqa: S311
+        mutants = random.Random(options.seed).sample(mutants, options.sample)
     skipped = [mutant for mutant in mutants if mutant.key in equivalent]
     mutants = [mutant for mutant in mutants if mutant.key not in equivalent]
 
@@ -267,7 +275,7 @@ def main() -> int:
             original = target.read_bytes()
             target.write_text(mutant.code, encoding="utf-8")
             try:
-                return run_tests(overlay, selected)
+                return all_pass(overlay, selected)
             finally:
                 target.write_bytes(original)
                 overlays.put(overlay)
