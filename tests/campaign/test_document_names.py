@@ -105,6 +105,17 @@ def test_a_stray_match_does_not_hide_the_mistake() -> None:
     assert "differ by extension (" in text
 
 
+@pytest.mark.parametrize("found", [10, 5])
+def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int) -> None:
+    """A run over code: every directory has a ``utils.py``, and one of them is relevant."""
+    files = [f"{i}.py" for i in range(10)]
+    others = [[f"app{k}/{file}" for k in range(1, 20)] for file in files]
+    right = [[f"app0/{file}"] if i < found else [] for i, file in enumerate(files)]
+    run = returned(*(one + more for one, more in zip(right, others, strict=True)))
+    value, _, said = scored(run, gold(*(f"app0/{file}" for file in files)))
+    assert (value, said) == (found / 10, [])
+
+
 def test_sparse_judgements_are_no_reason_to_warn() -> None:
     """One relevant document for each topic, found for one topic in five, among many others."""
     names = [f"{i}" for i in range(20)]

@@ -99,14 +99,17 @@ def match_names(alignment: Alignment, *, is_part: bool) -> NameMatch:
         return match
     if not is_part and found >= LOW * len(run) and not _has_other_forms(judged):
         return match
-    results = np.bincount(run.head_of, minlength=len(known))
-    others = pl.DataFrame(
-        {"name": run.doc.gather(run.heads).filter(pl.Series(~known)), "results": results[~known]}
-    )
-    others = others.group_by("name").agg(pl.col("results").sum())
-    similar = others.with_columns(key=_key("name")).join(_judged_keys(judged), on="key")
+    names, results = run.doc.gather(run.heads), np.bincount(run.head_of, minlength=len(known))
+    others = pl.DataFrame({"name": names.filter(pl.Series(~known)), "results": results[~known]})
+    others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
+    similar = others.join(_judged_keys(judged), on="key")
     composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
-    similar = similar.with_columns(form=composed).sort("form", "name", descending=[True, False])
+    # Files of other directories may be called like a judged one: they are other documents if the
+    # run returns the judged one, too, or if several have its name.
+    returned = names.filter(pl.Series(known)).unique().implode()
+    alone = pl.col("key").is_unique() & ~pl.col("judged").is_in(returned)
+    similar = similar.with_columns(form=composed).filter(pl.col("form") | alone)
+    similar = similar.sort("form", "name", descending=[True, False])
     return replace(
         match,
         similar=int(similar["results"].sum()),
