@@ -48,6 +48,7 @@ NAMES = ("docs/Café Guide.md", "docs/install.md", "docs/setup.md")
     [
         (lambda name: name.removesuffix(".md"), "extension"),
         (lambda name: name.replace(".md", ".txt"), "extension"),
+        (lambda name: name.replace(".md", ".markdown"), "extension"),
         (lambda name: name.removeprefix("docs/"), "directory"),
         (lambda name: "/data/" + name, "directory"),
         (lambda name: name.replace("docs/", "C:\\docs\\"), "directory"),
@@ -114,6 +115,15 @@ def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int)
     run = returned(*(one + more for one, more in zip(right, others, strict=True)))
     value, _, said = scored(run, gold(*(f"app0/{file}" for file in files)))
     assert (value, said) == (found / 10, [])
+
+
+def test_one_page_that_matches_for_every_topic_does_not_hide_the_mistake() -> None:
+    names = [f"page-{i}.md" for i in range(10)]
+    stems = [name.removesuffix(".md") for name in names]
+    run = returned(*([stems[i], stems[i - 1], "a", "b", "README"] for i in range(10)))
+    _, share, (text,) = scored(run, {**gold(*names), "11": [("README", 0, 50)]})
+    assert share == 0.2
+    assert "differ by extension (" in text
 
 
 def test_sparse_judgements_are_no_reason_to_warn() -> None:

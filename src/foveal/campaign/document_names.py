@@ -22,7 +22,7 @@ from foveal.model.hashing import Names
 
 __all__ = ["NameMatch", "match_names", "name_warning"]
 
-LOW = 0.1
+LOW = 0.25
 """Names are compared where a smaller share of the results than this is in judged documents."""
 TOPICS_PER_RESULT = 10
 """A run with fewer than one result in a judged document for so many topics is warned about.
@@ -33,7 +33,7 @@ a run that finds it for every third topic has more.
 _SHOWN = 2
 
 _DIRECTORY = r"^.*[/\\]([^/\\]+)$"
-_EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,4}$"
+_EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$"
 _REMEDIES = {
     "extension": "use the same extension in both, or none",
     "directory": "use the same directory in both, or none",
