@@ -48,6 +48,7 @@ NAMES = ("docs/Café Guide.md", "docs/install.md", "docs/setup.md")
     [
         (lambda name: name.removesuffix(".md"), "extension"),
         (lambda name: name.replace(".md", ".txt"), "extension"),
+        (lambda name: name.replace(".md", ".markdown"), "extension"),
         (lambda name: name.removeprefix("docs/"), "directory"),
         (lambda name: "/data/" + name, "directory"),
         (lambda name: name.replace("docs/", "C:\\docs\\"), "directory"),
@@ -102,6 +103,26 @@ def test_a_stray_match_does_not_hide_the_mistake() -> None:
     run["1"][1] = (names[0], 0, 50)
     value, share, (text,) = scored(run, gold(*names))
     assert (value, share) == (pytest.approx(1 / 30), pytest.approx(1 / 60))
+    assert "differ by extension (" in text
+
+
+@pytest.mark.parametrize("found", [10, 5])
+def test_files_of_one_name_in_many_directories_are_no_reason_to_warn(found: int) -> None:
+    """A run over code: every directory has a ``utils.py``, and one of them is relevant."""
+    files = [f"{i}.py" for i in range(10)]
+    others = [[f"app{k}/{file}" for k in range(1, 20)] for file in files]
+    right = [[f"app0/{file}"] if i < found else [] for i, file in enumerate(files)]
+    run = returned(*(one + more for one, more in zip(right, others, strict=True)))
+    value, _, said = scored(run, gold(*(f"app0/{file}" for file in files)))
+    assert (value, said) == (found / 10, [])
+
+
+def test_one_page_that_matches_for_every_topic_does_not_hide_the_mistake() -> None:
+    names = [f"page-{i}.md" for i in range(10)]
+    stems = [name.removesuffix(".md") for name in names]
+    run = returned(*([stems[i], stems[i - 1], "a", "b", "README"] for i in range(10)))
+    _, share, (text,) = scored(run, {**gold(*names), "11": [("README", 0, 50)]})
+    assert share == 0.2
     assert "differ by extension (" in text
 
 

@@ -1,9 +1,9 @@
-"""Do a run and the judgements name documents alike?
+"""Compare the document names of a run with those of the judgements.
 
 A run that returns ``install`` where ``install.md`` was judged scores 0 on every topic, and nothing
 else is wrong with it. Judgements of relevant documents alone cannot show the mistake as unjudged
-results, so names are compared: how many results are in documents that were judged for any topic,
-and whether the others would be if names were written alike.
+results. So Foveal counts the results in documents that were judged for any topic, and those that
+would be if extension, directory, case and Unicode form were ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from foveal.model.hashing import Names
 
 __all__ = ["NameMatch", "match_names", "name_warning"]
 
-LOW = 0.1
+LOW = 0.25
 """Names are compared where a smaller share of the results than this is in judged documents."""
 TOPICS_PER_RESULT = 10
 """A run with fewer than one result in a judged document for so many topics is warned about.
@@ -33,7 +33,7 @@ a run that finds it for every third topic has more.
 _SHOWN = 2
 
 _DIRECTORY = r"^.*[/\\]([^/\\]+)$"
-_EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,4}$"
+_EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$"
 _REMEDIES = {
     "extension": "use the same extension in both, or none",
     "directory": "use the same directory in both, or none",
@@ -44,20 +44,20 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class NameMatch:
-    """Results of a run, or of a part of it, by whether the judgements name their documents."""
+    """Counts of a run's results, or of a part of them, by whether their documents are judged."""
 
     topics: int = 0
     results: int = 0
     known: int = 0
     """Results in documents that are judged for any topic."""
     similar: int = 0
-    """Other results whose document has the name of a judged one but for its spelling."""
-    same_but_for_form: int = 0
-    """Those of them whose names differ in nothing but the Unicode form."""
+    """Results in documents whose name only resembles a judged one."""
+    form_only: int = 0
+    """Similar results whose names differ only in Unicode form."""
     unknown: tuple[str, ...] = ()
-    """Names that no judgement has, the first ones in order."""
+    """The first names that are not judged."""
     pairs: tuple[tuple[str, str], ...] = ()
-    """Similar names of run and judgements, the first ones in order: those but for form lead."""
+    """The first similar names of run and judgements; differences in Unicode form come first."""
 
     def __add__(self, other: NameMatch) -> NameMatch:
         """Return the match of two parts of a run together."""
@@ -66,7 +66,7 @@ class NameMatch:
             self.results + other.results,
             self.known + other.known,
             self.similar + other.similar,
-            self.same_but_for_form + other.same_but_for_form,
+            self.form_only + other.form_only,
             unknown=tuple(sorted({*self.unknown, *other.unknown})[:_SHOWN]),
             pairs=tuple(sorted({*self.pairs, *other.pairs}, key=_pair_order)[:_SHOWN]),
         )
@@ -99,28 +99,31 @@ def match_names(alignment: Alignment, *, is_part: bool) -> NameMatch:
         return match
     if not is_part and found >= LOW * len(run) and not _has_other_forms(judged):
         return match
-    results = np.bincount(run.head_of, minlength=len(known))
-    others = pl.DataFrame(
-        {"name": run.doc.gather(run.heads).filter(pl.Series(~known)), "results": results[~known]}
-    )
-    others = others.group_by("name").agg(pl.col("results").sum())
-    similar = others.with_columns(key=_key("name")).join(_judged_keys(judged), on="key")
+    names, results = run.doc.gather(run.heads), np.bincount(run.head_of, minlength=len(known))
+    others = pl.DataFrame({"name": names.filter(pl.Series(~known)), "results": results[~known]})
+    others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
+    similar = others.join(_judged_keys(judged), on="key")
     composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
-    similar = similar.with_columns(form=composed).sort("form", "name", descending=[True, False])
+    # Files of other directories may be called like a judged one: they are other documents if the
+    # run returns the judged one, too, or if several have its name.
+    returned = names.filter(pl.Series(known)).unique().implode()
+    alone = pl.col("key").is_unique() & ~pl.col("judged").is_in(returned)
+    similar = similar.with_columns(form=composed).filter(pl.col("form") | alone)
+    similar = similar.sort("form", "name", descending=[True, False])
     return replace(
         match,
         similar=int(similar["results"].sum()),
-        same_but_for_form=int(similar.filter("form")["results"].sum()),
+        form_only=int(similar.filter("form")["results"].sum()),
         unknown=tuple(others["name"].sort().head(_SHOWN)),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
 
 
 def _pair_order(pair: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
-    return not _same_but_for_form(*pair), pair
+    return not _differ_only_in_form(*pair), pair
 
 
-def _same_but_for_form(one: str, other: str) -> bool:
+def _differ_only_in_form(one: str, other: str) -> bool:
     return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
 
 
@@ -161,7 +164,7 @@ they differ by extension (use the same extension in both, or none)
     """
     few = match.known * TOPICS_PER_RESULT < match.topics
     misspelled = match.known < LOW * match.results and match.similar > match.known
-    if not match.results or not (few or misspelled or match.same_but_for_form):
+    if not match.results or not (few or misspelled or match.form_only):
         return None
     text = (
         f"{match.known} of {counted(match.results, 'result')} "
@@ -169,12 +172,12 @@ they differ by extension (use the same extension in both, or none)
     )
     pairs = match.pairs
     if not (few or misspelled):
-        pairs = tuple(pair for pair in pairs if _same_but_for_form(*pair))
+        pairs = tuple(pair for pair in pairs if _differ_only_in_form(*pair))
     if not pairs:
         first = judged.names.sort().head(_SHOWN)
         return (
             f"{text}; the run names {_quoted(match.unknown)}, the judgements {_quoted(first)}: "
-            "check that both name documents alike"
+            "check that both use the same names"
         )
     kinds = [kind for kind in _REMEDIES if any(kind in differences(*pair) for pair in pairs)]
     show = ascii if "Unicode form" in kinds else repr  # forms of one letter look the same
@@ -198,7 +201,7 @@ def differences(one: str, other: str) -> set[str]:
         stem = re.sub(_EXTENSION, r"\1", base)
         parts.append((composed == name, composed.removesuffix(base), base.removeprefix(stem), stem))
     (form, *own), (other_form, *others) = parts
-    found = {"Unicode form"} if form != other_form or _same_but_for_form(one, other) else set()
+    found = {"Unicode form"} if form != other_form or _differ_only_in_form(one, other) else set()
     for kind, a, b in zip(("directory", "extension", "case"), own, others, strict=True):
         if a != b:
             found.add("case" if a.lower() == b.lower() else kind)
