@@ -143,3 +143,14 @@ def test_derived_assessments_can_be_read_back_with_their_index(folder: Path) -> 
     foveal.write_judgements(derived, folder / "pools", form="inex2006")
     again = place_judgements(foveal.read_judgements(folder / "pools"), collection)
     assert again.passages(0) == [(3, 12)]
+
+
+def test_an_element_is_partly_seen_after_one_inside_it_that_is_not_listed(folder: Path) -> None:
+    listed = [element("/a[1]", "2", 20, 10), element("/a[1]/p[1]", "1", 10, 10)]
+    (folder / "j.xml").write_text(pool(*listed))
+    for first, expected in (("/a[1]/p[2]", 0.5), ("/a[1]/p[2]/x[1]", 0.5), ("/b[1]", 1.0)):
+        (folder / "mine.run").write_text(run_of(first, "/a[1]"))
+        value = score(folder, "nxCG(quant=gen5,overlap=on)@2", index=False)
+        assert value == expected, first
+    (folder / "mine.run").write_text(run_of("/a[1]/p[2]", "/a[1]"))
+    assert score(folder, "nxCG(quant=gen5,overlap=on)@2") == 0.5

@@ -475,3 +475,13 @@ def test_nothing_to_seek_is_undefined() -> None:
     assert math.isnan(campaigns.score(parse_measure("GR@1"), [("A", 0, 5)], only_text))
     found = campaigns.score(parse_measure("GR(targets=passages)@1"), [("A", 0, 5)], only_text)
     assert found == 1
+
+
+@pytest.mark.parametrize(("patience", "found"), [(5, 1), (7, 1), (8, 3), (11, 3), (12, 4), (99, 4)])
+def test_readers_go_on_from_passage_to_passage(patience: int, found: int) -> None:
+    """Passages 7, 7 and 11 characters apart, read from the start of the first."""
+    spans = [(0, 5), (12, 17), (24, 29), (40, 45)]
+    truth = foveal.Judgements.from_highlights({"1": {"d": {"spans": spans, "length": 90}}})
+    run = foveal.Run.from_results({"1": [("d", 0, 3)]}, name="mine")
+    measure = f"GR(behaviour=t2i,T={patience},targets=passages)@1"
+    assert foveal.evaluate([run], truth, [measure])["mine", measure] == found / 4
