@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,3 +132,19 @@ def test_by_default_a_small_file_grows_to_a_gigabyte_and_no_more(folder: Path) -
     assert (folder / "bomb").stat().st_size < 200_000
     with pytest.raises(foveal.InputError, match="grow to more than"):
         foveal.read_run("bomb")
+
+
+def test_a_little_bzip2_is_not_expanded_far_beyond_the_limit(folder: Path) -> None:
+    compressor = bz2.BZ2Compressor()
+    blank = b"\n" * (1 << 24)
+    data = b"".join(compressor.compress(blank) for _ in range(12)) + compressor.flush()
+    (folder / "bomb").write_bytes(data)
+    assert len(data) < 1000
+    tracemalloc.start()
+    try:
+        with foveal.limit_bytes("1M"), pytest.raises(foveal.InputError, match="grow to more than"):
+            foveal.read_run("bomb")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < len(blank) * 4

@@ -330,13 +330,14 @@ def test_a_file_that_is_not_read_is_named(doc: str, capsys: pytest.CaptureFixtur
     assert "breaker hums" in Path("report.html").read_text()
 
 
+@pytest.mark.parametrize("doc", ["docs/faults.md", "./faults.md", "../docs/faults.md"])
 def test_a_name_relative_to_another_folder_is_explained(
-    capsys: pytest.CaptureFixture[str],
+    doc: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write("j.jsonl", {"topic": "1", "doc": "docs/faults.md", "quote": "16 A"})
+    write("j.jsonl", {"topic": "1", "doc": doc, "quote": "16 A"})
     outcome = call(capsys, "convert", "j.jsonl", "-", "--to", "jsonl", "--texts", "docs")
     assert outcome.code == 2
-    assert outcome.err.startswith("docs/faults.md: ")
+    assert outcome.err.startswith(f"{doc}: ")
     assert "'faults'" in outcome.err
 
 

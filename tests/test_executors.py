@@ -363,3 +363,17 @@ def test_processes_that_would_hang_are_refused() -> None:
         pytest.raises(UsageError, match=r"forks its processes, which would hang; expected one"),
     ):
         foveal.evaluate({"1": [("d", 0, 9)]}, {"1": [("d", 0, 9)]}, "charR", executor=forking)
+
+
+def test_an_error_while_processes_start_is_not_hidden() -> None:
+    """They start in threads, so that it comes before, during or after the start."""
+
+    def leave() -> None:
+        with Processes(2) as pool:
+            for number in (-1, -2):
+                pool.submit(abs, number)
+            raise KeyError
+
+    for _ in range(10):
+        with pytest.raises(KeyError):
+            leave()

@@ -25,6 +25,7 @@ def test_python_completes_public_names() -> None:
         check=True,
     )
     assert {"evaluate", "read_run", "Judgements"} <= set(fresh.stdout.split())
+    assert "TYPE_CHECKING" not in fresh.stdout.split()
 
 
 def complete(*words: str) -> list[str]:
@@ -63,6 +64,20 @@ def complete(*words: str) -> list[str]:
 )
 def test_shells_complete(words: tuple[str, ...], offered: str) -> None:
     assert offered in complete(*words)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_completion_script_that_cannot_be_written_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "foveal"],
+            env={**os.environ, "_FOVEAL_COMPLETE": "bash_source"},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
 
 
 @pytest.mark.skipif(BASH is None, reason="no bash")

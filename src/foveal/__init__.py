@@ -113,7 +113,7 @@ _HOME = {
 
 def __dir__() -> list[str]:
     """List the public names, loaded or not, for completion in Python."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

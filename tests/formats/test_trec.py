@@ -152,7 +152,7 @@ def test_text_after_the_sixth_field_is_ignored_as_trec_eval_does(text: str) -> N
         assert run.doc.to_list() == ["B", "A"]
         assert run.name == "mine"
         (note,) = run.notes
-        assert f"{2 - len(plain)} lines" in note
+        assert ("1 line," if plain else "2 lines,") in note
         assert f"line {1 + len(plain)}" in note
 
 

@@ -176,12 +176,15 @@ class TextSource:
 
     def _check_file(self, root: Path, doc: str) -> None:
         """Refuse a document that is named by another path, or whose file is not read."""
-        given, top = Path(doc).resolve(), root.resolve()
-        if given.is_file() and top in given.parents:
-            name = name_of(given.relative_to(top).as_posix())
-            message = f"document {doc!r} is called {name!r} here; names are relative to {root}"
-            raise InputError.at(doc, None, message)
-        path = root / doc
+        path, top = root / doc, root.resolve()
+        for given in (Path(doc).resolve(), path.resolve()):
+            if not given.is_file() or top not in given.parents:
+                continue
+            member = given.relative_to(top).as_posix()
+            if member != doc:
+                name = name_of(member)
+                message = f"document {doc!r} is called {name!r} here; names are relative to {root}"
+                raise InputError.at(doc, None, message)
         if not path.name or top not in path.resolve().parents:
             return
         files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]

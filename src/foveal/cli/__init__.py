@@ -135,10 +135,10 @@ def cli(context: click.Context) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line; every error that a user can mend is one line and exit code 2."""
-    if shell := os.environ.get(_COMPLETE):
-        sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
     guard_streams()
     try:
+        if shell := os.environ.get(_COMPLETE):
+            sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
         with exit_on_sigterm():
             _invoke(sys.argv[1:] if args is None else list(args))
     except click.ClickException as error:

@@ -177,8 +177,9 @@ class _Process:
         args = (there, self._ahead, self._others)
         # Not by several threads at once: a pipe must not be inherited by the wrong process.
         with self._starting:
-            self._process = _SPAWN.Process(target=_serve, args=args, daemon=True)
-            self._process.start()
+            process = _SPAWN.Process(target=_serve, args=args, daemon=True)
+            process.start()
+            self._process = process
         there.close()
         self._pipe = here
 
@@ -194,7 +195,8 @@ class _Process:
 
     def kill(self) -> None:
         """End the process now; a call under way learns of it."""
-        process = self._process
+        with self._starting:  # a process that is about to start cannot be ended yet
+            process = self._process
         if process is not None:
             with suppress(ValueError):  # it has ended meanwhile
                 process.kill()

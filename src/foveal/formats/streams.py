@@ -35,7 +35,9 @@ CHUNK = 1 << 24
 _PIECE = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 12
-"""Bytes of compressed data that are expanded at once, to 128 MB at most."""
+"""Bytes of compressed data that are expanded at once, to 128 MB at most (bzip2: see `_expand`)."""
+_EXPANDED = 1 << 24
+"""Bytes that bzip2 data are expanded to at once."""
 _AT_LEAST = 1 << 30
 """Bytes that any compressed file may grow to: as many as a document of a collection may have."""
 _TIMES = 100
@@ -131,22 +133,17 @@ def decompress(raw: Iterable[bytes], name: str, codec: _Codec, limit: int) -> It
                 if not rest:
                     break
                 decoder = codec.decoder()
-            try:
-                data = decoder.decompress(rest)
-            except MemoryError:
-                raise
-            except Exception as error:  # each library has its own family of them
-                raise InputError.at(name, None, f"damaged {codec.kind} data: {error}") from None
-            size += len(data)
-            if size > limit:
-                raise InputError.at(
-                    name,
-                    None,
-                    f"the {codec.kind} data grow to more than {limit} bytes; if they are what "
-                    "they should be, allow more with --max-bytes (Python: foveal.limit_bytes)",
-                )
-            lines += data.count(b"\n")
-            yield data
+            for data in _expand(decoder, rest, name, codec):
+                size += len(data)
+                if size > limit:
+                    raise InputError.at(
+                        name,
+                        None,
+                        f"the {codec.kind} data grow to more than {limit} bytes; if they are what "
+                        "they should be, allow more with --max-bytes (Python: foveal.limit_bytes)",
+                    )
+                lines += data.count(b"\n")
+                yield data
             rest = b""
             if decoder.eof:
                 rest, decoder = decoder.unused_data, None
@@ -154,6 +151,21 @@ def decompress(raw: Iterable[bytes], name: str, codec: _Codec, limit: int) -> It
         raise InputError.at(
             name, lines + 1, f"the {codec.kind} data break off here; the file is truncated"
         )
+
+
+def _expand(decoder: _Decoder, data: bytes, name: str, codec: _Codec) -> Iterator[bytes]:
+    """Yield what compressed data expand to; bzip2, which can grow a millionfold, in pieces."""
+    try:
+        if not isinstance(decoder, bz2.BZ2Decompressor):
+            yield decoder.decompress(data)
+            return
+        yield decoder.decompress(data, _EXPANDED)
+        while not (decoder.eof or decoder.needs_input):
+            yield decoder.decompress(b"", _EXPANDED)
+    except MemoryError:
+        raise
+    except Exception as error:  # each library has its own family of them
+        raise InputError.at(name, None, f"damaged {codec.kind} data: {error}") from None
 
 
 def compression(path: str | Path) -> str | None:

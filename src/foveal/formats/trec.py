@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError
+from foveal.errors import InputError, counted
 from foveal.formats.checks import Defects, check_names, check_scores
 from foveal.formats.fields import first_lines, read_fields
 from foveal.formats.lines import as_lines, check_rows, one_word
@@ -60,7 +60,8 @@ def has_trailing_text(fields: Sequence[bytes]) -> bool:
 
 def ignored_text(number: int, first: Sequence[int]) -> str:
     """Say that text after the sixth field was ignored, as trec_eval ignores it."""
-    return f"text after the sixth field is ignored: {number} lines, the first on line {min(first)}"
+    lines = counted(number, "line")
+    return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
 
 
 def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:

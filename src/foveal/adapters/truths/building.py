@@ -151,8 +151,8 @@ def _matching(
                 f"; --repair moves those that occur once within {_NEAR} characters: {movable}"
             )
         if movable < len(problems):
-            rest = len(problems) - movable
-            summary += f"; --drop-mismatches leaves out the others: {rest}"
+            rest = f"the others: {len(problems) - movable}" if movable else "them"
+            summary += f"; --drop-mismatches leaves out {rest}"
         raise InputError(problems, summary=f"{source.path}: {summary}")
     notes = [
         f"quotes moved to the only place within {_NEAR} characters: {moved}" if moved else "",
