@@ -3,7 +3,7 @@
 Each mutant changes one operator, constant or name of a function. It is killed if a test that runs
 the changed line fails. One run under coverage finds the tests of each line first.
 
-    python tools/mutants.py                        # a sample of 200 with a fixed seed
+    python tools/mutants.py                        # a sample of 100 with a fixed seed
     python tools/mutants.py --sample 0 --only measures/t2i.py
 """
 
@@ -226,7 +226,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--sample", type=int, default=200, help="number of mutants; 0: all (default: 200)"
+        "--sample", type=int, default=100, help="number of mutants; 0: all (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
     parser.add_argument(

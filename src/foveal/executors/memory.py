@@ -57,14 +57,14 @@ def parse_size(text: str, name: str) -> int:
 
 def free_memory() -> int:
     """Return the bytes of memory that are free to be used."""
-    told = Path("/proc/meminfo")
-    text = told.read_text(encoding="ascii") if told.exists() else ""
+    meminfo = Path("/proc/meminfo")
+    text = meminfo.read_text(encoding="ascii") if meminfo.exists() else ""
     if found := re.search(r"MemAvailable:\s+(\d+) kB", text):
         free = int(found[1]) << 10
     else:  # another system
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     for name in ("memory.max", "memory.high"):
         limit = Path("/sys/fs/cgroup") / name
-        if limit.exists() and (said := limit.read_text(encoding="ascii").strip()).isdigit():
-            free = min(free, int(said))
+        if limit.exists() and (value := limit.read_text(encoding="ascii").strip()).isdigit():
+            free = min(free, int(value))
     return free

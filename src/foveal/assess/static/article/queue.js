@@ -71,7 +71,7 @@ export function target({ url }) {
   return { topic: decodeURIComponent(topic), doc: decodeURIComponent(doc) };
 }
 
-/** Actions as the text of a file, for whoever has to enter them again. */
+/** Return actions as the text of a file, from which a person can enter them again. */
 export function exported(entries) {
   const actions = entries.map(entry => {
     const { campaign = null, assessor = null, uuid, base, length, digest, at, action } = entry;
