@@ -9,13 +9,19 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from patience import limited
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", derandomize=True, deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+# A mutant is killed by any failing example: no need to look for a smaller one.
+settings.register_profile(
+    "mutants", derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate]
+)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "here")
+)
 
 _SETTINGS = "_hypothesis_internal_use_settings"
 """Where a property keeps its settings; Hypothesis has no way to change them from outside."""

@@ -154,3 +154,14 @@ def test_an_element_is_partly_seen_after_one_inside_it_that_is_not_listed(folder
         assert value == expected, first
     (folder / "mine.run").write_text(run_of("/a[1]/p[2]", "/a[1]"))
     assert score(folder, "nxCG(quant=gen5,overlap=on)@2") == 0.5
+
+
+def test_a_root_is_not_its_only_child(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "d.xml").write_text(f"<a><p>{TEN}</p></a>")
+    build_index(tmp_path / "docs", tmp_path / "index")
+    assessed = element("/a[1]", "1", 10, 10), element("/a[1]/p[1]", "2", 10, 10)
+    (tmp_path / "j.xml").write_text(pool(*assessed))
+    for path, expected in (("/a[1]", 0), ("/a[1]/p[1]", 1)):
+        (tmp_path / "mine.run").write_text(run_of(path))
+        assert score(tmp_path, "GR(targets=ideal,behaviour=classic,quant=gen5)@1") == expected

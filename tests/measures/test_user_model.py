@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import campaigns
 import foveal
@@ -485,3 +486,16 @@ def test_readers_go_on_from_passage_to_passage(patience: int, found: int) -> Non
     run = foveal.Run.from_results({"1": [("d", 0, 3)]}, name="mine")
     measure = f"GR(behaviour=t2i,T={patience},targets=passages)@1"
     assert foveal.evaluate([run], truth, [measure])["mine", measure] == found / 4
+
+
+def test_first_arrivals_add_up_over_blocks_of_ranks() -> None:
+    """Each of five targets is met at 40 of 200 ranks, every time with probability .01."""
+    p = np.zeros((200, 5))
+    p[np.arange(200), np.arange(200) % 5] = 0.01
+    total = np.zeros(5)
+    blocks = 0
+    for _, first in user_model.arrivals(user_model.Hits.from_matrix(p.tolist()), np.ones(5, int)):
+        total[: first.shape[1]] += first.sum(axis=0)
+        blocks += 1
+    assert blocks > 1
+    assert total == pytest.approx(binom.sf(np.arange(5), 5, 1 - 0.99**40))

@@ -179,8 +179,8 @@ class Alignment:
 
     @cached_property
     def all_have_text(self) -> bool:
-        """Whether every result has a place and at least one character."""
-        return bool((self.end > self.run.start).all()) and bool(self.placed.all())
+        """True if every result has a place and at least one character."""
+        return bool((self.end > self.run.start).all())  # both are -1 without a place
 
     @cached_property
     def size(self) -> Ints:
