@@ -130,3 +130,14 @@ def test_golden_articles_of_other_questions_do_not_count() -> None:
         "b": [("11", "title", 0, 9)],
     }
     assert score(returned, golden, "bio_ap") == {"a": [1.0], "b": [0.0]}
+
+
+def test_one_character_in_common_is_an_overlap() -> None:
+    truth = foveal.Judgements.from_highlights({"1": {"9/abstract": {"spans": [(0, 10)]}}})
+    values = {}
+    for start in (10, 11):  # the program counts the offset at the end as well
+        run = foveal.Run.from_results({"1": [("9/abstract", start, 19)]}, name="mine")
+        results = foveal.evaluate([run], truth, ["bio_ap(relevance=overlap)"])
+        values[start] = next(iter(results.aggregate()["mine"].values()))
+    assert values[10] == pytest.approx(1 / 10)
+    assert values[11] == 0
