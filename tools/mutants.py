@@ -34,7 +34,7 @@ TESTS = (
     "tests/measures", "tests/recall", "tests/campaign", "tests/model",
     "tests/test_spans.py", "tests/test_spans_disjoint.py", "tests/test_cli_structure.py",
 )  # fmt: skip
-SECONDS = 300
+SECONDS = 120
 """Longest run of the tests of one mutant; a mutant that never ends counts as killed."""
 REQUIRED = 0.95
 
