@@ -22,7 +22,7 @@ from foveal.formats.locate import (
     Normalised,
     in_unit,
 )
-from foveal.formats.objects import header_of, loads
+from foveal.formats.objects import header_of, parse_lines
 from foveal.model import Run
 
 __all__ = [
@@ -96,16 +96,9 @@ def _is_lines(source: Source) -> bool:
 
 
 def _records(source: Source, holding: bytes = b"") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Lines from 0 and their objects; what is none, the reader will complain about."""
-    for number, line in enumerate(source.data.split(b"\n")):
-        if holding not in line:
-            continue
-        try:
-            record = loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield number, record
+    """Yield the objects on lines that hold some bytes, with their lines counted from 0."""
+    lines = enumerate(source.data.split(b"\n"))
+    return parse_lines((number, line) for number, line in lines if holding in line)
 
 
 def _by_text(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats.fields import Table, first_lines
 from foveal.formats.source import Source
 
-__all__ = ["explain_json", "header_of", "loads", "parse_objects", "read_objects"]
+__all__ = ["explain_json", "header_of", "loads", "parse_lines", "parse_objects", "read_objects"]
 
 _LARGEST = sys.float_info.max
 
@@ -40,6 +40,17 @@ def explain_json(error: ValueError | RecursionError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return str(error)
     return f"a whole number has more than {sys.get_int_max_str_digits()} digits"
+
+
+def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the numbered lines that are JSON objects; the reader reports all others."""
+    for number, line in lines:
+        try:
+            record = loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield number, record
 
 
 def header_of(source: Source) -> tuple[dict[str, Any], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from foveal.errors import InputError, Problem
 from foveal.formats.locate import GIVE_TEXTS, NORMALISED, Aligner, in_unit
-from foveal.formats.objects import header_of, loads
+from foveal.formats.objects import header_of, parse_lines
 from foveal.formats.source import Source
 
 __all__ = ["documents_needed", "locate_quotes"]
@@ -35,7 +35,7 @@ def locate_quotes(
     >>> line = '{"topic": "1", "spans": [{"quote": "or not"}]}'
     >>> texts = {"d": "be, or not"}
     >>> found, _ = locate_quotes(Source.of_text(line), texts, unit="codepoint", inclusive=False)
-    >>> loads(found.data)["doc"], loads(found.data)["spans"]
+    >>> json.loads(found.data)["doc"], json.loads(found.data)["spans"]
     ('d', [{'quote': 'or not', 'start': 4, 'end': 10}])
     """
     changes = [*_lines_to_change(source)]
@@ -81,20 +81,9 @@ def documents_needed(source: Source) -> tuple[frozenset[str], bool]:
     foreign = header_of(source)[0].get("unit", "codepoint") != "codepoint"
     quoted = [record for _, record in _lines_to_change(source) if _without_offsets(record)]
     every = any(not record.get("doc") for record in quoted)
-    everything = _objects(enumerate(source.data.split(b"\n")))
+    everything = parse_lines(enumerate(source.data.split(b"\n")))
     judged = (record for _, record in everything) if foreign else quoted
     return frozenset(doc for own in judged if isinstance(doc := own.get("doc"), str)), every
-
-
-def _objects(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the lines that are objects; the reader reports all others."""
-    for number, line in lines:
-        try:
-            record = loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield number, record
 
 
 def _lines_to_change(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -112,7 +101,7 @@ def _lines_to_change(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
             or b"null" in line
         )
     )
-    for number, record in _objects(lines):
+    for number, record in parse_lines(lines):
         if _is_single(record) or _without_offsets(record):
             yield number, record
 
