@@ -16,11 +16,11 @@ from pathlib import Path
 
 from benchmarks.campaign import Files
 from benchmarks.tasks import MEASURES
-from foveal.campaign.options import Options
-from foveal.campaign.preparation import Form, prepare
+from foveal.evaluation.options import Options
+from foveal.evaluation.preparation import Form, prepare
 from foveal.formats import Source, read_judgements, read_run
 from foveal.measures import Measure, parse_measures
-from foveal.measures.view import Alignment, Judged
+from foveal.measures.alignment import Alignment, Gold
 
 __all__ = ["main"]
 
@@ -48,8 +48,8 @@ class Clock:
         return "\n".join([*head, *rows, f"| total | {total:.3f} | |"])
 
 
-def _score(path: Path, judged: Judged, measures: Sequence[Measure], clock: Clock) -> None:
-    """What `foveal.campaign.scoring.score_run` does, step by step."""
+def _score(path: Path, judged: Gold, measures: Sequence[Measure], clock: Clock) -> None:
+    """What `foveal.evaluation.scoring.score_run` does, step by step."""
     with clock.step("read and hash bytes"):
         source = Source.open(path)
     with clock.step("parse lines into a run"):
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with clock.step("read judgements"):
         judgements = read_judgements(files.judgements)
     with clock.step("prepare judgements"):
-        judged = Judged(judgements.combined())
+        judged = Gold(judgements.combined())
     for path in files.runs:
         _score(path, judged, measures, clock)
     print(clock.table())

@@ -149,7 +149,7 @@ def _name(document: int) -> str:
 # -- judgements --------------------------------------------------------------------------------
 
 
-class Judged(NamedTuple):
+class Gold(NamedTuple):
     """A relevant document of a topic."""
 
     document: int
@@ -162,7 +162,7 @@ class Judged(NamedTuple):
 
 class Topic(NamedTuple):
     number: int
-    relevant: list[Judged]
+    relevant: list[Gold]
     other: list[int]
 
     @property
@@ -177,7 +177,7 @@ def _topic(documents: Documents, size: Size, number: int) -> Topic:
     return Topic(FIRST_TOPIC + number, relevant, judged[size.relevant :])
 
 
-def _judged(random: Random, documents: Documents, document: int) -> Judged:
+def _judged(random: Random, documents: Documents, document: int) -> Gold:
     """Highlights in one document: most of them in leaves, some a large element or part of one."""
     own = documents.elements(document)
     start, end = documents.start[own], documents.end[own]
@@ -199,7 +199,7 @@ def _judged(random: Random, documents: Documents, document: int) -> Judged:
     rsize = before[end] - before[start]
     held = np.flatnonzero(rsize > 0)
     spans = list(zip(edges[::2], edges[1::2], strict=True))
-    return Judged(document, spans, first or 0, held + own.start, rsize[held])
+    return Gold(document, spans, first or 0, held + own.start, rsize[held])
 
 
 def _write_judgements(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.campaign import PRESETS, Preset
 from foveal.cli import cli
+from foveal.evaluation import PRESETS, Preset
 from foveal.measures import Measure, all_measures, parse_measure
 from foveal.measures.base import Choice
 from foveal.measures.toy import JUDGEMENTS, run_example
@@ -208,9 +208,9 @@ def _variants(measure: Measure) -> Iterator[tuple[str, Measure]]:
 
 
 def _overlap(measure: Measure) -> str:
-    rules = [measure.overlap.value]
+    rules = [measure.overlap_rule.value]
     for setting, variant in _variants(measure):
-        if variant.overlap is not measure.overlap:
+        if variant.overlap is not measure.overlap_rule:
             rules.append(f"with {setting}: {variant.overlap.value}")
     return "; ".join(rules)
 

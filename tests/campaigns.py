@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from foveal.measures import Measure
-from foveal.measures.view import Alignment, Judged, Topic
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.model import Judgements, Run
 
 JUDGED_DOCS = ("A", "B", "C", "𝄞")
@@ -61,7 +61,7 @@ def judgements_of(documents: Mapping[str, naive.Doc]) -> Judgements:
 
 def view(
     results: Sequence[naive.Result], documents: Mapping[str, naive.Doc], *, union: bool = False
-) -> Topic:
+) -> TopicView:
     """The topic as measures see it: made once for all that look at the same campaign."""
     return _view(tuple(results), tuple(documents.items()), union=union)
 
@@ -69,13 +69,13 @@ def view(
 @lru_cache(maxsize=256)
 def _view(
     results: tuple[naive.Result, ...], documents: tuple[tuple[str, naive.Doc], ...], *, union: bool
-) -> Topic:
-    judged = Judged(judgements_of(dict(documents)).combined())
+) -> TopicView:
+    judged = Gold(judgements_of(dict(documents)).combined())
     run = Run.from_results({"t": results} if results else {})
     return Alignment(run, judged).topic("t", union=union)
 
 
-def new_view(results: Sequence[naive.Result], documents: Mapping[str, naive.Doc]) -> Topic:
+def new_view(results: Sequence[naive.Result], documents: Mapping[str, naive.Doc]) -> TopicView:
     """One that nothing has looked at yet."""
     return _view.__wrapped__(tuple(results), tuple(documents.items()), union=False)
 

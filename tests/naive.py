@@ -35,7 +35,7 @@ class Doc:
     bep: int | None = None
 
 
-Judged = Mapping[str, Doc]
+Gold = Mapping[str, Doc]
 
 
 # --------------------------------------------------------------------------------------------
@@ -70,12 +70,12 @@ def _highlighted(doc: Doc) -> set[int]:
     return {offset for start, end in doc.spans for offset in range(start, end)}
 
 
-def _relevant_chars(judged: Judged) -> set[Char]:
+def _relevant_chars(judged: Gold) -> set[Char]:
     """All highlighted characters of the topic; their number is Trel."""
     return {(name, offset) for name, doc in judged.items() for offset in _highlighted(doc)}
 
 
-def _relevant_docs(judged: Judged) -> set[str]:
+def _relevant_docs(judged: Gold) -> set[str]:
     """The documents with highlighted text; their number is Nrel."""
     return {name for name, doc in judged.items() if _highlighted(doc)}
 
@@ -110,14 +110,14 @@ def _ranked_docs(results: Sequence[Result]) -> list[str]:
     return ranking
 
 
-def P(results: Sequence[Result], judged: Judged, *, k: int) -> float:
+def P(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Relevant documents among the first k documents / k."""
     relevant = _relevant_docs(judged)
     hits = sum(doc in relevant for doc in _ranked_docs(results)[:k])
     return float(Fraction(hits, k))
 
 
-def R(results: Sequence[Result], judged: Judged, *, k: int) -> float:
+def R(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Relevant documents among the first k documents / Nrel."""
     relevant = _relevant_docs(judged)
     if not relevant:
@@ -126,7 +126,7 @@ def R(results: Sequence[Result], judged: Judged, *, k: int) -> float:
     return float(Fraction(hits, len(relevant)))
 
 
-def AP(results: Sequence[Result], judged: Judged) -> float:
+def AP(results: Sequence[Result], judged: Gold) -> float:
     """Sum of the precisions at the relevant retrieved documents / Nrel."""
     relevant = _relevant_docs(judged)
     if not relevant:
@@ -155,7 +155,7 @@ class HiOptions(TypedDict, total=False):
 
 def _hixeval(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     k: int,
     *,
     alpha: Number = 1,
@@ -187,27 +187,21 @@ def _hixeval(
     return _ratio(total, size), _ratio(total, len(relevant))
 
 
-def HiP(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[HiOptions]
-) -> float:
+def HiP(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """HiXEval precision; beyond the end of the run the value of the last result."""
     if not _relevant_chars(judged):
         return NAN
     return float(_hixeval(results, judged, k, **options)[0])
 
 
-def HiR(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[HiOptions]
-) -> float:
+def HiR(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """HiXEval recall with Trel the highlighted characters of the documents."""
     if not _relevant_chars(judged):
         return NAN
     return float(_hixeval(results, judged, k, **options)[1])
 
 
-def HiF(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[HiOptions]
-) -> float:
+def HiF(results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[HiOptions]) -> float:
     """Harmonic mean of HiP and HiR (negative if both are, which rval=printed allows)."""
     if not _relevant_chars(judged):
         return NAN
@@ -221,7 +215,7 @@ def HiF(
 
 def _char_precision_recall(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     k: int | None,
     budget: int | None,
     policy: Policy,
@@ -250,7 +244,7 @@ def _within(
 
 def charP(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     k: int | None = None,
     budget: int | None = None,
@@ -265,7 +259,7 @@ def charP(
 
 def charR(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     k: int | None = None,
     budget: int | None = None,
@@ -280,7 +274,7 @@ def charR(
 
 def charF(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     k: int | None = None,
     budget: int | None = None,
@@ -301,7 +295,7 @@ def _interpolated(points: Sequence[tuple[Fraction, Fraction]], x: Fraction) -> F
 
 def _char_points(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     policy: Policy,
     budget: int | None = None,
     unit: str = "characters",
@@ -319,7 +313,7 @@ def _char_points(
 
 def iP(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     x: Number,
     budget: int | None = None,
@@ -334,7 +328,7 @@ def iP(
 
 
 def AiP(
-    results: Sequence[Result], judged: Judged, *, points: int = 101, policy: Policy = "allow"
+    results: Sequence[Result], judged: Gold, *, points: int = 101, policy: Policy = "allow"
 ) -> float:
     """Mean of iP over equidistant recall points from 0 to 1 (at least two)."""
     if not _relevant_chars(judged):
@@ -431,7 +425,7 @@ def _doc_score(
 
 
 def _generalised_precisions(
-    results: Sequence[Result], judged: Judged, **options: Unpack[ScoreOptions]
+    results: Sequence[Result], judged: Gold, **options: Unpack[ScoreOptions]
 ) -> list[Fraction]:
     """gP[1], gP[2], ... up to the number of retrieved documents."""
     precisions: list[Fraction] = []
@@ -443,7 +437,7 @@ def _generalised_precisions(
     return precisions
 
 
-def _doc_recalls(results: Sequence[Result], judged: Judged) -> list[Fraction]:
+def _doc_recalls(results: Sequence[Result], judged: Gold) -> list[Fraction]:
     """gR[1], gR[2], ... up to the number of retrieved documents (Nrel > 0)."""
     relevant = _relevant_docs(judged)
     ranking = _ranked_docs(results)
@@ -453,7 +447,7 @@ def _doc_recalls(results: Sequence[Result], judged: Judged) -> list[Fraction]:
     ]
 
 
-def _size_recalls(results: Sequence[Result], judged: Judged) -> list[Fraction]:
+def _size_recalls(results: Sequence[Result], judged: Gold) -> list[Fraction]:
     """gR'[1], gR'[2], ... up to the number of retrieved documents (Trel > 0)."""
     relevant = _relevant_chars(judged)
     ranking = _ranked_docs(results)
@@ -465,7 +459,7 @@ def _size_recalls(results: Sequence[Result], judged: Judged) -> list[Fraction]:
 
 def gP(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     k: int,
     short: Literal["pad", "last"] = "pad",
@@ -486,7 +480,7 @@ def gP(
     return float(precisions[-1] * len(precisions) / k)
 
 
-def gR(results: Sequence[Result], judged: Judged, *, k: int) -> float:
+def gR(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Share of the relevant documents among the first k documents."""
     if not _relevant_docs(judged):
         return NAN
@@ -494,7 +488,7 @@ def gR(results: Sequence[Result], judged: Judged, *, k: int) -> float:
     return float(recalls[-1]) if recalls else 0.0
 
 
-def gRw(results: Sequence[Result], judged: Judged, *, k: int) -> float:
+def gRw(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """gR': share of Trel that lies in the first k documents, wherever the results point."""
     if not _relevant_docs(judged):
         return NAN
@@ -502,7 +496,7 @@ def gRw(results: Sequence[Result], judged: Judged, *, k: int) -> float:
     return float(recalls[-1]) if recalls else 0.0
 
 
-def AgP(results: Sequence[Result], judged: Judged, **options: Unpack[ScoreOptions]) -> float:
+def AgP(results: Sequence[Result], judged: Gold, **options: Unpack[ScoreOptions]) -> float:
     """Sum of gP at the ranks of relevant documents / Nrel."""
     relevant = _relevant_docs(judged)
     if not relevant:
@@ -514,7 +508,7 @@ def AgP(results: Sequence[Result], judged: Judged, **options: Unpack[ScoreOption
 
 def AgPw(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     form: Literal["8", "11", "interpolated"] = "8",
     **options: Unpack[ScoreOptions],
@@ -544,7 +538,7 @@ def AgPw(
 
 def igP(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     x: Number,
     recall: Literal["gR", "gRw"] = "gR",
@@ -566,7 +560,7 @@ def igP(
 
 
 def BEPD(
-    results: Sequence[Result], judged: Judged, *, A: Number = 1, L: Number | None = None
+    results: Sequence[Result], judged: Gold, *, A: Number = 1, L: Number | None = None
 ) -> float:
     """Sum of the nearness of results to best entry points / number of best entry points.
 
@@ -624,7 +618,7 @@ def _passage_of(char: Char, relevant: set[Char]) -> Char:
     return name, offset
 
 
-def _passages(judged: Judged) -> set[Char]:
+def _passages(judged: Gold) -> set[Char]:
     """The passages of the topic, each as its first character."""
     relevant = _relevant_chars(judged)
     return {_passage_of(char, relevant) for char in relevant}
@@ -632,7 +626,7 @@ def _passages(judged: Judged) -> set[Char]:
 
 def _readings(
     results: Sequence[Result],
-    judged: Judged,
+    judged: Gold,
     *,
     T: int = 300,
     mode: Literal["first", "read"] = "first",
@@ -671,7 +665,7 @@ def _readings(
     return readings
 
 
-def T2I(results: Sequence[Result], judged: Judged, **options: Unpack[ReadOptions]) -> float:
+def T2I(results: Sequence[Result], judged: Gold, **options: Unpack[ReadOptions]) -> float:
     """Average precision over the passages."""
     if not _relevant_chars(judged):
         return NAN
@@ -684,7 +678,7 @@ def T2I(results: Sequence[Result], judged: Judged, **options: Unpack[ReadOptions
 
 
 def T2IP(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[ReadOptions]
+    results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Results among the first k that find a new passage / k."""
     if not _relevant_chars(judged):
@@ -694,7 +688,7 @@ def T2IP(
 
 
 def T2IR(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[ReadOptions]
+    results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Share of the passages found from the first k results."""
     if not _relevant_chars(judged):
@@ -704,7 +698,7 @@ def T2IR(
 
 
 def T2Ieffort(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[ReadOptions]
+    results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Characters read from the first k results, cumulated."""
     if not _relevant_chars(judged):
@@ -713,7 +707,7 @@ def T2Ieffort(
 
 
 def T2IcharP(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[ReadOptions]
+    results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Useful / read characters from the first k results, 0 if nothing was read."""
     if not _relevant_chars(judged):
@@ -723,7 +717,7 @@ def T2IcharP(
 
 
 def T2IcharR(
-    results: Sequence[Result], judged: Judged, *, k: int, **options: Unpack[ReadOptions]
+    results: Sequence[Result], judged: Gold, *, k: int, **options: Unpack[ReadOptions]
 ) -> float:
     """Useful characters read from the first k results / Trel."""
     relevant = _relevant_chars(judged)
@@ -749,7 +743,7 @@ def _intersect(a: Result, b: Result) -> bool:
     return a[1] < b[2] and b[1] < a[2]
 
 
-def SetOverlap(results: Sequence[Result], judged: Judged, *, k: int | None = None) -> float:
+def SetOverlap(results: Sequence[Result], judged: Gold, *, k: int | None = None) -> float:
     """Share of the first k results that intersect a different one of them."""
     top = results[:k]
     # A repeat counts as a result of its own but is not "another" result for its original.
@@ -757,14 +751,14 @@ def SetOverlap(results: Sequence[Result], judged: Judged, *, k: int | None = Non
     return float(_ratio(hits, len(top)))
 
 
-def ListOverlap(results: Sequence[Result], judged: Judged, *, k: int | None = None) -> float:
+def ListOverlap(results: Sequence[Result], judged: Gold, *, k: int | None = None) -> float:
     """Share of the first k results that intersect or repeat an earlier one."""
     top = results[:k]
     hits = sum(any(_intersect(a, b) or a == b for b in top[:i]) for i, a in enumerate(top))
     return float(_ratio(hits, len(top)))
 
 
-def MeanOverlap(results: Sequence[Result], judged: Judged, *, k: int | None = None) -> float:
+def MeanOverlap(results: Sequence[Result], judged: Gold, *, k: int | None = None) -> float:
     """Mean of overlap(i), the share of result i that earlier results cover."""
     top = results[:k]
     covered: set[Char] = set()
@@ -779,7 +773,7 @@ def MeanOverlap(results: Sequence[Result], judged: Judged, *, k: int | None = No
     return float(_ratio(total, len(top)))
 
 
-def Redundancy(results: Sequence[Result], judged: Judged, *, k: int | None = None) -> float:
+def Redundancy(results: Sequence[Result], judged: Gold, *, k: int | None = None) -> float:
     """1 - |union| / sum of sizes of the first k results, 0 if they hold no text."""
     text = [char for result in results[:k] for char in _chars(result)]
     return float(1 - Fraction(len(set(text)), len(text))) if text else 0.0
@@ -790,38 +784,38 @@ def Redundancy(results: Sequence[Result], judged: Judged, *, k: int | None = Non
 # --------------------------------------------------------------------------------------------
 
 
-def judged(results: Sequence[Result], judged: Judged, *, k: int) -> float:
+def judged(results: Sequence[Result], judged: Gold, *, k: int) -> float:
     """Share of the first k results that are from judged documents; divides by the results had."""
     top = results[:k]
     return float(_ratio(sum(doc in judged for doc, _, _ in top), len(top)))
 
 
-def num_ret(results: Sequence[Result], judged: Judged) -> float:
+def num_ret(results: Sequence[Result], judged: Gold) -> float:
     """Retrieved documents."""
     return float(len(_ranked_docs(results)))
 
 
-def num_rel(results: Sequence[Result], judged: Judged) -> float:
+def num_rel(results: Sequence[Result], judged: Gold) -> float:
     """Relevant documents."""
     return float(len(_relevant_docs(judged)))
 
 
-def num_rel_ret(results: Sequence[Result], judged: Judged) -> float:
+def num_rel_ret(results: Sequence[Result], judged: Gold) -> float:
     """Relevant documents retrieved, whether or not their relevant text is."""
     return float(len(_relevant_docs(judged).intersection(_ranked_docs(results))))
 
 
-def ret_size(results: Sequence[Result], judged: Judged, *, policy: Policy = "allow") -> float:
+def ret_size(results: Sequence[Result], judged: Gold, *, policy: Policy = "allow") -> float:
     """Retrieved characters."""
     return float(sum(len(chars) for chars in _contributions(results, policy)))
 
 
-def rel_size(results: Sequence[Result], judged: Judged) -> float:
+def rel_size(results: Sequence[Result], judged: Gold) -> float:
     """Relevant characters."""
     return float(len(_relevant_chars(judged)))
 
 
-def rel_ret_size(results: Sequence[Result], judged: Judged, *, policy: Policy = "allow") -> float:
+def rel_ret_size(results: Sequence[Result], judged: Gold, *, policy: Policy = "allow") -> float:
     """Relevant characters retrieved."""
     relevant = _relevant_chars(judged)
     return float(

@@ -155,7 +155,7 @@ class Recursion:
 # --------------------------------------------------------------------------------------------
 
 
-def targets_of(judged: naive.Judged, kind: str) -> list[Target]:
+def targets_of(judged: naive.Gold, kind: str) -> list[Target]:
     """Best entry points of relevant documents, or maximal highlighted passages."""
     found: list[Target] = []
     for name, doc in judged.items():
@@ -173,7 +173,7 @@ def targets_of(judged: naive.Judged, kind: str) -> list[Target]:
 def probability(
     result: naive.Result,
     target: Target,
-    judged: naive.Judged,
+    judged: naive.Gold,
     behaviour: str,
     scale: Fraction,
     T: int,
@@ -207,7 +207,7 @@ def _reads_to(start: int, goal: int, doc: naive.Doc, T: int) -> bool:
 
 
 def _matrix(
-    results: Sequence[naive.Result], judged: naive.Judged, options: Mapping[str, object]
+    results: Sequence[naive.Result], judged: naive.Gold, options: Mapping[str, object]
 ) -> tuple[list[Target], list[list[Fraction]], list[list[Fraction]]]:
     """The targets, the probabilities of the results, and those of the targets as results."""
     kind = str(options.get("targets", "bep"))
@@ -252,7 +252,7 @@ def _averaged(values: Sequence[float], x: object) -> float:
 
 def EPRUM(
     results: Sequence[naive.Result],
-    judged: naive.Judged,
+    judged: naive.Gold,
     *,
     x: object = None,
     ratio: str = "expected",
@@ -270,7 +270,7 @@ def EPRUM(
 
 def PRUM(
     results: Sequence[naive.Result],
-    judged: naive.Judged,
+    judged: naive.Gold,
     *,
     x: object = None,
     unreached: str = "read_on",
@@ -287,9 +287,7 @@ def PRUM(
     return _averaged(values, x)
 
 
-def GR(
-    results: Sequence[naive.Result], judged: naive.Judged, *, k: int, **options: object
-) -> float:
+def GR(results: Sequence[naive.Result], judged: naive.Gold, *, k: int, **options: object) -> float:
     targets, p, _ = _matrix(results, judged, options)
     if not targets:
         return NAN
@@ -299,7 +297,7 @@ def GR(
 
 def EPRUMk(
     results: Sequence[naive.Result],
-    judged: naive.Judged,
+    judged: naive.Gold,
     *,
     k: int,
     rounding: str = "line",

@@ -8,24 +8,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import trees
-from foveal.campaign.elements import place_elements
-from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection, build_index
+from foveal.evaluation.elements import place_elements
+from foveal.evaluation.placing import place_judgements
 from foveal.formats import read_judgements, read_run
-from foveal.measures.view import Alignment, Judged, Topic
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.recall import Forest
 
 
 @contextmanager
 def view(
     campaign: trees.Campaign, *, with_collection: bool = True, again: bool = False
-) -> Iterator[Topic]:
+) -> Iterator[TopicView]:
     """The topic of a campaign, judged with the trees of an index or by assessments alone."""
     with tempfile.TemporaryDirectory() as folder:
         yield _view(campaign, Path(folder), with_collection=with_collection, again=again)
 
 
-def _view(campaign: trees.Campaign, folder: Path, *, with_collection: bool, again: bool) -> Topic:
+def _view(
+    campaign: trees.Campaign, folder: Path, *, with_collection: bool, again: bool
+) -> TopicView:
     listed = not with_collection
     judged_in, run_in = folder / "judgements.jsonl", folder / "run.jsonl"
     judged_in.write_text(
@@ -40,7 +42,7 @@ def _view(campaign: trees.Campaign, folder: Path, *, with_collection: bool, agai
     truth, run = read_judgements(judged_in), read_run(run_in)
     if not with_collection:
         combined = truth.combined()
-        judged = Judged(combined, forest=Forest.from_assessments(combined))
+        judged = Gold(combined, forest=Forest.from_assessments(combined))
         return Alignment(run, judged).topic("t", again=again)
     source = folder / "documents"
     source.mkdir()
@@ -49,7 +51,7 @@ def _view(campaign: trees.Campaign, folder: Path, *, with_collection: bool, agai
     build_index(source, folder / "index")
     collection = Collection.open(folder / "index")
     combined = place_judgements(truth, collection).combined()
-    judged = Judged(
+    judged = Gold(
         combined,
         mean_length=collection.mean_length,
         forest=Forest.from_collection(combined, collection),

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from foveal.campaign import PRESETS
 from foveal.cli import main
+from foveal.evaluation import PRESETS
 from foveal.measures import Measure, all_measures
 from foveal.measures.properties import FAMILIES, PROPERTIES
 

@@ -15,7 +15,7 @@ import foveal
 from command import Outcome, assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
 from executor_tasks import Gate
-from foveal.campaign.shares import shares_of
+from foveal.evaluation.shares import shares_of
 from foveal.executors import Processes
 from patience import finished
 

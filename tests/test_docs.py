@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from foveal.campaign import PRESETS
 from foveal.cli import cli
+from foveal.evaluation import PRESETS
 from foveal.measures import all_measures
 
 ROOT = Path(__file__).resolve().parents[1]

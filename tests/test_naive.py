@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 
 import naive
-from naive import Doc, Judged, ReadOptions, Result
+from naive import Doc, Gold, ReadOptions, Result
 
 TOY: dict[str, Doc] = {
     "D1": Doc(100, ((10, 40), (70, 80)), 10),
@@ -45,7 +45,7 @@ def at_ranks(
     measure: Measure,
     results: Sequence[Result],
     last: int,
-    judged: Judged = TOY,
+    judged: Gold = TOY,
     **options: object,
 ) -> list[float]:
     """The measure at the ranks 1 to last, by default on the toy collection."""

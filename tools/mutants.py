@@ -31,7 +31,7 @@ SOURCE = ROOT / "src" / "foveal"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 TARGETS = ("measures", "recall", "spans.py")
 TESTS = (
-    "tests/measures", "tests/recall", "tests/campaign", "tests/model",
+    "tests/measures", "tests/recall", "tests/evaluation", "tests/model",
     "tests/test_spans.py", "tests/test_spans_disjoint.py", "tests/test_cli_structure.py",
 )  # fmt: skip
 SECONDS = 120

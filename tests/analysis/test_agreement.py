@@ -24,18 +24,18 @@ from foveal.collection import build_index
 from foveal.errors import InputError
 from shared_data import DATA
 
-Judged = dict[str, dict[str, dict[str, Any]]]
+Gold = dict[str, dict[str, dict[str, Any]]]
 """Topic to document to spans, length and entry point."""
 
 
-def compared(judged: Mapping[str, Judged], **options: Any) -> Agreement:
+def compared(judged: Mapping[str, Gold], **options: Any) -> Agreement:
     """The agreement of assessors given as Python objects."""
     return agreement(
         {name: Judgements.from_highlights(own) for name, own in judged.items()}, **options
     )
 
 
-def one_document(length: int | None, *spans: Sequence[tuple[int, int]]) -> dict[str, Judged]:
+def one_document(length: int | None, *spans: Sequence[tuple[int, int]]) -> dict[str, Gold]:
     """One topic and one document, judged by as many assessors as there are lists of spans."""
     return {f"a{i}": {"1": {"D": {"spans": own, "length": length}}} for i, own in enumerate(spans)}
 
@@ -91,7 +91,7 @@ def test_alpha_of_three_assessors_at_once() -> None:
 
 def test_entry_points_by_hand() -> None:
     """Distances 0, 40 and 700; a document that one finds without relevant text does not count."""
-    judged: dict[str, Judged] = {"ann": {"1": {}}, "bob": {"1": {}}}
+    judged: dict[str, Gold] = {"ann": {"1": {}}, "bob": {"1": {}}}
     for doc, a, b in (("x", 10, 10), ("y", 60, 20), ("z", 0, 700)):
         judged["ann"]["1"][doc] = {"spans": [(0, 5)], "length": 1000, "bep": a}
         judged["bob"]["1"][doc] = {"spans": [(0, 9)], "length": 1000, "bep": b}
@@ -122,12 +122,12 @@ def test_documents_by_hand() -> None:
 
 def test_topics_are_pooled_and_averaged() -> None:
     """Topic 1: F1 1 of 10 characters; topic 2: 0 of 90; topic 3: nobody highlights anything."""
-    ann: Judged = {
+    ann: Gold = {
         "1": {"D": {"spans": [(0, 10)], "length": 50}},
         "2": {"D": {"spans": [(0, 10)], "length": 50}},
         "3": {"D": {"spans": [], "length": 50}},
     }
-    bob: Judged = {
+    bob: Gold = {
         "1": {"D": {"spans": [(0, 10)], "length": 50}},
         "2": {"D": {"spans": [(20, 50)], "length": 50}},
         "3": {"D": {"spans": [], "length": 50}},
@@ -332,7 +332,7 @@ def kappa_of(tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[float, fl
 
 
 def naive(
-    judged: Mapping[str, Judged], topics: Sequence[str], pairs: Sequence[tuple[str, str]]
+    judged: Mapping[str, Gold], topics: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> dict[str, float]:
     """All figures of some topics and pairs; more than one pair means all assessors at once."""
     text, relevant, apart, both, either = [], [], [], 0, 0
@@ -379,10 +379,10 @@ LENGTHS = {"D1": 6, "D2": 3, "D3": 1, "D4": 0}
 
 
 @st.composite
-def judgements(draw: st.DrawFn) -> dict[str, Judged]:
+def judgements(draw: st.DrawFn) -> dict[str, Gold]:
     """Two or three assessors of two topics and four documents, of which they judge some."""
     names = draw(st.sampled_from([("ann", "bob"), ("ann", "bob", "carl")]))
-    judged: dict[str, Judged] = {name: {} for name in names}
+    judged: dict[str, Gold] = {name: {} for name in names}
     for name in names:
         for topic in ("1", "2"):
             for doc in draw(st.lists(st.sampled_from(sorted(LENGTHS)), unique=True)):
@@ -408,7 +408,7 @@ def same(one: float, other: float) -> bool:
 
 @settings(max_examples=30)
 @given(judgements())
-def test_every_row_is_what_counting_characters_gives(judged: dict[str, Judged]) -> None:
+def test_every_row_is_what_counting_characters_gives(judged: dict[str, Gold]) -> None:
     found = compared(judged)
     every = list(combinations(sorted(judged), 2))
     seen = 0
@@ -429,7 +429,7 @@ def test_every_row_is_what_counting_characters_gives(judged: dict[str, Judged]) 
     assert seen >= 4
 
 
-def in_common(judged: Mapping[str, Judged], topic: str, pairs: Sequence[tuple[str, str]]) -> bool:
+def in_common(judged: Mapping[str, Gold], topic: str, pairs: Sequence[tuple[str, str]]) -> bool:
     return any(judged[a].get(topic, {}).keys() & judged[b].get(topic, {}).keys() for a, b in pairs)
 
 
@@ -466,7 +466,7 @@ def cut_pairs(length: int) -> st.SearchStrategy[tuple[int, ...]]:
 
 @settings(max_examples=30)
 @given(judgements())
-def test_no_assessor_comes_first_and_no_document(judged: dict[str, Judged]) -> None:
+def test_no_assessor_comes_first_and_no_document(judged: dict[str, Gold]) -> None:
     """New names turn pairs around, and documents come in another order."""
     turned = dict(zip(sorted(judged), reversed(["p", "q", "r"][: len(judged)]), strict=True))
     other = {
@@ -485,7 +485,7 @@ def test_no_assessor_comes_first_and_no_document(judged: dict[str, Judged]) -> N
 
 @settings(max_examples=30)
 @given(judgements())
-def test_ranges(judged: dict[str, Judged]) -> None:
+def test_ranges(judged: dict[str, Gold]) -> None:
     for row in rows(compared(judged)):
         for figure in ("observed", "f1", "jaccard", "doc_observed", "bep_0"):
             assert isnan(row[figure]) or 0 <= row[figure] <= 1
@@ -497,7 +497,7 @@ def test_ranges(judged: dict[str, Judged]) -> None:
 
 @settings(max_examples=30)
 @given(judgements())
-def test_who_judges_alike_agrees_wholly(judged: dict[str, Judged]) -> None:
+def test_who_judges_alike_agrees_wholly(judged: dict[str, Gold]) -> None:
     found = compared({"ann": judged["ann"], "eve": judged["ann"]})
     for row in rows(found):
         for figure in ("observed", "kappa", "f1", "jaccard", "alpha", "doc_kappa", "bep_0"):
@@ -535,9 +535,9 @@ def test_one_assessor_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_document_in_common() -> None:
-    ann: Judged = {"1": {"a": {"spans": [(0, 5)], "length": 10}}}
-    bob: Judged = {"1": {"b": {"spans": [(0, 5)], "length": 10}}}
-    other: Judged = {"2": {"a": {"spans": [(0, 5)], "length": 10}}}
+    ann: Gold = {"1": {"a": {"spans": [(0, 5)], "length": 10}}}
+    bob: Gold = {"1": {"b": {"spans": [(0, 5)], "length": 10}}}
+    other: Gold = {"2": {"a": {"spans": [(0, 5)], "length": 10}}}
     for judged in (bob, other):
         with pytest.raises(UsageError, match="no document was judged by two of the 2 assessors"):
             compared({"ann": ann, "bob": judged})

@@ -17,8 +17,8 @@ from foveal.analysis.axiom_cases import LENGTHS, TREES, TWINS, Kind, draw
 from foveal.analysis.axiom_reasons import REASONS
 from foveal.analysis.axioms import AXIOMS, Axioms, Outcome, axioms
 from foveal.errors import UsageError
-from foveal.measures import Measure, Overlap, all_measures
-from foveal.measures.view import Topic
+from foveal.measures import Measure, OverlapRule, all_measures
+from foveal.measures.alignment import TopicView
 from foveal.model import Judgements, Run
 
 FEW = 100
@@ -117,34 +117,34 @@ class Wrong(Measure):
     """A measure of returned text that somebody got wrong."""
 
     formula = source = "none"
-    calculation: Callable[[Topic], float]
+    calculation: Callable[[TopicView], float]
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return float(type(self).calculation(topic))
 
 
-def wrong(name: str, calculation: Callable[[Topic], float]) -> Measure:
+def wrong(name: str, calculation: Callable[[TopicView], float]) -> Measure:
     return type("Wrong_", (Wrong,), {"name": name, "calculation": staticmethod(calculation)})()
 
 
-def recall(topic: Topic) -> float:
+def recall(topic: TopicView) -> float:
     return topic.new_rsize.sum() / topic.trel
 
 
-def relevant_results(topic: Topic) -> float:
+def relevant_results(topic: TopicView) -> float:
     return min(1.0, (topic.rsize > 0).sum() / 6)
 
 
-def same_offsets(topic: Topic) -> float:
+def same_offsets(topic: TopicView) -> float:
     """Whether some result has the offsets of some relevant passage, of whatever document."""
-    judgements = topic.alignment.judged.judgements
+    judgements = topic.alignment.gold.judgements
     rows = np.flatnonzero(judgements.topic == topic.at).tolist()
     spans = [span for row in rows for span in topic.passages(row)]
     pairs = zip(topic.start.tolist(), topic.end.tolist(), strict=True)
     return float(any(s < end and start < e for start, end in pairs for s, e in spans))
 
 
-def meeting(topic: Topic) -> float:
+def meeting(topic: TopicView) -> float:
     """Whether some result overlaps or touches relevant text."""
     return float(
         any(
@@ -155,7 +155,7 @@ def meeting(topic: Topic) -> float:
     )
 
 
-WRONG: dict[str, Callable[[Topic], float]] = {
+WRONG: dict[str, Callable[[TopicView], float]] = {
     "bounded": lambda topic: topic.rsize.sum() / topic.trel,
     "duplicate": relevant_results,
     "split": relevant_results,
@@ -266,7 +266,7 @@ def test_campaigns_are_what_their_kind_says(kind: Kind, seed: int) -> None:
 def test_kinds_follow_from_what_measures_declare(label: str, kind: Kind) -> None:
     measure = parse_measure(label)
     assert Kind.of(measure) is kind
-    assert (measure.overlap is Overlap.ONE_PER_DOCUMENT) == (kind is Kind.ENTRIES)
+    assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is Kind.ENTRIES)
 
 
 # -- the result ------------------------------------------------------------------------------------

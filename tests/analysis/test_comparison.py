@@ -18,7 +18,7 @@ from foveal.analysis.aligned import align
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
-from foveal.measures.view import Topic
+from foveal.measures.alignment import TopicView
 from foveal.model import Judgements, Results, Run
 from foveal.report.comparisons import figure
 from foveal.report.tables import html
@@ -60,7 +60,7 @@ class Wasted(Measure):
     formula = "wasted = 1 - charP"
     higher_is_better = False
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return float(1 - topic.rsize.sum() / topic.size.sum())
 
 

@@ -14,8 +14,8 @@ import scipy.stats
 from foveal.analysis.correlations import correlate
 from foveal.analysis.rankings import scores, tasks_of
 from foveal.analysis.tasks import without_curves
-from foveal.campaign import PRESETS, evaluate
 from foveal.errors import UsageError
+from foveal.evaluation import PRESETS, evaluate
 from foveal.model import Judgements, Results, Run
 
 RUNS = tuple("abcdef")

@@ -20,9 +20,9 @@ from inputs import read_judgements
 from xml_trees import index_of
 
 Span = tuple[int, int]
-Judged = dict[str, dict[str, dict[str, object]]]
+Gold = dict[str, dict[str, dict[str, object]]]
 
-TOY: Judged = {
+TOY: Gold = {
     "1": {
         doc: {"spans": spans, "length": toy_elements.LENGTHS[doc]}
         for doc, spans in toy_elements.HIGHLIGHTS.items()
@@ -58,10 +58,10 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 @st.composite
-def campaigns(draw: st.DrawFn, collection: Collection, least: int = 2) -> Judged:
+def campaigns(draw: st.DrawFn, collection: Collection, least: int = 2) -> Gold:
     """Topics with 2 to 30 relevant documents, passages that begin and end anywhere."""
     length = dict(collection.documents.select("doc", "length").rows())
-    judged: Judged = {}
+    judged: Gold = {}
     for topic in range(draw(st.integers(1, 3))):
         docs = draw(st.permutations(sorted(length)))[: draw(st.integers(least, 30))]
         judged[str(topic)] = {}

@@ -26,10 +26,10 @@ from foveal.analysis.orderings import (
 from foveal.analysis.simulation import ELEMENTS, PARTS, RANKINGS, simulate
 from foveal.analysis.trials import Fidelity, fidelity
 from foveal.analysis.verdicts import try_measures
-from foveal.campaign import Options
 from foveal.collection import Collection, build_index
+from foveal.evaluation import Options
 from foveal.formats import read_judgements
-from foveal.measures import Measure, Overlap, all_measures
+from foveal.measures import Measure, OverlapRule, all_measures
 from foveal.model import Judgements, Results, Run
 from foveal.report.fidelity import curves_of, figure, ordering_grids
 from shared_data import DATA
@@ -362,7 +362,7 @@ def test_every_measure_gets_a_verdict_or_one_clear_sentence(
         assert "\n" not in said
         assert measure.name in said
         assert not re.search(r"S\w*R:\d", said)  # no line of a file that does not exist
-        assert measure.overlap is Overlap.ONE_PER_DOCUMENT or measure.name in (
+        assert measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT or measure.name in (
             *("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size"),
             "inex_eval_ng",  # of grades that highlighted text has not
         )

@@ -50,7 +50,7 @@ class Characters:
         self.undone = []
         self.note = ""
 
-    def add(self, action: Action) -> None:  # noqa: C901 - one case after the other
+    def add(self, action: Action) -> None:
         before = self.past[-1]
         flags, bep, grades, validated = list(before[0]), before[1], dict(before[2]), before[3]
         if action.kind == "undo":

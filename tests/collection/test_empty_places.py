@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from foveal.campaign.placing import place_run
-from foveal.campaign.validation_targets import off_target
 from foveal.collection import Collection, Element
 from foveal.collection.xpaths import owners
+from foveal.evaluation.placing import place_run
+from foveal.evaluation.validation_targets import off_target
 from foveal.model import Run
 from xml_trees import Tree, document, expected, index_of, trees
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import foveal
-from foveal.campaign.placing import place_judgements
 from foveal.collection import Collection, build_index
+from foveal.evaluation.placing import place_judgements
 from inputs import read_judgements, refusal
 from shared_data import DATA
 from xml_trees import index_of

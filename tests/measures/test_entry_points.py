@@ -29,7 +29,7 @@ class Wasted(Measure):
     example = Example("D1:20-40 D3:0-40", 0.6667)
     higher_is_better = False
 
-    def calculate(self, topic):
+    def score_topic(self, topic):
         return 1 - topic.rsize.sum() / max(topic.size.sum(), 1)
 
 class Bare(Measure):

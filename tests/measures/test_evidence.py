@@ -19,7 +19,7 @@ import foveal
 from foveal.errors import UsageError
 from foveal.formats import Source, read_judgements
 from foveal.measures import parse_measure
-from foveal.measures.view import Alignment, Judged, Topic
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.model import Judgements, Run
 
 DOCS = {"A": 30, "B": 20, "𝄞": 12}
@@ -51,8 +51,8 @@ def judged(spans: Sequence[Span]) -> Judgements:
     return replace(Judgements.from_highlights({"t": docs}), grade=grade)
 
 
-def view(spans: Sequence[Span], results: Sequence[Result], *, union: bool = False) -> Topic:
-    truth = Judged(judged(spans).combined())
+def view(spans: Sequence[Span], results: Sequence[Result], *, union: bool = False) -> TopicView:
+    truth = Gold(judged(spans).combined())
     run = Run.from_results({"t": results} if results else {})
     return Alignment(run, truth).topic("t", union=union)
 

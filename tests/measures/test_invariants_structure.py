@@ -23,10 +23,10 @@ import structures
 import trees
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.effort import natural_points
 from foveal.measures.inex_eval import precall
 from foveal.measures.inex_eval_ng import InexEvalNg
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.measures.xcg import XCG
 from foveal.model import Run
 from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base, quantise
@@ -44,26 +44,26 @@ USELESS = Result("N", "/a[1]")
 class Trial:
     """A campaign that has been read, and any other run on it."""
 
-    def __init__(self, campaign: Campaign, topic: Topic) -> None:
+    def __init__(self, campaign: Campaign, topic: TopicView) -> None:
         self.documents = campaign.documents
         self.results = campaign.results
         self.topic = topic
-        self.judged: Judged = topic.alignment.judged
+        self.judged: Gold = topic.alignment.gold
         assert self.judged.forest is not None
         self.forest: Forest = self.judged.forest
         self.nodes = elements(campaign.documents)
         self.scale = self.forest.assessed.scale
         self.quants = [name for name in QUANTISATIONS if fits(name, self.scale)]
-        self._topics: dict[tuple[Result, ...], Topic] = {}
+        self._topics: dict[tuple[Result, ...], TopicView] = {}
 
-    def over(self, results: Sequence[Result]) -> Topic:
+    def over(self, results: Sequence[Result]) -> TopicView:
         """The judgements with another run."""
         key = tuple(results)
         if key not in self._topics:
             self._topics[key] = self._over(results)
         return self._topics[key]
 
-    def _over(self, results: Sequence[Result]) -> Topic:
+    def _over(self, results: Sequence[Result]) -> TopicView:
         if not results:
             return Alignment(Run.from_results({}), self.judged).topic("t")
         scored = any(result.rsv is not None for result in results)
@@ -252,7 +252,7 @@ def test_4_expected_search_length_by_enumeration(r: int, i: int) -> None:
             assert found == pytest.approx(s / (s + waste + mean), abs=TOLERANCE)
 
 
-def groups_of(topic: Topic, results: Sequence[Result]) -> list[list[Result]]:
+def groups_of(topic: TopicView, results: Sequence[Result]) -> list[list[Result]]:
     found: list[list[Result]] = [[] for _ in range(topic.n and int(topic.ties[-1]) + 1)]
     for result, group in zip(results, topic.ties.tolist(), strict=True):
         found[group].append(result)

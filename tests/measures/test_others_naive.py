@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import campaigns
 import naive
 from foveal.measures import Measure, all_measures, parse_measure
-from foveal.measures.view import Alignment, Judged, Topic
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.model import Run
 
 Documents = dict[str, naive.Doc]
@@ -289,13 +289,13 @@ def labelled(draw: st.DrawFn) -> tuple[campaigns.Campaign, list[list[str]]]:
     return (results, documents), [draw(names) for _ in marked(documents)]
 
 
-def view(campaign: campaigns.Campaign, column: str, labels: list[list[str]]) -> Topic:
+def view(campaign: campaigns.Campaign, column: str, labels: list[list[str]]) -> TopicView:
     results, documents = campaign
     judgements = campaigns.judgements_of(documents)
     own = iter(labels)
     given_to = [next(own) if s < e else [] for d in documents.values() for s, e in d.spans]
     series = pl.Series(given_to, dtype=pl.List(pl.String))
-    judged = Judged(replace(judgements, **{column: series}).combined())
+    judged = Gold(replace(judgements, **{column: series}).combined())
     run = Run.from_results({"t": results} if results else {})
     return Alignment(run, judged).topic("t")
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pytest
 
 from foveal.adapters.truths import read_foreign_run, read_texts, read_truth
-from foveal.campaign import Options
-from foveal.campaign.scoring import score_run
-from foveal.campaign.truth import Truth
+from foveal.evaluation import Options
+from foveal.evaluation.scoring import score_run
+from foveal.evaluation.truth import Truth
 from foveal.formats import read_run
 from foveal.measures import parse_measure
 from foveal.model import Judgements, Run

@@ -18,13 +18,13 @@ import pytest
 
 import naive_structure
 import trees
-from foveal.campaign import Options
-from foveal.campaign.scoring import score_run
-from foveal.campaign.truth import Truth
 from foveal.collection import build_index
 from foveal.errors import InputError
+from foveal.evaluation import Options
+from foveal.evaluation.scoring import score_run
+from foveal.evaluation.truth import Truth
 from foveal.formats import read_judgements, read_run
-from foveal.measures import Cutoff, Measure, Overlap, all_measures, find_measure, parse_measure
+from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, find_measure, parse_measure
 from foveal.measures.properties import FAMILIES, PROPERTIES, SIGNS, Family
 from naive_structure import Document, Node, Result
 from shared_data import DATA
@@ -117,12 +117,12 @@ class Laboratory:
         self.scores = cache(self._scores)
 
     def _scores(
-        self, run: str, rule: Overlap, grouped: bool, policy: str | None
+        self, run: str, rule: OverlapRule, grouped: bool, policy: str | None
     ) -> dict[Measure, float] | None:
         path = self.folder / "run"
         results = [Result(*ELEMENTS[name]) for name in run.split()]
         path.write_text(trees.json_lines(trees.run_objects(results)))
-        own = [m for m in EVERY if m.overlap is rule and m.grouped == grouped]
+        own = [m for m in EVERY if m.overlap_rule is rule and m.grouped == grouped]
         options = Options(overlap=policy)
         try:
             scores = score_run(
@@ -137,8 +137,8 @@ class Laboratory:
 
         With `union`, text that was returned before does not count where overlap is an error.
         """
-        rule = measure.overlap
-        policy = "union" if union and rule is Overlap.ERROR else None
+        rule = measure.overlap_rule
+        policy = "union" if union and rule is OverlapRule.ERROR else None
         scores = self.scores(run, rule, measure.grouped, policy)
         return None if scores is None else scores[measure]
 
@@ -175,7 +175,7 @@ def differ(a: float | None, b: float | None) -> bool:
 
 
 def takes_entry_points(family: Family) -> bool:
-    return at_ranks(family.measures[0])[0].overlap is Overlap.ONE_PER_DOCUMENT
+    return at_ranks(family.measures[0])[0].overlap is OverlapRule.ONE_PER_DOCUMENT
 
 
 def takes_documents(family: Family) -> bool:

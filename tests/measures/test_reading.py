@@ -15,8 +15,8 @@ import foveal
 import naive
 from foveal.errors import InputError
 from foveal.measures import parse_measure
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.reading import UNITS, readings
-from foveal.measures.view import Alignment, Judged
 
 TRUTH = foveal.Judgements.from_highlights(
     {"1": {"D1": {"spans": [(10, 40)], "length": 100}, "D2": {"spans": [(0, 10)], "length": 50}}}
@@ -120,7 +120,7 @@ def test_fast_equals_naive(
     case: tuple[campaigns.Campaign, list[int]], budgets: list[int], union: bool
 ) -> None:
     (results, documents), tokens = case
-    judged = Judged(campaigns.judgements_of(documents).combined())
+    judged = Gold(campaigns.judgements_of(documents).combined())
     # The same results for another topic in front: places on the axis are not those of the topic.
     run = foveal.Run.from_results({"zz": results, "t": results} if results else {})
     alignment = Alignment(replace(run, tokens=np.array(tokens * 2, dtype=np.int64)), judged)
@@ -144,7 +144,7 @@ def test_reading_more_never_finds_less(
     campaign: campaigns.Campaign, unit: str, union: bool
 ) -> None:
     results, documents = campaign
-    judged = Judged(campaigns.judgements_of(documents).combined())
+    judged = Gold(campaigns.judgements_of(documents).combined())
     run = foveal.Run.from_results({"t": results} if results else {})
     run = replace(run, tokens=np.array([end - start for _, start, end in results], dtype=np.int64))
     found = readings(Alignment(run, judged), np.arange(1, 80), unit, union=union)

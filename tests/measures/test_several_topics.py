@@ -19,10 +19,10 @@ import foveal
 from foveal.measures import parse_measures
 from foveal.measures.agp import AverageGeneralisedPrecision
 from foveal.measures.aip import AverageInterpolatedPrecision
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice
 from foveal.measures.effort import MeanEffortPrecision
 from foveal.measures.nxcg import NormalisedGain
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.recall.quantisation import QUANTISATIONS
 from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements
@@ -73,7 +73,7 @@ def test_topics_do_not_see_each_other(
     ranked: dict[str, list[tuple[str, list[int]]]],
     union: bool,
 ) -> None:
-    judged = Judged(Judgements.from_highlights(truth).combined())
+    judged = Gold(Judgements.from_highlights(truth).combined())
     together = Alignment(run_of(ranked), judged)
     for topic in judged.judgements.topics:
         alone = Alignment(run_of({topic: ranked.get(topic, [])}), judged)
@@ -86,12 +86,12 @@ def test_topics_do_not_see_each_other(
         if at_once is not None:
             for topic, found in zip(together.run.topics, at_once.tolist(), strict=True):
                 if together.topic(topic).relevant_documents:
-                    expected = measure.calculate(together.topic(topic, union=union))
+                    expected = measure.score_topic(together.topic(topic, union=union))
                     assert float(found).hex() == expected.hex(), measure
 
 
 def test_these_score_all_topics_of_a_run_at_once() -> None:
-    judged = Judged(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
+    judged = Gold(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
     run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
     able = {str(m) for m in MEASURES if m.of_run(run, union=False) is not None}
     assert {"AiP", "AgP", "AgP(score=BEP,n=9)"} <= able
@@ -99,7 +99,7 @@ def test_these_score_all_topics_of_a_run_at_once() -> None:
 
 
 def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> None:
-    judged = Judged(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
+    judged = Gold(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
     run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
     kind = type(parse_measures("AiP")[0])
     assert kind().of_run(run, union=False) is not None
@@ -111,7 +111,7 @@ def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> No
 
 def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:
     truth = {topic: {"a": {"spans": [(0, 9)], "length": 9, "bep": 0}} for topic in ("1", "2")}
-    judged = Judged(Judgements.from_highlights(truth).combined())
+    judged = Gold(Judgements.from_highlights(truth).combined())
     run = Alignment(run_of({"2": [("a", [0, 9])]}), judged)
     assert {measure.value(run.topic("1")) for measure in MEASURES} == {0.0}
     assert parse_measures("AiP")[0].value(run.topic("2")) == 1.0
@@ -125,22 +125,22 @@ class Always(AverageInterpolatedPrecision):
 
 
 class OwnPrecision(AverageGeneralisedPrecision):
-    def generalised_precision(self, topic: Topic) -> Any:
+    def generalised_precision(self, topic: TopicView) -> Any:
         return super().generalised_precision(topic) * 0 + 0.5
 
 
 class Halved(NormalisedGain):
-    def gains(self, topic: Topic) -> Any:
+    def gains(self, topic: TopicView) -> Any:
         return super().gains(topic) / 2
 
 
 class HalvedEffort(MeanEffortPrecision):
-    def gains(self, topic: Topic) -> Any:
+    def gains(self, topic: TopicView) -> Any:
         return super().gains(topic) / 2
 
 
 class Undefined(NormalisedGain):
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return False
 
 

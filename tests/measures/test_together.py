@@ -12,9 +12,9 @@ from hypothesis import given, settings
 import structures
 import trees
 from foveal.measures import Measure, parse_measures
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.structure import nodes
 from foveal.measures.toy import judgements, parse_run
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.model import Run
 from foveal.recall import Forest
 
@@ -27,7 +27,7 @@ LISTS: dict[str, list[Measure]] = {
 }
 
 
-def one_by_one(measures: list[Measure], topic: Topic) -> list[float]:
+def one_by_one(measures: list[Measure], topic: TopicView) -> list[float]:
     return [measure.value(topic) for measure in measures]
 
 
@@ -54,7 +54,7 @@ def test_a_topic_without_results_and_one_with_nothing_to_find(name: str) -> None
     forest = Forest.from_assessments(truth)
     nothing = forest.only(np.zeros(len(forest), dtype=bool))
     for trees_, own in ((forest, run), (forest, elsewhere), (nothing, run)):
-        topic = Alignment(own, Judged(truth, forest=trees_)).topic("toy")
+        topic = Alignment(own, Gold(truth, forest=trees_)).topic("toy")
         values = one_by_one(measures, topic)
         assert same([*type(measures[0]).together(measures)(topic)], values)
         assert math.isnan(values[0]) == (trees_ is nothing and "EPRUM" not in name)
@@ -66,5 +66,5 @@ def test_elements_by_number_are_those_by_name(campaign: trees.Campaign) -> None:
     with structures.view(campaign) as topic:
         alignment = topic.alignment
         assert alignment.run.element is not None
-        by_name = Alignment(replace(alignment.run, element=None), alignment.judged)
+        by_name = Alignment(replace(alignment.run, element=None), alignment.gold)
         assert nodes(alignment).tolist() == nodes(by_name).tolist()

@@ -22,7 +22,8 @@ import naive_user_model
 import structures
 import trees
 from foveal.errors import InputError, UsageError
-from foveal.measures import Measure, Need, Overlap, parse_measure, user_model
+from foveal.measures import Measure, Need, OverlapRule, parse_measure, user_model
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.measures.user_model import (
     Hits,
@@ -34,7 +35,6 @@ from foveal.measures.user_model import (
     distributions,
     unseen,
 )
-from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
@@ -62,9 +62,9 @@ def on_toy(run: str, *, collection: bool = False) -> Any:
         at = [PLACES[d][x] for d, x in zip(doc, forest.xpath.to_list(), strict=True)]
         start, end = np.array(at, dtype=np.int64).T
         forest = replace(forest, start=start, end=end, complete=True)
-    return Alignment(
-        Run.from_frame(parse_run(run), name="toy"), Judged(truth, forest=forest)
-    ).topic("toy")
+    return Alignment(Run.from_frame(parse_run(run), name="toy"), Gold(truth, forest=forest)).topic(
+        "toy"
+    )
 
 
 def value(run: str, measure: str, *, collection: bool = False) -> float:
@@ -350,17 +350,17 @@ def test_what_makes_no_sense_is_refused(text: str, gist: str) -> None:
 @pytest.mark.parametrize(
     ("text", "overlap"),
     [
-        ("EPRUM", Overlap.ONE_PER_DOCUMENT),
-        ("PRUM", Overlap.ONE_PER_DOCUMENT),
-        ("EPRUM(behaviour=t2i)", Overlap.ALLOW),
-        ("EPRUM(targets=passages)", Overlap.ALLOW),
-        ("EPRUM(targets=passages,behaviour=bep)", Overlap.ALLOW),
+        ("EPRUM", OverlapRule.ONE_PER_DOCUMENT),
+        ("PRUM", OverlapRule.ONE_PER_DOCUMENT),
+        ("EPRUM(behaviour=t2i)", OverlapRule.ALLOW),
+        ("EPRUM(targets=passages)", OverlapRule.ALLOW),
+        ("EPRUM(targets=passages,behaviour=bep)", OverlapRule.ALLOW),
     ],
 )
 def test_one_result_per_document_only_where_it_is_an_entry_point(
-    text: str, overlap: Overlap
+    text: str, overlap: OverlapRule
 ) -> None:
-    assert parse_measure(text).overlap is overlap
+    assert parse_measure(text).overlap_rule is overlap
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_two_entry_points_into_one_document_are_refused() -> None:
 
 def test_quantisations_and_distances_that_the_judgements_cannot_tell_are_refused() -> None:
     truth = judgements().combined()
-    judged = Judged(truth, forest=Forest.from_assessments(truth))
+    judged = Gold(truth, forest=Forest.from_assessments(truth))
     with pytest.raises(UsageError, match="quant=sog is a function of the scale of 2003"):
         parse_measure("EPRUM(targets=ideal,quant=sog)").check_judged(judged)
     with pytest.raises(UsageError, match="only a collection tells"):

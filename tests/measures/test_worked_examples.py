@@ -11,8 +11,8 @@ import pytest
 
 import foveal
 from foveal.measures import parse_measure
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.toy import JUDGEMENTS, judgements, parse_run
-from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
 
 PLACES = {
@@ -30,7 +30,7 @@ PLACES = {
 
 def value(run: str, measure: str, *, union: bool = False) -> float:
     results = parse_run(" ".join(PLACES.get(item, item) for item in run.split()))
-    judged = Judged(Judgements.from_highlights(JUDGEMENTS).combined())
+    judged = Gold(Judgements.from_highlights(JUDGEMENTS).combined())
     alignment = Alignment(Run.from_frame(results, name="toy"), judged)
     return parse_measure(measure).value(alignment.topic("toy", union=union))
 

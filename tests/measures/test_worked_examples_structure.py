@@ -18,8 +18,8 @@ import pytest
 import structures
 import trees
 from foveal.measures import parse_measure
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.effort import natural_points
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.measures.xcg import XCG
 from foveal.recall import Assessed, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
@@ -64,18 +64,18 @@ def close(*expected: float) -> object:
     return pytest.approx(expected[0] if len(expected) == 1 else list(expected), abs=5e-5)
 
 
-def viewed(results: Sequence[Result], documents: Mapping[str, Document], **how: bool) -> Topic:
+def viewed(results: Sequence[Result], documents: Mapping[str, Document], **how: bool) -> TopicView:
     with structures.view(trees.Campaign(list(results), dict(documents)), **how) as topic:
         return topic
 
 
 @cache
-def toy(run: str, *, with_collection: bool = True) -> Topic:
+def toy(run: str, *, with_collection: bool = True) -> TopicView:
     results = [Result(*NAMES[name]) for name in run.split()]
     return viewed(results, TOY, with_collection=with_collection)
 
 
-def value(topic: Topic, measure: str) -> float:
+def value(topic: TopicView, measure: str) -> float:
     return parse_measure(measure).value(topic)
 
 
@@ -85,7 +85,7 @@ def xcg(settings: str = "") -> XCG:
     return measure
 
 
-def gains(topic: Topic, settings: str = "") -> list[float]:
+def gains(topic: TopicView, settings: str = "") -> list[float]:
     """The gain of each result: what xCG has more than at the rank before."""
     totals = [value(topic, f"xCG({settings})@{k}") for k in range(1, topic.n + 1)]
     return [after - before for before, after in pairwise([0.0, *totals])]
@@ -93,7 +93,7 @@ def gains(topic: Topic, settings: str = "") -> list[float]:
 
 def flat(
     worths: Sequence[float], ties: Sequence[int] | None = None, missed: Sequence[float] = ()
-) -> Topic:
+) -> TopicView:
     """Documents of one element of four characters, highlighted for so much as they are worth.
 
     Neighbours of one number in `ties` are tied; `missed` are relevant and not in the run.
@@ -127,7 +127,7 @@ TABLE = """
 
 def graded(
     scale: Scale, assessments: Sequence[Assessment], spans: Sequence[Span] | None = None
-) -> Topic:
+) -> TopicView:
     """A run of documents of one element of ten characters, each with its assessment."""
     documents = {
         f"D{i}": Document(
@@ -208,7 +208,7 @@ def test_3_2_ideal_elements(
     settings: dict[str, str], expected: str, total: float, *, with_collection: bool
 ) -> None:
     topic = toy(RUN, with_collection=with_collection)
-    judged = topic.alignment.judged
+    judged = topic.alignment.gold
     forest = judged.forest
     assert forest is not None
     worth = forest.worth("spec")
@@ -234,7 +234,7 @@ HOW = pytest.mark.parametrize("with_collection", [True, False], ids=["collection
 # --------------------------------------------------------------------------------------------
 
 
-def precisions(topic: Topic, levels: str, settings: str = "") -> list[float]:
+def precisions(topic: TopicView, levels: str, settings: str = "") -> list[float]:
     return [value(topic, f"inex_eval({settings})@{x}") for x in levels.split()]
 
 
@@ -290,7 +290,7 @@ def test_4_ideal_elements_only(*, with_collection: bool) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-def ng_topic(run: str) -> Topic:
+def ng_topic(run: str) -> TopicView:
     """D1 with exhaustivities in thirds and the specificities of the toy collection.
 
     No scale has both, so the assessments are exchanged for grades of 2003 whose specificities are
@@ -299,7 +299,7 @@ def ng_topic(run: str) -> Topic:
     results = [Result(*NAMES[name]) for name in run.split()]
     topic = viewed(results, {"D1": TOY["D1"]})
     alignment = topic.alignment
-    forest = alignment.judged.forest
+    forest = alignment.gold.forest
     assert isinstance(forest, Forest)
     thirds = {"a": 3, "s1": 3, "p1": 1, "p2": 2, "s2": 1, "p4": 1}
     by_path = {NAMES[name][1]: grade for name, grade in thirds.items()}
@@ -308,7 +308,7 @@ def ng_topic(run: str) -> Topic:
     assessed = Assessed(
         "2003", exhaustivity, 3 * forest.assessed.specificity, forest.assessed.too_small
     )
-    judged = Judged(alignment.judged.judgements, forest=replace(forest, assessed=assessed))
+    judged = Gold(alignment.gold.judgements, forest=replace(forest, assessed=assessed))
     return Alignment(alignment.run, judged).topic(topic.name)
 
 

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.campaign.options import Options
-from foveal.campaign.scoring import score_run
 from foveal.errors import InputError
-from foveal.measures import Measure, Overlap
-from foveal.measures.view import Judged
+from foveal.evaluation.options import Options
+from foveal.evaluation.scoring import score_run
+from foveal.measures import Measure, OverlapRule
+from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
@@ -83,7 +83,7 @@ class Kind(Enum):
         """The lists that this measure with these parameters takes."""
         if measure.structural:
             return cls.ELEMENTS
-        if measure.overlap is Overlap.ONE_PER_DOCUMENT:
+        if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT:
             return cls.ENTRIES
         return cls.GROUPED if measure.grouped else cls.PASSAGES
 
@@ -258,7 +258,7 @@ class Laboratory:
         self.campaigns = draw(kind, number, seed)
         self.topics = [str(i) for i in range(1, number + 1)]
         truth = self._judgements()
-        self.judged = Judged(
+        self.judged = Gold(
             truth,
             forest=Forest.from_assessments(truth),
             collection_elements=sum(map(len, TREES.values())),

@@ -22,19 +22,19 @@ import polars as pl
 from foveal._version import __version__
 from foveal.adapters import judgements_or_files, runs_of
 from foveal.analysis.significance import bootstrap_interval
-from foveal.campaign.document_names import match_names, name_warning
-from foveal.campaign.options import Options
-from foveal.campaign.placing import place_run
-from foveal.campaign.preparation import Form, Prepared, prepare, without_topics
-from foveal.campaign.scoring import Objects, RunLike, plan
-from foveal.campaign.truth import Truth
 from foveal.collection import Collection
 from foveal.errors import FovealWarning, UsageError, some
+from foveal.evaluation.document_names import match_names, name_warning
+from foveal.evaluation.options import Options
+from foveal.evaluation.placing import place_run
+from foveal.evaluation.preparation import Form, Prepared, prepare, without_topics
+from foveal.evaluation.scoring import Objects, RunLike, plan
+from foveal.evaluation.truth import Truth
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.ip import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
-from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Results, Run
 from foveal.model.provenance import distinct_names
 from foveal.spans import Ints
@@ -325,7 +325,7 @@ def _measure(measure: str | Measure) -> Measure:
 
 
 def _prepared(
-    run: Run, judged: Judged, measure: Measure, options: Options, index: Collection | None
+    run: Run, judged: Gold, measure: Measure, options: Options, index: Collection | None
 ) -> Prepared:
     if index is not None:
         run = place_run(run, index, lenient=options.lenient)
@@ -375,7 +375,7 @@ def _scores(prepared: Prepared, measure: Measure, asked: str, budgets: Ints, uni
     """The scores on every judged topic at every budget."""
     alignment, union = _form(prepared)
     read = readings(alignment, budgets, unit, union=union, rank=_rank(measure))
-    judged = alignment.judged
+    judged = alignment.gold
     topics = judged.judgements.topics
     values = np.zeros((len(topics), len(budgets)))
     place = np.array([judged.topic_at[topic] for topic in alignment.run.topics], dtype=np.int64)

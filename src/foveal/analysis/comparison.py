@@ -25,9 +25,9 @@ from foveal.analysis.aligned import (
 )
 from foveal.analysis.pairs import Pairs, Settings, examined, one_of
 from foveal.analysis.tasks import without_curves
-from foveal.campaign import evaluate
-from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError, some
+from foveal.evaluation import evaluate
+from foveal.evaluation.scoring import RunLike
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run, display
 

@@ -32,9 +32,9 @@ from foveal.analysis.rankings import (
     usable,
 )
 from foveal.analysis.tasks import scored_by_task
-from foveal.campaign import evaluate
-from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError, some
+from foveal.evaluation import evaluate
+from foveal.evaluation.scoring import RunLike
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run, display

@@ -14,7 +14,7 @@ from foveal.analysis.pooling import UNJUDGED, Lists
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats.checks import is_root
 from foveal.formats.pools import UNITS
-from foveal.measures.view import Alignment, Judged
+from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
 from foveal.model.ordering import first_of_group, topic_order
 from foveal.model.provenance import distinct_names
@@ -84,7 +84,7 @@ class Candidates:
         runs = _on_topics(runs, topics)
         order = topic_order(topic for run in runs for topic in run.topics)
         number = {topic: i for i, topic in enumerate(order)}
-        judged = None if judgements is None else Judged(judgements)
+        judged = None if judgements is None else Gold(judgements)
         every = pl.concat(
             _units(run, unit, depth, number, judged).with_columns(run=pl.lit(i))
             for i, run in enumerate(runs)
@@ -145,7 +145,7 @@ def _on_topics(runs: Sequence[Run], topics: Iterable[str] | None) -> list[Run]:
 
 
 def _units(
-    run: Run, unit: str, depth: Depth, number: Mapping[str, int], judged: Judged | None
+    run: Run, unit: str, depth: Depth, number: Mapping[str, int], judged: Gold | None
 ) -> pl.DataFrame:
     """The distinct units of one run with their ranks, and what is known of them."""
     topic = np.array([number[name] for name in run.topics], dtype=np.int64)[run.topic]
@@ -170,7 +170,7 @@ def _units(
     return table[head].with_columns(rank=pl.Series(rank), known=pl.Series(known[head]))
 
 
-def _known(run: Run, judged: Judged, *, spans: bool) -> Ints:
+def _known(run: Run, judged: Gold, *, spans: bool) -> Ints:
     """What judgements say of each result: of its document, or of the text in it where it is known.
 
     All relevant text of a judged document is highlighted, so that none of its spans is unjudged.

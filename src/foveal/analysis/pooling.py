@@ -56,7 +56,7 @@ class Terms:
     budget : int, optional
         How many units are taken at most.
     include_judged : bool
-        Judged units are taken as well and use up the budget, as if they were judged only now.
+        Gold units are taken as well and use up the budget, as if they were judged only now.
         Otherwise they only steer.
     beta : float
         How fast `hedge` learns: the factor on the weight of a run for a loss of 1.

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.campaign import Options
-from foveal.campaign.truth import Truth
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError, some
+from foveal.evaluation import Options
+from foveal.evaluation.truth import Truth
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -147,7 +147,7 @@ def simulate(
     progress : callable, optional
         Called after each run.
     **options
-        Those fields of `foveal.campaign.Options` that choose topics, pools and assessors.
+        Those fields of `foveal.evaluation.Options` that choose topics, pools and assessors.
 
     Examples
     --------

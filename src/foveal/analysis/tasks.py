@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from foveal.campaign import PRESETS, Preset, find_preset
-from foveal.campaign.presets import task_key
 from foveal.errors import UsageError, some
+from foveal.evaluation import PRESETS, Preset, find_preset
+from foveal.evaluation.presets import task_key
 from foveal.measures import parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import differences

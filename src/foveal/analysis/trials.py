@@ -31,12 +31,12 @@ from foveal.analysis.verdicts import (
     judge,
     try_measures,
 )
-from foveal.campaign import Options, evaluate, find_preset
-from foveal.campaign.unjudged import UNJUDGED_COUNTS
 from foveal.errors import InputError, UsageError, some
+from foveal.evaluation import Options, evaluate, find_preset
+from foveal.evaluation.unjudged import UNJUDGED_COUNTS
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
-from foveal.measures.base import Overlap
+from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run, display
 from foveal.model.provenance import distinct_names
 
@@ -382,7 +382,9 @@ def _simulated(
 
 def _check_measures(measures: Sequence[Measure], collection: str | Path | None) -> None:
     """Refuse measures that the runs of the S-R space are not made for."""
-    entries = [measure for measure in measures if measure.overlap is Overlap.ONE_PER_DOCUMENT]
+    entries = [
+        measure for measure in measures if measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
+    ]
     if entries:
         raise UsageError(
             f"{_labels(entries)}: about one entry point in each document, while simulated runs "

@@ -235,7 +235,7 @@ def remove_span(spans: Spans, start: int, end: int) -> Spans:
     return (*spans[:first], *rest, *spans[after:])
 
 
-def _changed(state: State, action: Action) -> State:  # noqa: PLR0911 - one for each kind
+def _changed(state: State, action: Action) -> State:
     """The state after one action, not counting undo and redo."""
     match action:
         case Action("highlight", start=int(start), end=int(end)):

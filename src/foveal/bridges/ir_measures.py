@@ -377,7 +377,7 @@ class FovealEvaluator(providers.Evaluator):
         self.options = options
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
-        from foveal.campaign import evaluate
+        from foveal.evaluation import evaluate
 
         read = run_of(run)
         if not set(read.topics) & set(self.judgements.topics):

@@ -12,9 +12,9 @@ from typing import Any
 
 from foveal.analysis.comparison import Comparison, compare
 from foveal.bridges.gates import ALL, Check, at_least, not_worse, with_baseline
-from foveal.campaign import evaluate
-from foveal.campaign.scoring import RunLike
 from foveal.errors import UsageError
+from foveal.evaluation import evaluate
+from foveal.evaluation.scoring import RunLike
 from foveal.formats import read_results
 from foveal.measures import Measure
 from foveal.model import Judgements, Results, Run

@@ -97,7 +97,7 @@ class _Lazy(click.Group):
 
 def _set_completions(ctx: click.Context, command: click.Command) -> None:
     """Let the shell complete names of measures, tasks and graphs, and files in other places."""
-    from foveal.campaign.presets import PRESETS
+    from foveal.evaluation.presets import PRESETS
     from foveal.measures import all_measures
     from foveal.report.graphs import GRAPHS
 

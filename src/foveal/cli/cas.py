@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from foveal.campaign.options import CAS_READINGS
 from foveal.cli.options import Command, together
+from foveal.evaluation.options import CAS_READINGS
 
 __all__ = ["cas_options", "comma_list"]
 

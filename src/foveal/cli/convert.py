@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.campaign.conversion import FOCUS
-from foveal.campaign.options import Options
 from foveal.cli.cas import cas_options, comma_list
 from foveal.cli.options import max_bytes_option
 from foveal.cli.output import say, warn
 from foveal.cli.texts import locate_results, read_located, source_of_texts, texts_were_used
 from foveal.errors import UsageError
+from foveal.evaluation.conversion import FOCUS
+from foveal.evaluation.options import Options
 
 if TYPE_CHECKING:
     from foveal.formats import Source
@@ -246,10 +246,10 @@ def _run(
     snap: bool,
     lenient: bool,
 ) -> None:
-    from foveal.campaign.conversion import contradictions, focus
-    from foveal.campaign.elements import place_elements
-    from foveal.campaign.placing import place_run
     from foveal.collection import Collection
+    from foveal.evaluation.conversion import contradictions, focus
+    from foveal.evaluation.elements import place_elements
+    from foveal.evaluation.placing import place_run
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
@@ -294,8 +294,9 @@ def _judgements(
     *,
     recompute: bool,
 ) -> None:
-    from foveal.campaign.cas import CasFilter
-    from foveal.campaign.conversion import (
+    from foveal.collection import Collection
+    from foveal.evaluation.cas import CasFilter
+    from foveal.evaluation.conversion import (
         derive_elements,
         exclude_tags,
         filter_by_structure,
@@ -303,8 +304,7 @@ def _judgements(
         recompute_sizes,
         unknown_tags,
     )
-    from foveal.campaign.placing import place_judgements
-    from foveal.collection import Collection
+    from foveal.evaluation.placing import place_judgements
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 

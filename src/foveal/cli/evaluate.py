@@ -18,8 +18,8 @@ from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.bridges.gates import Check
-    from foveal.campaign.evalj import Outcome
-    from foveal.campaign.scoring import RunLike
+    from foveal.evaluation.evalj import Outcome
+    from foveal.evaluation.scoring import RunLike
     from foveal.model import Results
 
 __all__ = ["command"]
@@ -47,7 +47,7 @@ def _memory(_: click.Context, __: click.Parameter, value: str | None) -> int | N
     """Bytes of ``500M`` or ``4G``."""
     if value is None:
         return None
-    from foveal.campaign.streaming import memory_of
+    from foveal.evaluation.streaming import memory_of
 
     return memory_of(value)
 
@@ -227,8 +227,8 @@ def _configured(
     options: dict[str, Any],
 ) -> tuple[Outcome, ...]:
     """Score what the configuration asks for; what cannot be delivered is refused before."""
-    from foveal.campaign.evalj import plan, read_configuration
-    from foveal.campaign.evalj import score as score_jobs
+    from foveal.evaluation.evalj import plan, read_configuration
+    from foveal.evaluation.evalj import score as score_jobs
 
     jobs = plan(read_configuration(config), runs=runs, judgements=judgements, define=define)
     printed = [job for job in jobs if job.results is None]
@@ -245,7 +245,7 @@ def _deliver(
     outcomes: Sequence[Outcome], form: str | None, output: str | None, *, per_topic: bool
 ) -> None:
     """Results of blocks that name a folder go there, those of the others to the output."""
-    from foveal.campaign.evalj import result_files, write_results
+    from foveal.evaluation.evalj import result_files, write_results
 
     to_file = output is not None
     printed = [outcome.results for outcome in outcomes if outcome.job.results is None]

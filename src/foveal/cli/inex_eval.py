@@ -75,7 +75,7 @@ def command(
 
     A run that cannot be scored is reported and left out; the exit code is then 2.
     """
-    from foveal.campaign.official import Evaluator
+    from foveal.evaluation.official import Evaluator
 
     if math.isnan(n) or math.isnan(beta):
         raise UsageError("-n and -beta are numbers")

@@ -54,7 +54,7 @@ def _list_measures() -> None:
 
 
 def _list_presets() -> None:
-    from foveal.campaign import PRESETS
+    from foveal.evaluation import PRESETS
 
     width = max(map(len, PRESETS))
     for preset in PRESETS.values():
@@ -158,7 +158,7 @@ def _explained(name: str) -> str:
     low, high = measure.range
     lines.append(f"range       {low:g} to {'any' if high is None else f'{high:g}'}")
     lines.append(f"over topics {'sum' if measure.summed else 'mean'}")
-    lines.append(f"overlap     {measure.overlap.value}")
+    lines.append(f"overlap     {measure.overlap_rule.value}")
     if measure.needs:
         lines.append(f"needs       {'; '.join(need.what for need in measure.needs)}")
     if measure.parameters:

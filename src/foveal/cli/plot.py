@@ -25,7 +25,7 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from foveal.campaign.scoring import RunLike
+    from foveal.evaluation.scoring import RunLike
     from foveal.measures import Measure
     from foveal.model import Results
     from foveal.report.graphs import Graph, Kind
@@ -214,7 +214,7 @@ def _gains(
     ranks: int | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.campaign.gain_curves import gain_curves
+    from foveal.evaluation.gain_curves import gain_curves
     from foveal.formats import read_judgements
     from foveal.report.graphs import gain_graph, gain_measures
 
@@ -248,7 +248,7 @@ def _scored(
     **options: Any,
 ) -> Results:
     """Scores against judgements that are read already."""
-    from foveal.campaign import evaluate
+    from foveal.evaluation import evaluate
 
     with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
         return evaluate(
@@ -262,7 +262,7 @@ def _lengths(
     task: str | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.campaign.gain_curves import result_lengths
+    from foveal.evaluation.gain_curves import result_lengths
     from foveal.report.graphs import lengths_graph
 
     runs, truth = runs_of(files, *judgements), locate_judgements(judgements)

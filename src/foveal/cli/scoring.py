@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from foveal.campaign.options import (
-    OVERLAP_POLICIES,
-    TOPIC_POLICIES,
-    UNDEFINED_POLICIES,
-    Options,
-)
 from foveal.cli import executors
 from foveal.cli.cas import cas_options, comma_list
 from foveal.cli.executors import worker_options
@@ -25,10 +19,16 @@ from foveal.cli.options import Command, collection_option, judgements_option, to
 from foveal.cli.output import bar
 from foveal.cli.texts import locate_results, source_of_texts, texts_were_used
 from foveal.errors import InputError, UsageError
+from foveal.evaluation.options import (
+    OVERLAP_POLICIES,
+    TOPIC_POLICIES,
+    UNDEFINED_POLICIES,
+    Options,
+)
 from foveal.executors.memory import keep_freed_memory
 
 if TYPE_CHECKING:
-    from foveal.campaign.scoring import RunLike
+    from foveal.evaluation.scoring import RunLike
     from foveal.model import Judgements, Results
 
 __all__ = [
@@ -53,7 +53,7 @@ On two cores 100 runs of passages, 889 MB, take threads 4.9 s and two processes 
 them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
 """
 _STDIN = "-"
-_SCORING = "foveal.campaign.scoring"
+_SCORING = "foveal.evaluation.scoring"
 """The module that processes import while they wait for work."""
 
 
@@ -316,7 +316,7 @@ def score(
 ) -> Results:
     """Score runs with a bar to watch; `options` are those that were `stated`."""
     with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
-        from foveal.campaign import evaluate  # while other processes do the same
+        from foveal.evaluation import evaluate  # while other processes do the same
 
         return evaluate(
             runs,

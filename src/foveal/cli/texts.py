@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from foveal.campaign.texts import TextSource
+    from foveal.evaluation.texts import TextSource
     from foveal.formats import Source
     from foveal.model import Judgements, Run
 
@@ -35,7 +35,7 @@ def source_of_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
     texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
     if texts is None and (collection is None or documents is None):
         return None
-    from foveal.campaign.texts import TextSource
+    from foveal.evaluation.texts import TextSource
 
     return TextSource.given(
         texts,

@@ -16,7 +16,7 @@ from foveal.cli.options import max_bytes_option
 from foveal.cli.output import emit, say
 
 if TYPE_CHECKING:
-    from foveal.campaign.validation import Finding
+    from foveal.evaluation.validation import Finding
 
 __all__ = ["command"]
 
@@ -63,10 +63,10 @@ def command(
     CAS tasks, the targets of the castitles. A topic file in place of a run is checked for castitles
     that are not NEXI. A table shows 20 lines of each file and counts the others; json holds all.
     """
-    from foveal.campaign import find_preset
-    from foveal.campaign.cas import tag_classes as classes_of
-    from foveal.campaign.validation import validate_classes, validate_file
     from foveal.collection import Collection
+    from foveal.evaluation import find_preset
+    from foveal.evaluation.cas import tag_classes as classes_of
+    from foveal.evaluation.validation import validate_classes, validate_file
     from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None

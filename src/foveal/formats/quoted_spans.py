@@ -1,4 +1,4 @@
-"""Judged spans given by their quote: offsets from the texts, and lines that are one quote."""
+"""Gold spans given by their quote: offsets from the texts, and lines that are one quote."""
 
 from __future__ import annotations
 

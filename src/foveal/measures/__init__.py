@@ -5,7 +5,7 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 
 from __future__ import annotations
 
-from foveal.measures.base import Cutoff, Measure, Need, Overlap, Parameter
+from foveal.measures.base import Cutoff, Measure, Need, OverlapRule, Parameter
 from foveal.measures.registry import all_measures, registered
 from foveal.measures.syntax import find_measure, parse_measure, parse_measures
 
@@ -13,7 +13,7 @@ __all__ = [
     "Cutoff",
     "Measure",
     "Need",
-    "Overlap",
+    "OverlapRule",
     "Parameter",
     "all_measures",
     "find_measure",

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Example
 from foveal.measures.context import Floats, InContext
-from foveal.measures.view import Alignment, Topic
 
 __all__ = ["AverageGeneralisedPrecision"]
 
@@ -35,8 +35,8 @@ class AverageGeneralisedPrecision(InContext):
         relevant = run.documents(union=union).relevant
         # Topic by topic: another order of the sums would be other last digits.
         sums = [float(gained[a:b][relevant[a:b]].sum()) for a, b in pairwise(bounds)]
-        return np.array(sums) / np.maximum(run.judged.nrel[run.judged_topic], 1)
+        return np.array(sums) / np.maximum(run.gold.nrel[run.judged_topic], 1)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         gained = self.generalised_precision(topic)[topic.relevant]
         return float(gained.sum()) / topic.relevant_documents

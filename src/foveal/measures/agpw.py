@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Example
 from foveal.measures.context import InContext
 from foveal.measures.gr_context import generalised_recall
 from foveal.measures.interpolation import best_from, ranks_reaching
-from foveal.measures.view import Topic
 
 __all__ = ["WeightedAverageGeneralisedPrecision"]
 
@@ -34,7 +34,7 @@ class WeightedAverageGeneralisedPrecision(InContext):
 
     form = Choice("8", "11", "interpolated", description="which equation", first=True)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         gp = self.generalised_precision(topic)
         at = np.flatnonzero(topic.documents.relevant)
         if not len(at):

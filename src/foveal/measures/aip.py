@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.base import Example, Measure, Overlap, Whole
+from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.base import Example, Measure, OverlapRule, Whole
 from foveal.measures.interpolation import Floats, levels
 from foveal.measures.ip import interpolated
-from foveal.measures.view import Alignment, Topic
 
 __all__ = ["AverageInterpolatedPrecision"]
 
@@ -32,10 +32,10 @@ class AverageInterpolatedPrecision(Measure):
     points = Whole(101, "number of recall levels, 0 and 1 included", low=2, high=100_001)
 
     @property
-    def overlap(self) -> Overlap:
-        return Overlap.ERROR
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ERROR
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         if topic.place is None:
             return 0.0
         return float(self._values(topic.alignment, union=topic.union)[topic.place])
@@ -47,7 +47,7 @@ class AverageInterpolatedPrecision(Measure):
         """The scores of all topics of the run."""
 
         def calculate() -> Floats:
-            trel = run.judged.trel[run.judged_topic]
+            trel = run.gold.trel[run.judged_topic]
             own = np.zeros(len(trel))
             step = max(_CELLS // self.points, 1)
             for low in range(0, len(trel), step):

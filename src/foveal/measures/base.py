@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.measures.view import Alignment, Floats, Judged, Topic
+    from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 
 __all__ = [
     "Choice",
@@ -27,7 +27,7 @@ __all__ = [
     "Measure",
     "Need",
     "Number",
-    "Overlap",
+    "OverlapRule",
     "Parameter",
     "Whole",
     "shortest",
@@ -68,7 +68,7 @@ class Cutoff(Enum):
         return self in (Cutoff.RECALL, Cutoff.RECALL_OPTIONAL)
 
 
-class Overlap(Enum):
+class OverlapRule(Enum):
     """What a measure does with results that overlap, unless ``--overlap`` says otherwise."""
 
     ALLOW = "counted as they are"
@@ -436,9 +436,9 @@ class Measure:
     # -- a measure as a calculation -------------------------------------------------------------
 
     @property
-    def overlap(self) -> Overlap:
+    def overlap_rule(self) -> OverlapRule:
         """What overlapping results are to this measure with these parameters."""
-        return Overlap.ALLOW
+        return OverlapRule.ALLOW
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -463,21 +463,21 @@ class Measure:
                 f"as in {self.name}@{self.cutoff.example}"
             )
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         """Refuse judgements that this measure with these parameters is not made for."""
 
-    def notes(self, judged: Judged) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
+    def notes(self, judged: Gold) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
         """What to tell the user of this measure on these judgements."""
         return ()
 
-    def value(self, topic: Topic) -> float:
+    def value(self, topic: TopicView) -> float:
         """The score on one topic; ``nan`` where the topic has nothing relevant."""
         if not self.always_defined and not self.defined(topic):
             return float("nan")
-        return float(self.calculate(topic))
+        return float(self.score_topic(topic))
 
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
         """The scores on one topic of measures that differ in nothing but their cut-offs.
 
         A measure with a curve may take all its points at once.
@@ -493,11 +493,11 @@ class Measure:
         del run, union  # for those that can
         return None
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         """Whether the topic has anything to find."""
         return topic.relevant_documents > 0
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         """The score on a topic that has something relevant."""
         raise NotImplementedError  # pragma: no cover - every measure defines it
 

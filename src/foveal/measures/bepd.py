@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.base import Example, Measure, Need, Number, OptionalNumber, Overlap
-from foveal.measures.view import Topic
+from foveal.measures.alignment import TopicView
+from foveal.measures.base import Example, Measure, Need, Number, OptionalNumber, OverlapRule
 
 __all__ = ["BestEntryPointDistance"]
 
@@ -28,21 +28,21 @@ class BestEntryPointDistance(Measure):
     L = OptionalNumber("auto", "mean document length; auto: of the collection, else as judged")
 
     @property
-    def overlap(self) -> Overlap:
-        return Overlap.ONE_PER_DOCUMENT
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ONE_PER_DOCUMENT
 
     @property
     def needs(self) -> tuple[Need, ...]:
         return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return topic.beps > 0
 
-    def calculate(self, topic: Topic) -> float:
-        bep = topic.alignment.judged.judgements.bep
+    def score_topic(self, topic: TopicView) -> float:
+        bep = topic.alignment.gold.judgements.bep
         docs = topic.documents
         known = np.flatnonzero(docs.relevant)
         known = known[bep[docs.row[known]] >= 0]
         distance = np.abs(topic.start[docs.head[known]] - bep[docs.row[known]])
-        scale = self.A * (topic.alignment.judged.mean_length if self.L is None else self.L)
+        scale = self.A * (topic.alignment.gold.mean_length if self.L is None else self.L)
         return float((scale / (scale + distance)).sum()) / topic.beps

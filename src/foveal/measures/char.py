@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from foveal.measures.base import Cutoff, Example, Measure, Number, Overlap
+from foveal.measures.alignment import TopicView
+from foveal.measures.base import Cutoff, Example, Measure, Number, OverlapRule
 from foveal.measures.reading import ALL_RESULTS, budget_parameter, read_of, unit_parameter
-from foveal.measures.view import Topic
 
 __all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall", "f_score"]
 
@@ -31,10 +31,10 @@ class _Characters(Measure):
     beta = Number(1.0, "charF: weight of recall")
 
     @property
-    def overlap(self) -> Overlap:
-        return Overlap.ERROR
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ERROR
 
-    def totals(self, topic: Topic) -> tuple[int, int]:
+    def totals(self, topic: TopicView) -> tuple[int, int]:
         """(relevant characters, characters) returned within rank and budget."""
         if self.budget is None:
             within = read_of(topic, self.rank or ALL_RESULTS, "results")
@@ -42,11 +42,11 @@ class _Characters(Measure):
             within = read_of(topic, int(self.budget), self.unit, self.rank)
         return within.found, within.read
 
-    def precision(self, topic: Topic) -> float:
+    def precision(self, topic: TopicView) -> float:
         found, read = self.totals(topic)
         return found / read if read else 0.0
 
-    def recall(self, topic: Topic) -> float:
+    def recall(self, topic: TopicView) -> float:
         return self.totals(topic)[0] / topic.trel
 
 
@@ -58,7 +58,7 @@ class CharacterPrecision(_Characters):
     formula = "charP = sum rsize(i) / sum size(i)"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.5333)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.precision(topic)
 
 
@@ -70,7 +70,7 @@ class CharacterRecall(_Characters):
     formula = "charR = sum rsize(i) / Trel"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8889)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.recall(topic)
 
 
@@ -82,6 +82,6 @@ class CharacterF(_Characters):
     formula = "charF = (1 + beta^2) P R / (beta^2 P + R)"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.6667)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         found, read = self.totals(topic)
         return f_score(found / read if read else 0.0, found / topic.trel, self.beta)

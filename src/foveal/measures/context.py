@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from foveal.measures.base import Choice, Measure, Need, Number, Overlap, Whole
-from foveal.measures.view import Alignment, Documents, Topic
+from foveal.measures.alignment import Alignment, Documents, TopicView
+from foveal.measures.base import Choice, Measure, Need, Number, OverlapRule, Whole
 
 __all__ = ["InContext", "reading_score"]
 
@@ -37,8 +37,8 @@ class InContext(Measure):
     )
 
     @property
-    def overlap(self) -> Overlap:
-        return Overlap.ONE_PER_DOCUMENT if self.score == "BEP" else Overlap.ERROR
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ONE_PER_DOCUMENT if self.score == "BEP" else OverlapRule.ERROR
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -47,7 +47,7 @@ class InContext(Measure):
         extra = (Need.RELEVANT_LENGTHS,) if self.score == "T2I" else ()
         return (Need.TEXT, Need.RELEVANT_SPANS, *extra)
 
-    def document_scores(self, topic: Topic) -> Floats:
+    def document_scores(self, topic: TopicView) -> Floats:
         """S(d) of the documents in rank order; 0 where nothing is relevant."""
         if self.score == "T2I":
             key = ("S", "T2I", self.irr, self.stop)
@@ -61,7 +61,7 @@ class InContext(Measure):
             return run.memo(key, lambda: _f_scores(run.documents(union=union), by))
         return run.memo(("S", "BEP", self.n), lambda: _bep_scores(run, self.n))
 
-    def generalised_precision(self, topic: Topic) -> Floats:
+    def generalised_precision(self, topic: TopicView) -> Floats:
         """gP[r] at every rank of the list."""
         if self.score == "T2I":
             scores = self.document_scores(topic)
@@ -96,7 +96,7 @@ def _f_scores(docs: Documents, beta: float) -> Floats:
 def _bep_scores(run: Alignment, n: float) -> Floats:
     docs = run.documents(union=False)
     scores = np.zeros(len(docs.head))
-    bep = run.judged.judgements.bep
+    bep = run.gold.judgements.bep
     known = np.flatnonzero(docs.relevant)
     known = known[bep[docs.row[known]] >= 0]
     distance = np.abs(run.run.start[docs.head[known]] - bep[docs.row[known]])
@@ -104,10 +104,10 @@ def _bep_scores(run: Alignment, n: float) -> Floats:
     return scores
 
 
-def _t2i_scores(topic: Topic, patience: int, stop: str) -> Floats:
+def _t2i_scores(topic: TopicView, patience: int, stop: str) -> Floats:
     docs = topic.documents
     scores = np.zeros(len(docs.head))
-    length = topic.alignment.judged.length
+    length = topic.alignment.gold.length
     parts = topic.parts
     of_part = docs.of_result[parts.owner]
     order = np.lexsort((parts.end, parts.start, of_part))

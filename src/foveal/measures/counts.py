@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Example, Measure, Need
-from foveal.measures.view import Topic
 
 __all__ = ["Count"]
 
@@ -36,7 +36,7 @@ class DocumentsReturned(_Documents):
     formula = "number of documents with a result"
     example = Example(_RUN, 3)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return len(topic.documents.head)
 
 
@@ -47,7 +47,7 @@ class DocumentsRelevant(_Documents):
     formula = "number of documents with relevant text"
     example = Example(_RUN, 2)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return topic.relevant_documents
 
 
@@ -58,7 +58,7 @@ class DocumentsRelevantReturned(_Documents):
     formula = "number of documents with a result and with relevant text"
     example = Example(_RUN, 2)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.documents.relevant.sum())
 
 
@@ -73,7 +73,7 @@ class CharactersReturned(Count):
     def needs(self) -> tuple[Need, ...]:
         return (Need.SPANS,)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.size.sum())
 
 
@@ -88,7 +88,7 @@ class CharactersRelevant(Count):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT,)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return topic.trel
 
 
@@ -99,5 +99,5 @@ class CharactersRelevantReturned(Count):
     formula = "sum rsize(i)"
     example = Example(_RUN, 80)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.rsize.sum())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.measures.view import Topic
 
 __all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank"]
 
@@ -21,7 +21,7 @@ class _DocumentLevel(Measure):
         return ()
 
     @staticmethod
-    def hits(topic: Topic) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def hits(topic: TopicView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Relevant documents found up to each document rank."""
         return topic.memo("hits", lambda: np.cumsum(topic.documents.relevant))
 
@@ -42,7 +42,7 @@ class PrecisionAtRank(_DocumentLevel):
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "P@2")
     ideal = None
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         k = self.rank or 1
         return int(topic.documents.relevant[:k].sum()) / k
 
@@ -61,7 +61,7 @@ class RecallAtRank(_DocumentLevel):
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "R@2")
     ideal = None
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
 
 
@@ -73,6 +73,6 @@ class AveragePrecision(_DocumentLevel):
     formula = "AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         at = np.flatnonzero(topic.documents.relevant)
         return float((self.hits(topic)[at] / (at + 1)).sum()) / topic.relevant_documents

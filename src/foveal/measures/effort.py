@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.nxcg import Cumulated, Curves
-from foveal.measures.view import Alignment, Topic
 from foveal.measures.xcg import cumulated
 from foveal.spans import Ints
 
@@ -120,7 +120,7 @@ class _Effort(Cumulated):
         description="the ideal curve is read on straight lines between ranks, or in steps",
     )
 
-    def points(self, topic: Topic) -> Natural:
+    def points(self, topic: TopicView) -> Natural:
         """The natural recall points."""
         points, bounds = self.points_of_run(topic.alignment, again=topic.again)
         low, high = (0, 0) if topic.place is None else bounds[topic.place : topic.place + 2]
@@ -131,11 +131,11 @@ class _Effort(Cumulated):
 
         Once for all measures of these gains.
         """
-        key = ("points", self.gains_key(run.judged), self.ideal_, again)
+        key = ("points", self.gains_key(run.gold), self.ideal_, again)
         return run.memo(key, lambda: self._points_of_run(run, again=again))
 
     def _points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
-        gains, ideal = self.gains_of_run(run, again=again), self.ideal_curves(run.judged)
+        gains, ideal = self.gains_of_run(run, again=again), self.ideal_curves(run.gold)
         at = np.flatnonzero(gains > 0)
         bounds = np.searchsorted(at, run.run.bounds)
         rank = (at + 1 - np.repeat(run.run.bounds[:-1], np.diff(bounds))).astype(np.float64)
@@ -158,27 +158,27 @@ class _Interpolated(_Effort):
         "curves, or steps",
     )
 
-    def ep(self, topic: Topic, levels: Floats) -> Floats:
+    def ep(self, topic: TopicView, levels: Floats) -> Floats:
         """Effort-precision at levels of gain-recall."""
         gains, curve = self.gains(topic), self.ideal_curve(topic)
         return _at_levels(levels, gains, self.points(topic), curve, self.between)
 
-    def ep_at_all_levels(self, topic: Topic) -> Floats:
+    def ep_at_all_levels(self, topic: TopicView) -> Floats:
         """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
         if self.between != "line":
-            key = ("ep", self.gains_key(topic.alignment.judged), self.ideal_, self.between)
+            key = ("ep", self.gains_key(topic.alignment.gold), self.ideal_, self.between)
             return topic.memo(key, lambda: self.ep(topic, LEVELS))
         if topic.place is None:
             return np.zeros(len(LEVELS))
         run, again = topic.alignment, topic.again
-        of_all = ("ep", self.gains_key(run.judged), self.ideal_, again)
+        of_all = ("ep", self.gains_key(run.gold), self.ideal_, again)
         own: Floats = run.memo(of_all, lambda: self._on_lines(run, again=again))[topic.place]
         return own
 
     def _on_lines(self, run: Alignment, *, again: bool) -> Floats:
         """As `ep` at all levels, of each topic of a run: between its points on straight lines."""
         points, bounds = self.points_of_run(run, again=again)
-        curves = self.ideal_curves(run.judged)
+        curves = self.ideal_curves(run.gold)
         total = np.array([curves[topic][-1] for topic in run.judged_topic.tolist()])
         wanted, ep = LEVELS * total[:, None], np.zeros((len(total), len(LEVELS)))
         for i, (low, high) in enumerate(pairwise(bounds.tolist())):
@@ -198,7 +198,7 @@ class EffortPrecision(_Interpolated):
     formula = "ep@x = rank of the ideal list at gain x / rank of the run at gain x"
     example = Example(_RUN, 0.75, "ep(overlap=on)@0.5")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         assert self.at is not None
         point = POINTS.get(self.at)
         if point is not None:
@@ -206,13 +206,13 @@ class EffortPrecision(_Interpolated):
         return float(self.ep(topic, np.array([float(self.at)]))[0])
 
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
         points = [POINTS.get(measure.at or Decimal(0)) for measure in measures]
         if None in points:
             return super().together(measures)
         one, at = measures[0], np.array(points)
 
-        def values(topic: Topic) -> Sequence[float]:
+        def values(topic: TopicView) -> Sequence[float]:
             if not one.defined(topic):
                 return [float("nan")] * len(at)
             found: list[float] = one.ep_at_all_levels(topic)[at].tolist()
@@ -238,7 +238,7 @@ class MeanEffortPrecision(_Effort):
         "are more; or always by the former",
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return _mean(self.points(topic), len(self.ideal_gains(topic)), self.divisor)
 
 
@@ -251,5 +251,5 @@ class InterpolatedMeanEffortPrecision(_Interpolated):
     formula = "iMAep = mean of ep@x over x = .01, .02, ..., 1"
     example = Example(_RUN, 0.5991, "iMAep(overlap=on)")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return float(self.ep_at_all_levels(topic).mean())

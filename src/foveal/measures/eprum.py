@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag
 from foveal.measures.gr_user import expected_recall
 from foveal.measures.user_model import (
@@ -21,7 +22,6 @@ from foveal.measures.user_model import (
     arrivals,
     unseen,
 )
-from foveal.measures.view import Topic
 from foveal.spans import Ints
 
 __all__ = ["ExpectedPrecision", "ExpectedPrecisionAtRank", "expected_precision", "in_units"]
@@ -112,7 +112,7 @@ class _Expected(WeightedUserModel):
         description="expectation of the ratio, or ratio to the expected rank (EPRUM only)",
     )
 
-    def best_gains(self, topic: Topic, weight: Floats) -> Floats:
+    def best_gains(self, topic: TopicView, weight: Floats) -> Floats:
         """Cumulated gain of the best list, for targets of these weights."""
         gain = np.cumsum(np.sort(weight)[::-1])
         if self.ideal_ == "list":
@@ -178,7 +178,7 @@ class ExpectedPrecision(_Expected):
     def ideality(self) -> Ideality:
         return Ideality(self.weight, self.quant, probable=self.random_ideal)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         by_units = self.by_units(topic)
         if self.at is not None:
             return float(by_units[self.units_at(len(by_units)) - 1])
@@ -190,7 +190,7 @@ class ExpectedPrecision(_Expected):
         return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())
 
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
         if any(measure.at is None for measure in measures):
             return super().together(measures)
         one = measures[0]
@@ -199,7 +199,7 @@ class ExpectedPrecision(_Expected):
         def at(most: int) -> Ints:
             return np.array([measure.units_at(most) - 1 for measure in measures])
 
-        def values(topic: Topic) -> Sequence[float]:
+        def values(topic: TopicView) -> Sequence[float]:
             if not one.defined(topic):
                 return [float("nan")] * len(measures)
             by_units = one.by_units(topic)
@@ -208,11 +208,11 @@ class ExpectedPrecision(_Expected):
 
         return values
 
-    def by_units(self, topic: Topic) -> Floats:
+    def by_units(self, topic: TopicView) -> Floats:
         """Precision for readers who want 1, 2, ... units."""
         return topic.memo(("EPRUM", self.key), lambda: self._by_units(topic))
 
-    def _by_units(self, topic: Topic) -> Floats:
+    def _by_units(self, topic: TopicView) -> Floats:
         weight = self.sought(topic).weight
         units, ideality = in_units(weight), None
         most = int(units.sum())
@@ -246,7 +246,7 @@ class ExpectedPrecisionAtRank(_Expected):
         "line", "ceil", description="ranks of the best list: a straight line between, or the next"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         weight = self.sought(topic).weight
         gain = self.best_gains(topic, weight)
         wanted = expected_recall(self, topic) * gain[-1]

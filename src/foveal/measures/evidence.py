@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
+from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.reading import budget_parameter, read_of, unit_parameter
-from foveal.measures.view import Judged, Topic
 from foveal.model.evidence import meetings
 from foveal.spans import Ints
 
@@ -31,7 +31,7 @@ class Passages(NamedTuple):
     """Where the passages of each topic begin, and the end."""
     set: Ints
     start: Ints
-    """On the axis of `Judged`, as `end` is."""
+    """On the axis of `Gold`, as `end` is."""
     end: Ints
     weight: Floats
 
@@ -57,13 +57,13 @@ class _Evidence(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT, Need.RELEVANT_SPANS if self.budget is None else Need.SPANS)
 
-    def notes(self, judged: Judged) -> tuple[str, ...]:
+    def notes(self, judged: Gold) -> tuple[str, ...]:
         own = _passages(judged, graded=False)
         if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
             return ()
         return (f"{self.name}: no topic has more than one evidence set, of all its relevant text",)
 
-    def seen(self, topic: Topic, *, graded: bool = False) -> tuple[Passages, Covered]:
+    def seen(self, topic: TopicView, *, graded: bool = False) -> tuple[Passages, Covered]:
         """The passages of a topic, and what of them the results within the budget cover."""
         within = None if self.budget is None else (self.budget, self.unit, self.rank)
 
@@ -73,9 +73,9 @@ class _Evidence(Measure):
 
         return topic.memo(("evidence", graded, within), calculate)
 
-    def _passages(self, topic: Topic, *, graded: bool) -> Passages:
+    def _passages(self, topic: TopicView, *, graded: bool) -> Passages:
         """The passages of one topic, its sets numbered from 0."""
-        whole = _passages(topic.alignment.judged, graded=graded)
+        whole = _passages(topic.alignment.gold, graded=graded)
         own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
         number = np.unique(whole.set[own], return_inverse=True)[1]
         return Passages(
@@ -86,12 +86,12 @@ class _Evidence(Measure):
             whole.weight[own],
         )
 
-    def _covered(self, topic: Topic, passages: Passages) -> Covered:
+    def _covered(self, topic: TopicView, passages: Passages) -> Covered:
         """What the results within the budget cover of passages, each character once."""
         pieces = topic.pieces
         if self.budget is not None:
             pieces = _first(topic, read_of(topic, int(self.budget), self.unit, self.rank).read)
-        judged, row = topic.alignment.judged, topic.row[pieces.owner]
+        judged, row = topic.alignment.gold, topic.row[pieces.owner]
         base, extent = judged.base[row], judged.extent[row]
         start = base + np.minimum(pieces.start, extent)
         end = base + np.minimum(pieces.end, extent)
@@ -108,13 +108,13 @@ class _Evidence(Measure):
 class _Complete(_Evidence):
     share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 
-    def complete(self, topic: Topic) -> int:
+    def complete(self, topic: TopicView) -> int:
         """The rank from 1 at which a set is first complete; a huge number if none ever is."""
         within = None if self.budget is None else self.rank
         key = ("complete", self.share, self.budget, self.unit, within)
         return topic.memo(key, lambda: self._complete(topic))
 
-    def _complete(self, topic: Topic) -> int:
+    def _complete(self, topic: TopicView) -> int:
         own, (passage, result, size) = self.seen(topic)
         seen = np.concatenate([[0], np.cumsum(size)])
         low, high = (
@@ -147,7 +147,7 @@ class Answered(_Complete):
     )
     example = Example("D1:0-100 D3:0-40 D2:0-50", 1, "answered@3")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         rank = self.complete(topic)
         return float(rank <= (topic.n if self.rank is None else self.rank))
 
@@ -168,7 +168,7 @@ class EvidenceRecall(_Evidence):
 
     weight = Choice("none", "grade", description="whether characters count by their grade")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         own, (passage, result, size) = self.seen(topic, graded=self.weight == "grade")
         if self.rank is not None:
             size = np.where(result < self.rank, size, 0)
@@ -193,12 +193,12 @@ class EvidenceReciprocalRank(_Complete):
     example = Example("D1:0-100 D3:0-40 D2:0-50", 0.3333)
     ideal = None
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         rank = self.complete(topic)
         return 1 / rank if rank <= (topic.n if self.rank is None else self.rank) else 0.0
 
 
-def _first(topic: Topic, read: int) -> spans.Pieces:
+def _first(topic: TopicView, read: int) -> spans.Pieces:
     """What is new in the first characters of a topic, as its overlap policy counts them."""
     start, end, owner = topic.parts
     size = np.maximum(end - start, 0)
@@ -217,11 +217,11 @@ def _needed(size: Ints, share: float) -> Ints:
     return np.array([-(-n * numerator // denominator) for n in size.tolist()], dtype=np.int64)
 
 
-def _passages(judged: Judged, *, graded: bool) -> Passages:
+def _passages(judged: Gold, *, graded: bool) -> Passages:
     return judged.memo(("evidence", graded), lambda: _prepared(judged, graded=graded))
 
 
-def _prepared(judged: Judged, *, graded: bool) -> Passages:
+def _prepared(judged: Gold, *, graded: bool) -> Passages:
     """The passages of all sets. Of graded ones, a layer for every grade, as thick as it adds."""
     truth = judged.judgements
     if truth.evidence is None:

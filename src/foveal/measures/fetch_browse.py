@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need
 from foveal.measures.effort import (
     LEVELS,
@@ -17,7 +18,6 @@ from foveal.measures.effort import (
     mean_ep,
 )
 from foveal.measures.gains import Settings, recall_base, run_gains, worth
-from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
@@ -61,11 +61,11 @@ class FetchBrowseArticle(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.STRUCTURE,)
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         if judged.forest is not None:
             find_quantisation(self.quant, judged.forest.assessed.scale)
 
-    def _documents(self, judged: Judged) -> Floats:
+    def _documents(self, judged: Gold) -> Floats:
         """What each judged document is worth."""
 
         def calculate() -> Floats:
@@ -83,9 +83,9 @@ class FetchBrowseArticle(Measure):
 
         return judged.memo(("articles", self.quant, self.article_gain), calculate)
 
-    def _ideal(self, topic: Topic) -> Floats:
+    def _ideal(self, topic: TopicView) -> Floats:
         """The gains of the documents of a topic, decreasing."""
-        judged = topic.alignment.judged
+        judged = topic.alignment.gold
 
         def by_topic() -> list[Floats]:
             value = self._documents(judged)
@@ -97,20 +97,20 @@ class FetchBrowseArticle(Measure):
 
         return judged.memo(("ideal articles", self.quant, self.article_gain), by_topic)[topic.at]
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return len(self._ideal(topic)) > 0
 
-    def _gains(self, topic: Topic) -> Floats:
+    def _gains(self, topic: TopicView) -> Floats:
         """Return what each retrieved document is worth."""
-        row, value = topic.documents.row, self._documents(topic.alignment.judged)
+        row, value = topic.documents.row, self._documents(topic.alignment.gold)
         return np.where(row >= 0, value[row], 0.0) if len(value) else np.zeros(len(row))
 
-    def _ep(self, topic: Topic, levels: Floats) -> Floats:
+    def _ep(self, topic: TopicView, levels: Floats) -> Floats:
         """Return effort-precision at levels of gain-recall."""
         gains, ideal = self._gains(topic), self._ideal(topic)
         return at_recall(levels, gains, ideal, ideal=self.ideal_, between="line")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         if self.at is None and self.score == "MAep":
             return mean_ep(self._gains(topic), self._ideal(topic), ideal=self.ideal_)
         if self.at is not None and self.at not in POINTS:
@@ -144,7 +144,7 @@ class FetchBrowseElement(MeanEffortPrecision):
         "ones, or all retrieved ones",
     )
 
-    def _bases(self, judged: Judged) -> Bases:
+    def _bases(self, judged: Gold) -> Bases:
         settings = self.settings_of_gains(judged)
         focused = settings.overlap == "on" and (settings.base, settings.tie)
 
@@ -160,9 +160,9 @@ class FetchBrowseElement(MeanEffortPrecision):
         key = ("clusters", settings.quant, settings.normalise, focused)
         return judged.memo(key, calculate)
 
-    def _points(self, topic: Topic) -> Points:
+    def _points(self, topic: TopicView) -> Points:
         """Return the natural recall points of every judged document, whatever its topic."""
-        alignment, judged = topic.alignment, topic.alignment.judged
+        alignment, judged = topic.alignment, topic.alignment.gold
 
         def calculate() -> Points:
             gains = run_gains(alignment, self.settings_of_gains(judged), again=topic.again)
@@ -171,7 +171,7 @@ class FetchBrowseElement(MeanEffortPrecision):
         key = ("FBelement", self.gains_key(judged), self.ideal_, topic.again)
         return alignment.memo(key, calculate)
 
-    def _scores(self, topic: Topic) -> Floats:
+    def _scores(self, topic: TopicView) -> Floats:
         """Return the score of every judged document, whatever its topic."""
 
         def calculate() -> Floats:
@@ -185,10 +185,10 @@ class FetchBrowseElement(MeanEffortPrecision):
 
         return topic.alignment.memo(("FBelement scores", self.key, topic.again), calculate)
 
-    def _ep(self, topic: Topic) -> float:
+    def _ep(self, topic: TopicView) -> float:
         """Return effort-precision at the cut-off, summed over the documents of the topic."""
         assert self.at is not None
-        alignment, judgements = topic.alignment, topic.alignment.judged.judgements
+        alignment, judgements = topic.alignment, topic.alignment.gold.judgements
         levels = LEVELS if self.at in POINTS else np.array([float(self.at)])
 
         def by_topic() -> Floats:
@@ -197,15 +197,15 @@ class FetchBrowseElement(MeanEffortPrecision):
             np.add.at(total, judgements.topic[row], ep)
             return total
 
-        gains = self.gains_key(alignment.judged)
+        gains = self.gains_key(alignment.gold)
         key = ("FBelement ep", gains, self.ideal_, topic.again, levels.tobytes())
         return float(alignment.memo(key, by_topic)[topic.at, POINTS.get(self.at, 0)])
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return len(self.ideal_gains(topic)) > 0
 
-    def calculate(self, topic: Topic) -> float:
-        documents, n = topic.documents, self._bases(topic.alignment.judged).n
+    def score_topic(self, topic: TopicView) -> float:
+        documents, n = topic.documents, self._bases(topic.alignment.gold).n
         retrieved = documents.row[documents.row >= 0]
         retrieved = retrieved[n[retrieved] > 0]
         if self.clusters == "retrieved_relevant":
@@ -213,7 +213,7 @@ class FetchBrowseElement(MeanEffortPrecision):
         elif self.clusters == "retrieved":
             number = len(documents.head)
         else:
-            own = topic.alignment.judged.judgements.topic == topic.at
+            own = topic.alignment.gold.judgements.topic == topic.at
             number = int((n[own] > 0).sum())
         if not number:
             return 0.0

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.structure import Seen, forest_of, nodes, pairs, seen
-from foveal.measures.view import Alignment, Judged
 from foveal.model import UNKNOWN
 from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
@@ -48,14 +48,14 @@ class Settings(NamedTuple):
     normalise: bool = False
 
 
-def worth(judged: Judged, settings: Settings) -> Floats:
+def worth(judged: Gold, settings: Settings) -> Floats:
     """What each element of the judged trees is worth."""
     assert judged.forest is not None
     forest, key = judged.forest, ("worth", settings.quant, settings.normalise)
     return judged.memo(key, lambda: forest.worth(settings.quant, normalise=settings.normalise))
 
 
-def recall_base(judged: Judged, settings: Settings) -> Base:
+def recall_base(judged: Gold, settings: Settings) -> Base:
     """The ideal recall base."""
     assert judged.forest is not None
     forest, value = judged.forest, worth(judged, settings)
@@ -63,12 +63,12 @@ def recall_base(judged: Judged, settings: Settings) -> Base:
     return judged.memo(key, lambda: ideal_base(forest, value, base=settings.base, tie=settings.tie))
 
 
-def ideal_gains(judged: Judged, settings: Settings, topic: int) -> Floats:
+def ideal_gains(judged: Gold, settings: Settings, topic: int) -> Floats:
     """The gains of the ideal list of a topic, decreasing: all relevant or only ideal elements."""
     return _ideal_lists(judged, settings)[topic]
 
 
-def _ideal_lists(judged: Judged, settings: Settings) -> list[Floats]:
+def _ideal_lists(judged: Gold, settings: Settings) -> list[Floats]:
     focused = settings.overlap == "on"
     key = ("xI", settings.quant, settings.normalise, focused and (settings.base, settings.tie))
 
@@ -97,7 +97,7 @@ def run_gains(alignment: Alignment, settings: Settings, *, again: bool = False) 
 
 
 def _thorough(alignment: Alignment, settings: Settings, *, again: bool) -> Floats:
-    node, value = nodes(alignment), worth(alignment.judged, settings)
+    node, value = nodes(alignment), worth(alignment.gold, settings)
     gain = np.zeros(len(node))
     some = np.flatnonzero(node >= 0)
     some = some[value[node[some]] != 0]
@@ -115,7 +115,7 @@ def _focused(alignment: Alignment, settings: Settings) -> Floats:
     Of the results, one in four to thirty is an element of a judged tree: what follows is about
     these, and where no other can gain about those that are worth something.
     """
-    judged, forest = alignment.judged, forest_of(alignment)
+    judged, forest = alignment.gold, forest_of(alignment)
     node, view, most = nodes(alignment), seen(alignment), worth(judged, settings)
     gains = np.zeros(len(node))
     some = np.flatnonzero(node >= 0)
@@ -200,7 +200,7 @@ def _within_ideals(over: Ints, value: Floats, most: Floats) -> _Shares:
 
 
 def _rest_below(
-    judged: Judged, settings: Settings, over: Ints, shares: _Shares, result: Ints, node: Ints
+    judged: Gold, settings: Settings, over: Ints, shares: _Shares, result: Ints, node: Ints
 ) -> Floats:
     """What the ideal elements below the element of each result still have when its turn comes."""
     below, most, n = _below(judged, settings), worth(judged, settings), len(over)
@@ -216,7 +216,7 @@ def _rest_below(
     return np.bincount(i, rest, len(result)).astype(np.float64)
 
 
-def _below(judged: Judged, settings: Settings) -> Below:
+def _below(judged: Gold, settings: Settings) -> Below:
     assert judged.forest is not None
     forest, base = judged.forest, recall_base(judged, settings)
     key = ("below", settings.quant, settings.base, settings.tie)
@@ -239,7 +239,7 @@ def _left(alignment: Alignment, settings: Settings, view: Seen, asked: Ints) -> 
     at its own time; the elements between what was read before and the one asked about are gone
     through from the deepest up, for all questions at once.
     """
-    judged, forest, node = alignment.judged, forest_of(alignment), nodes(alignment)
+    judged, forest, node = alignment.gold, forest_of(alignment), nodes(alignment)
     ways = _ways(forest, node, view, asked)
     n, element = max(len(forest), 1), ways.element
     touched, place = np.unique(ways.question * n + element, return_inverse=True)
@@ -302,7 +302,7 @@ def _ways(forest: Forest, node: Ints, view: Seen, asked: Ints) -> _Ways:
     return _Ways(*(np.concatenate(column) for column in zip(*steps, strict=True)))
 
 
-def _inside(judged: Judged, settings: Settings) -> Floats:
+def _inside(judged: Gold, settings: Settings) -> Floats:
     """What the parts of each element are worth before anything is seen, times their sizes."""
     assert judged.forest is not None
     forest, value = judged.forest, worth(judged, settings)
@@ -338,10 +338,10 @@ def _follow(
     chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
     order = chosen[np.argsort(of_document[chosen], kind="stable")]
     columns = (order, of_document[order], node[order], value[order], partly[order])
-    reader, row_before = _Reader(alignment.judged, settings), UNKNOWN
+    reader, row_before = _Reader(alignment.gold, settings), UNKNOWN
     for i, row, element, known, part in zip(*(c.tolist() for c in columns), strict=True):
         if row != row_before:
-            reader, row_before = _Reader(alignment.judged, settings), row
+            reader, row_before = _Reader(alignment.gold, settings), row
         gain[i] = reader.gain(element, reader.left(element) if part else known)
         reader.see(element, gain[i])
 
@@ -349,7 +349,7 @@ def _follow(
 class _Reader:
     """A reader of one document: what results brought, what ideal elements still have."""
 
-    def __init__(self, judged: Judged, settings: Settings) -> None:
+    def __init__(self, judged: Gold, settings: Settings) -> None:
         assert judged.forest is not None
         self.forest, self.settings = judged.forest, settings
         self.worth = worth(judged, settings)

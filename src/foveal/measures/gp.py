@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.context import InContext
-from foveal.measures.view import Topic
 
 __all__ = ["GeneralisedPrecision"]
 
@@ -29,7 +29,7 @@ class GeneralisedPrecision(InContext):
         "pad", "last", description="beyond a short list: divide by k, or keep the last value"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         scores = self.document_scores(topic)
         k = self.rank or 1
         if self.short == "last":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.measures.view import Topic
 
 __all__ = ["GeneralisedRecall", "WeightedGeneralisedRecall", "generalised_recall"]
 
@@ -13,7 +13,7 @@ _SOURCE = "Pehcevski, Thom and Kamps, eqs 5-6"
 
 
 def generalised_recall(
-    topic: Topic, *, weighted: bool
+    topic: TopicView, *, weighted: bool
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int]:
     """What is found up to each document rank and in all: documents, or their relevant characters.
 
@@ -42,7 +42,7 @@ class GeneralisedRecall(Measure):
     def needs(self) -> tuple[Need, ...]:
         return ()
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
 
 
@@ -64,5 +64,5 @@ class WeightedGeneralisedRecall(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT,)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(topic.documents.rel_size[: self.rank].sum()) / topic.trel

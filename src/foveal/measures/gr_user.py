@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example
 from foveal.measures.user_model import WeightedUserModel, unseen
-from foveal.measures.view import Topic
 
 __all__ = ["UserRecall"]
 
@@ -25,11 +25,11 @@ class UserRecall(WeightedUserModel):
     source = "Pehcevski and Piwowarski, section 3.5"
     example = Example("D1:20-40 D3:0-40 D2:25-50", 0.7903, "GR@3")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return expected_recall(self, topic)
 
 
-def expected_recall(measure: WeightedUserModel, topic: Topic) -> float:
+def expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
     """The expected share of the targets' weight that is seen by the cut-off's rank."""
     weight = measure.sought(topic).weight
     missed = unseen(measure.hits(topic).until(measure.rank or 1), len(weight))

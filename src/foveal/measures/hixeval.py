@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
-from foveal.measures.view import Topic
 
 __all__ = ["HiXEvalF", "HiXEvalPrecision", "HiXEvalRecall"]
 
@@ -36,14 +36,14 @@ class _HiXEval(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return self.total(topic) > 0
 
-    def total(self, topic: Topic) -> int:
+    def total(self, topic: TopicView) -> int:
         """Relevant characters in all."""
         return topic.trel if self.trel == "documents" else topic.element_size
 
-    def values(self, topic: Topic) -> Floats:
+    def values(self, topic: TopicView) -> Floats:
         """Rval of each result."""
         key = ("rval", self.alpha, self.rval)
         if self.rval == "printed" and not topic.union:
@@ -51,15 +51,15 @@ class _HiXEval(Measure):
         seen = topic.rsize - topic.new_rsize
         return topic.memo(key, lambda: topic.rsize - self.alpha * seen)
 
-    def precision(self, topic: Topic) -> float:
+    def precision(self, topic: TopicView) -> float:
         size = int(topic.size[: self.rank].sum())
         return float(self.values(topic)[: self.rank].sum()) / size if size else 0.0
 
-    def recall(self, topic: Topic) -> float:
+    def recall(self, topic: TopicView) -> float:
         return float(self.values(topic)[: self.rank].sum()) / self.total(topic)
 
 
-def _printed(topic: Topic, alpha: float) -> Floats:
+def _printed(topic: TopicView, alpha: float) -> Floats:
     """Rval as printed: rsize, less alpha times the values of earlier results inside."""
     values = topic.rsize.astype(np.float64)
     new, size = topic.new_size, topic.size
@@ -83,7 +83,7 @@ class HiXEvalPrecision(_HiXEval):
     formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.375, "HiP@2")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.precision(topic)
 
 
@@ -95,7 +95,7 @@ class HiXEvalRecall(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3333, "HiR@2")
     range = (0.0, None)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.recall(topic)
 
 
@@ -107,6 +107,6 @@ class HiXEvalF(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3529, "HiF@2")
     range = (0.0, None)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         p, r = self.precision(topic), self.recall(topic)
         return 2 * p * r / (p + r) if p + r else 0.0

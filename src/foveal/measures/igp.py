@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.context import InContext
 from foveal.measures.gr_context import generalised_recall
 from foveal.measures.interpolation import best_from, rank_reaching
-from foveal.measures.view import Topic
 
 __all__ = ["InterpolatedGeneralisedPrecision"]
 
@@ -25,7 +25,7 @@ class InterpolatedGeneralisedPrecision(InContext):
 
     recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         found, total = generalised_recall(topic, weighted=self.recall == "gRw")
         best = best_from(self.generalised_precision(topic))
         return float(best[rank_reaching(found, total, self.at)])

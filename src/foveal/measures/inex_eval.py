@@ -7,11 +7,11 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError
+from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
 from foveal.measures.effort import LEVELS, POINTS
 from foveal.measures.gains import Settings, ideal_gains, recall_base, run_gains
 from foveal.measures.structure import nodes
-from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation
 
 __all__ = ["InexEval", "encyclopedia", "precall"]
@@ -141,16 +141,16 @@ class InexEval(Measure):
                 f"{self}: form=encyclopedia has no groups of ties, and so no random tail"
             )
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         if judged.forest is not None:
             for name in self.functions:
                 find_quantisation(name, judged.forest.assessed.scale)
 
-    def defined(self, topic: Topic) -> bool:
-        judged = topic.alignment.judged
+    def defined(self, topic: TopicView) -> bool:
+        judged = topic.alignment.gold
         return any(len(ideal_gains(judged, self._gains(f), topic.at)) for f in self.functions)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         if not topic.n:
             return 0.0  # a topic that was not answered, whatever a random list would find
         if self.at is not None and self.at not in POINTS:
@@ -161,9 +161,9 @@ class InexEval(Measure):
             return float(np.mean([curve.mean() for curve in curves]))
         return float(np.mean([curve[POINTS[self.at]] for curve in curves]))
 
-    def _curves(self, topic: Topic, levels: Floats) -> list[Floats]:
+    def _curves(self, topic: TopicView, levels: Floats) -> list[Floats]:
         """Precision at levels of recall, function by function."""
-        judged, curves = topic.alignment.judged, []
+        judged, curves = topic.alignment.gold, []
         for function in self.functions:
             total = float(ideal_gains(judged, self._gains(function), topic.at).sum())
             if total > 0:  # a function under which nothing is relevant has no score to average
@@ -176,7 +176,7 @@ class InexEval(Measure):
         overlap = "on" if self.base == "ideal" else "off"
         return Settings(quant=function, overlap=overlap, tie=self.tie, normalise=True)
 
-    def _worth(self, topic: Topic, function: str) -> Floats:
+    def _worth(self, topic: TopicView, function: str) -> Floats:
         """Return what each result is worth; outside the recall base 0."""
         alignment, settings = topic.alignment, self._gains(function)
         worth = run_gains(alignment, settings._replace(overlap="off"), again=topic.again)
@@ -184,10 +184,10 @@ class InexEval(Measure):
         if self.base == "full":
             return worth
         node = nodes(alignment)[topic.slice]
-        ideal = recall_base(alignment.judged, settings).ideal
+        ideal = recall_base(alignment.gold, settings).ideal
         return np.where((node >= 0) & ideal[node], worth, 0.0)
 
-    def _precision(self, topic: Topic, worth: Floats, total: float, levels: Floats) -> Floats:
+    def _precision(self, topic: TopicView, worth: Floats, total: float, levels: Floats) -> Floats:
         ceiling = self.points == "ceiling"
         if self.form == "encyclopedia":
             return encyclopedia(worth, total, levels, ceiling=ceiling)
@@ -195,7 +195,7 @@ class InexEval(Measure):
         relevant = np.bincount(topic.ties, worth, groups).astype(np.float64)
         rest = np.bincount(topic.ties, 1 - worth, groups).astype(np.float64)
         if self.unretrieved == "random_tail":
-            size = self.collection_size or topic.alignment.judged.collection_elements
+            size = self.collection_size or topic.alignment.gold.collection_elements
             assert size is not None
             left = max(total - float(worth.sum()), 0.0)
             relevant = np.append(relevant, left)
@@ -203,7 +203,7 @@ class InexEval(Measure):
         return precall(relevant, rest, total, levels, ceiling=ceiling)
 
 
-def _distinct(topic: Topic) -> int:
+def _distinct(topic: TopicView) -> int:
     """How many different elements that hold text were returned."""
     alignment = topic.alignment
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need
 from foveal.measures.effort import LEVELS
 from foveal.measures.structure import first_returned, forest_of, nodes
-from foveal.measures.view import Judged, Topic
 from foveal.recall.quantisation import dimensions
 
 __all__ = ["InexEvalNg"]
@@ -43,11 +43,11 @@ class InexEvalNg(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.STRUCTURE, Need.ELEMENT_RESULTS, Need.SPANS)
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         if judged.forest is not None:
             dimensions(self.quant, judged.forest.assessed)
 
-    def _assessed(self, judged: Judged) -> tuple[Floats, Floats, Floats]:
+    def _assessed(self, judged: Gold) -> tuple[Floats, Floats, Floats]:
         """Exhaustivity and specificity of each element; total exhaustivity of each topic."""
 
         def calculate() -> tuple[Floats, Floats, Floats]:
@@ -64,13 +64,13 @@ class InexEvalNg(Measure):
 
         return judged.memo(("ng", self.quant), calculate)
 
-    def defined(self, topic: Topic) -> bool:
-        return bool(self._assessed(topic.alignment.judged)[2][topic.at] > 0)
+    def defined(self, topic: TopicView) -> bool:
+        return bool(self._assessed(topic.alignment.gold)[2][topic.at] > 0)
 
-    def _points(self, topic: Topic) -> tuple[Floats, Floats]:
+    def _points(self, topic: TopicView) -> tuple[Floats, Floats]:
         """Recall and precision at every rank."""
         alignment = topic.alignment
-        exhaustivity, specificity, total = self._assessed(alignment.judged)
+        exhaustivity, specificity, total = self._assessed(alignment.gold)
         node = nodes(alignment)[topic.slice]
         fresh = first_returned(alignment)[topic.slice]
         known = (node >= 0) & (len(forest_of(alignment)) > 0)
@@ -83,7 +83,7 @@ class InexEvalNg(Measure):
         read = np.cumsum(weight)
         return recall, np.cumsum(spec * weight) / np.maximum(read, 1)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         key = ("inex_eval_ng", self.key)
         recall, precision = topic.memo(key, lambda: self._points(topic))
         levels = LEVELS if self.at is None else np.array([float(self.at)])

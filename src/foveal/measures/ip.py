@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from foveal.measures.base import Cutoff, Example, Measure, Overlap
+from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.base import Cutoff, Example, Measure, OverlapRule
 from foveal.measures.interpolation import Floats, best_from, least, rank_reaching, reaches
 from foveal.measures.reading import Readings, budget_parameter, read_of, unit_parameter
-from foveal.measures.view import Alignment, Topic
 from foveal.spans import Ints
 
 __all__ = ["InterpolatedPrecision", "best_precisions_within", "interpolated"]
@@ -48,7 +48,7 @@ def _best_precisions(run: Alignment, *, union: bool) -> Floats:
     return run.memo(("best precisions", union), calculate)
 
 
-def best_precisions_within(topic: Topic, level: Decimal | None, read: Readings) -> Floats:
+def best_precisions_within(topic: TopicView, level: Decimal | None, read: Readings) -> Floats:
     """The best precision at a level of recall or beyond, within each of several budgets.
 
     A reader looks back at the end of every result, and where the budget ends. `read` is one row.
@@ -82,10 +82,10 @@ class InterpolatedPrecision(Measure):
     unit = unit_parameter()
 
     @property
-    def overlap(self) -> Overlap:
-        return Overlap.ERROR
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ERROR
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         if self.budget is not None:
             within = read_of(topic, int(self.budget), self.unit)
             read = Readings(*(np.array([value]) for value in within))
@@ -101,7 +101,7 @@ class InterpolatedPrecision(Measure):
         """The scores of all topics of the run."""
 
         def calculate() -> Floats:
-            judged = run.judged
+            judged = run.gold
             of_judged = judged.memo(
                 ("least", self.at),
                 lambda: np.array([least(int(total), self.at) for total in judged.trel]),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.measures.view import Topic
 
 __all__ = ["JudgedShare"]
 
@@ -27,6 +27,6 @@ class JudgedShare(Measure):
     def needs(self) -> tuple[Need, ...]:
         return ()
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         top = topic.row[: self.rank]
         return float((top >= 0).mean()) if len(top) else 0.0

@@ -9,8 +9,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Cutoff, Example
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.measures.xcg import XCG, flat
 from foveal.spans import Ints
 
@@ -30,7 +30,7 @@ class Curves(NamedTuple):
 class Cumulated(XCG):
     """What cut-offs and points of a curve share: the gains of a topic are summed up once."""
 
-    def curves(self, topic: Topic) -> Curves:
+    def curves(self, topic: TopicView) -> Curves:
         """The cumulated gains of the run and of the ideal list."""
         return Curves(self.curve_of_run(topic), self.ideal_curve(topic))
 
@@ -53,7 +53,7 @@ class TotalGain(_AtRank):
     ideal = None
     example = Example(_RUN, 2.25, "xCG@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return float(self.gains(topic)[: self.at_rank()].sum())
 
 
@@ -66,21 +66,21 @@ class NormalisedGain(_AtRank):
     curve = tuple(str(15 * p) for p in range(1, 101))
     example = Example(_RUN, 0.875, "nxCG(overlap=on)@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         k, curves = self.at_rank(), self.curves(topic)
         return flat(curves.xCG, k) / flat(curves.xCI, k)
 
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
         one, ranks = measures[0], tuple(measure.at_rank() for measure in measures)
 
-        def values(topic: Topic) -> Sequence[float]:
+        def values(topic: TopicView) -> Sequence[float]:
             run, again = topic.alignment, topic.again
             if not one.defined(topic):
                 return [float("nan")] * len(ranks)
             if topic.place is None:
                 return [0.0] * len(ranks)
-            key = ("nxCG", one.gains_key(run.judged), ranks, again)
+            key = ("nxCG", one.gains_key(run.gold), ranks, again)
             return run.memo(key, lambda: one._shares_at(run, ranks, again=again))[topic.place]
 
         return values
@@ -98,11 +98,11 @@ class NormalisedGain(_AtRank):
             np.cumsum(gains[low : low + n], out=curve[1 : n + 1])
         at = np.minimum(ranks, sizes[:, None])
         xcg = np.take_along_axis(curves, at, axis=1)
-        xci = self._ideal_at(run.judged, ranks)[run.judged_topic]
+        xci = self._ideal_at(run.gold, ranks)[run.judged_topic]
         shares: list[list[float]] = (xcg / xci).tolist()
         return shares
 
-    def _ideal_at(self, judged: Judged, ranks: tuple[int, ...]) -> Floats:
+    def _ideal_at(self, judged: Gold, ranks: tuple[int, ...]) -> Floats:
         """The xCI of each judged topic at these ranks; nan where there is nothing to find."""
 
         def calculate() -> Floats:
@@ -124,19 +124,19 @@ class MeanNormalisedGain(_AtRank):
     formula = "MAnxCG@k = mean of nxCG@j over j = 1..k"
     example = Example(_RUN, 0.7812, "MAnxCG(overlap=on)@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return float(self._shares(topic, self.at_rank()).mean())
 
-    def _shares(self, topic: Topic, k: int) -> Floats:
+    def _shares(self, topic: TopicView, k: int) -> Floats:
         """The values of nxCG at the ranks up to k."""
         ranks, curves = np.arange(1, k + 1), self.curves(topic)
         return _at(curves.xCG, ranks) / _at(curves.xCI, ranks)
 
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[Topic], Sequence[float]]:
+    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
         one, ranks = measures[0], [measure.at_rank() for measure in measures]
 
-        def values(topic: Topic) -> Sequence[float]:
+        def values(topic: TopicView) -> Sequence[float]:
             if not one.defined(topic):
                 return [float("nan")] * len(ranks)
             shares = one._shares(topic, max(ranks))
@@ -158,6 +158,6 @@ class GainRecall(_AtRank):
     formula = "gr@k = xCG[k] / xCI[n]"
     example = Example(_RUN, 0.875, "gr(overlap=on)@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         gained = float(self.gains(topic)[: self.at_rank()].sum())
         return gained / float(self.ideal_gains(topic).sum())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.measures.view import Topic
 from foveal.spans import Ints
 
 __all__ = ["ListOverlap", "MeanOverlap", "Redundancy", "SetOverlap"]
@@ -28,14 +28,14 @@ class _OverlapIndicator(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.SPANS,)
 
-    def top(self, topic: Topic) -> tuple[Ints, Ints]:
+    def top(self, topic: TopicView) -> tuple[Ints, Ints]:
         """The first results on one axis."""
         stop = topic.n if self.rank is None else min(self.rank, topic.n)
         own = slice(topic.slice.start, topic.slice.start + stop)
         start, end = topic.alignment.axis
         return start[own], end[own]
 
-    def sizes(self, topic: Topic) -> tuple[Ints, Ints]:
+    def sizes(self, topic: TopicView) -> tuple[Ints, Ints]:
         """Size and newly covered size of the first results, as they are in the run."""
         own = topic.slice
         return (
@@ -63,7 +63,7 @@ class SetOverlap(_OverlapIndicator):
     formula = "(results that intersect another result) / results"
     example = Example(_RUN, 0.6)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         start, end = self.top(topic)
         if not len(start):
             return 0.0
@@ -94,7 +94,7 @@ class ListOverlap(_OverlapIndicator):
     formula = "(results that overlap an earlier result) / results"
     example = Example(_RUN, 0.4)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         start, end = self.top(topic)
         if not len(start):
             return 0.0
@@ -115,7 +115,7 @@ class MeanOverlap(_OverlapIndicator):
     formula = "mean of overlap(i) = |e_i covered by earlier results| / |e_i|"
     example = Example(_RUN, 0.2667)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         start, end = self.top(topic)
         if not len(start):
             return 0.0
@@ -132,7 +132,7 @@ class Redundancy(_OverlapIndicator):
     formula = "1 - |union of results| / sum size(i)"
     example = Example(_RUN, 0.2353)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         size, new = self.sizes(topic)
         total = int(size.sum())
         return 1 - int(new.sum()) / total if total else 0.0

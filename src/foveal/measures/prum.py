@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.user_model import Floats, Hits, Ideality, UserModel, distributions
-from foveal.measures.view import Topic
 from foveal.recall import QUANTISATIONS
 
 __all__ = ["PrecisionWithUserModel", "precision_of_readers"]
@@ -67,12 +67,12 @@ class PrecisionWithUserModel(UserModel):
     def ideality(self) -> Ideality:
         return Ideality(quant=self.quant)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         n = self.sought(topic).n
         by_number = self.by_number(topic)
         return float(by_number.mean() if self.at is None else by_number[self.units_at(n) - 1])
 
-    def by_number(self, topic: Topic) -> Floats:
+    def by_number(self, topic: TopicView) -> Floats:
         """PRUM for readers who seek 1, 2, ... targets."""
         key = ("PRUM", self.key)
         return topic.memo(

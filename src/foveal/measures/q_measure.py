@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Example
-from foveal.measures.view import Topic
 from foveal.measures.xcg import XCG, cumulated, flat
 
 __all__ = ["QMeasure", "RMeasure"]
@@ -34,9 +34,9 @@ class _Sakai(XCG):
         "not reach 1 then)",
     )
 
-    def with_bonus(self, topic: Topic) -> Floats:
+    def with_bonus(self, topic: TopicView) -> Floats:
         """cbg: gains with the bonus summed up, once for both measures."""
-        key = ("cbg", self.settings_of_gains(topic.alignment.judged))
+        key = ("cbg", self.settings_of_gains(topic.alignment.gold))
         return topic.memo(key, lambda: cumulated(_bonus(self.gains(topic))))
 
 
@@ -50,7 +50,7 @@ class QMeasure(_Sakai):
     source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.8472, "Q(overlap=on)")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         gains, ideal = self.gains(topic), self.ideal_gains(topic)
         rank = np.flatnonzero(gains > 0) + 1
         best = self.ideal_curve(topic) if self.form == "sakai" else cumulated(_bonus(ideal))
@@ -70,7 +70,7 @@ class RMeasure(_Sakai):
     source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.7, "Rmeasure(overlap=on)")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         ideal = self.ideal_gains(topic)
         n = len(ideal)
         gained = flat(self.with_bonus(topic), n)

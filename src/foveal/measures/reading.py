@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
+from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Choice, OptionalNumber
-from foveal.measures.view import Alignment, Topic
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
@@ -65,7 +65,7 @@ class Readings(NamedTuple):
     whole: Ints
 
 
-def read_of(topic: Topic, budget: int, unit: str, rank: int | None = None) -> Read:
+def read_of(topic: TopicView, budget: int, unit: str, rank: int | None = None) -> Read:
     """What is read of a topic; all topics of the run are calculated together, once."""
     alignment, union = topic.alignment, topic.union
     place = alignment.place.get(topic.name)

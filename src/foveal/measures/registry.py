@@ -31,7 +31,7 @@ def _subclasses(cls: type[Measure]) -> Iterator[type[Measure]]:
 
 def _order(measure: Measure) -> tuple[float, int, str, int]:
     """By section of the specification, then by declared place, then by place in the source."""
-    first_line = type(measure).calculate.__code__.co_firstlineno
+    first_line = type(measure).score_topic.__code__.co_firstlineno
     return float(measure.section), measure.place, type(measure).__module__, first_line
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
-from foveal.measures.view import Alignment
+from foveal.measures.alignment import Alignment
 from foveal.model import UNKNOWN
 from foveal.model.hashing import first_of_hash
 from foveal.recall import Forest
@@ -37,7 +37,7 @@ class Seen(NamedTuple):
 
 def forest_of(alignment: Alignment) -> Forest:
     """The trees of the judgements; preparation has made sure that there are any."""
-    forest = alignment.judged.forest
+    forest = alignment.gold.forest
     assert forest is not None
     return forest
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
-from foveal.measures.view import Topic
 from foveal.spans import Ints
 
 __all__ = ["ToleranceToIrrelevance"]
@@ -113,12 +113,12 @@ class ToleranceToIrrelevance(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def readings(self, topic: Topic) -> Readings:
+    def readings(self, topic: TopicView) -> Readings:
         key = ("readings", self.T, self.mode, self.reread)
         return topic.memo(key, lambda: self._readings(topic))
 
-    def _readings(self, topic: Topic) -> Readings:
-        judged = topic.alignment.judged
+    def _readings(self, topic: TopicView) -> Readings:
+        judged = topic.alignment.gold
         # Where nothing is relevant, the reader spends the patience or meets the document's end.
         # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
         read = np.clip(topic.length - topic.start, 0, self.T)
@@ -141,9 +141,9 @@ class ToleranceToIrrelevance(Measure):
             )
         return Readings(new, useful, read)
 
-    def passages(self, topic: Topic) -> int:
+    def passages(self, topic: TopicView) -> int:
         """Number of relevant passages of the topic."""
-        judged = topic.alignment.judged
+        judged = topic.alignment.gold
 
         def by_topic() -> Ints:
             judgements = judged.judgements
@@ -152,7 +152,7 @@ class ToleranceToIrrelevance(Measure):
 
         return int(judged.memo("passages by topic", by_topic)[topic.at])
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         new = self.readings(topic).new
         precision = np.cumsum(new > 0) / np.arange(1, topic.n + 1)
         return float((new * precision).sum()) / self.passages(topic)
@@ -162,7 +162,7 @@ class _AtRank(ToleranceToIrrelevance):
     cutoff = Cutoff.RANK
     ideal = None
 
-    def top(self, topic: Topic) -> Readings:
+    def top(self, topic: TopicView) -> Readings:
         return Readings(*(column[: self.rank] for column in self.readings(topic)))
 
 
@@ -173,7 +173,7 @@ class EntryPrecision(_AtRank):
     formula = "hits(k) / k"
     example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int((self.top(topic).new > 0).sum()) / (self.rank or 1)
 
 
@@ -184,7 +184,7 @@ class EntryRecall(_AtRank):
     formula = "found(k) / #passages"
     example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(self.top(topic).new.sum()) / self.passages(topic)
 
 
@@ -203,7 +203,7 @@ class Effort(_Effort):
     higher_is_better = False
     range = (0.0, None)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(self.top(topic).read.sum())
 
 
@@ -214,7 +214,7 @@ class EntryCharacterPrecision(_Effort):
     formula = "useful(k) / read(k)"
     example = Example(_RUN, 0.5, "T2IcharP(T=15,mode=read)@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         top = self.top(topic)
         read = int(top.read.sum())
         return int(top.useful.sum()) / read if read else 0.0
@@ -227,5 +227,5 @@ class EntryCharacterRecall(_AtRank):
     formula = "useful(k) / Trel"
     example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return int(self.top(topic).useful.sum()) / topic.trel

@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from foveal.collection.xpaths import canonical
+from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.base import Example, Measure
-from foveal.measures.view import Alignment, Judged
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
@@ -103,6 +103,6 @@ def run_example(measure: Measure, example: Example) -> float:
     0.8304
     """
     truth = judgements().combined()
-    judged = Judged(truth, forest=Forest.from_assessments(truth))
+    judged = Gold(truth, forest=Forest.from_assessments(truth))
     run = Run.from_frame(parse_run(example.run), name="example")
     return measure.value(Alignment(run, judged).topic("toy"))

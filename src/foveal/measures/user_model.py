@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError, UsageError
-from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, Overlap, Whole
+from foveal.measures.alignment import Gold, TopicView
+from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, OverlapRule, Whole
 from foveal.measures.gains import Settings, recall_base, worth
 from foveal.measures.structure import forest_of, nodes, pairs
-from foveal.measures.view import Judged, Topic
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
 from foveal.recall.quantisation import find_quantisation
@@ -402,9 +402,9 @@ class UserModel(Measure):
         return _usual_behaviour(self.targets) if self.behaviour == "auto" else self.behaviour
 
     @property
-    def overlap(self) -> Overlap:
+    def overlap_rule(self) -> OverlapRule:
         entry_points = self.navigation == self.targets == "bep"
-        return Overlap.ONE_PER_DOCUMENT if entry_points else Overlap.ALLOW
+        return OverlapRule.ONE_PER_DOCUMENT if entry_points else OverlapRule.ALLOW
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -435,7 +435,7 @@ class UserModel(Measure):
         """What the ideal elements are worth."""
         return Ideality()
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         if self.targets != "ideal" or judged.forest is None:
             return
         find_quantisation(self.ideality.quant, judged.forest.assessed.scale)
@@ -445,10 +445,10 @@ class UserModel(Measure):
                 "behaviour=hierarchical and classic do without"
             )
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return self.sought(topic).n > 0
 
-    def sought(self, topic: Topic) -> Targets:
+    def sought(self, topic: TopicView) -> Targets:
         """The targets of a topic."""
         return topic.memo(self._targets_key, lambda: self._sought(topic))
 
@@ -457,9 +457,9 @@ class UserModel(Measure):
         """What targets depend on: measures that differ in other parameters share them."""
         return ("targets", self.targets, *self.ideality)
 
-    def _sought(self, topic: Topic) -> Targets:
+    def _sought(self, topic: TopicView) -> Targets:
         if self.targets == "bep":
-            judgements = topic.alignment.judged.judgements
+            judgements = topic.alignment.gold.judgements
             row = np.flatnonzero((judgements.bep >= 0) & _judged_for(topic))
             places = Places(row, judgements.bep[row], judgements.bep[row])
         elif self.targets == "ideal":
@@ -468,12 +468,12 @@ class UserModel(Measure):
             places = _passages(topic)
         return Targets(places, np.ones(len(places.row)))
 
-    def hits(self, topic: Topic) -> Hits:
+    def hits(self, topic: TopicView) -> Hits:
         """Which results of a topic lead to which targets."""
         key = ("hits", self.targets, *self.ideality, self.navigation, self.A, self.L, self.T)
         return topic.memo(key, lambda: self._hits(topic))
 
-    def _hits(self, topic: Topic) -> Hits:
+    def _hits(self, topic: TopicView) -> Hits:
         results = Places(topic.row, topic.start, topic.end)
         if self.targets == "ideal":
             results = _among_elements(topic, sizes=self.navigation == "hierarchical")
@@ -487,14 +487,14 @@ class UserModel(Measure):
             at, target, p = at[same], target[same], p[same]
         return Hits(known[at] + 1, target, p)
 
-    def ways(self, topic: Topic, places: Places) -> tuple[Ints, Ints, Floats]:
+    def ways(self, topic: TopicView, places: Places) -> tuple[Ints, Ints, Floats]:
         """Which of some places lead to which targets, and how probably."""
         targets = self.sought(topic).places
         i, j = pairs(places.row, targets.row)
         at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
         match self.navigation:
             case "bep":
-                length = topic.alignment.judged.mean_length if self.L is None else self.L
+                length = topic.alignment.gold.mean_length if self.L is None else self.L
                 p = by_distance(at, target, self.A * length)
             case "classic":
                 p = by_identity(at, target)
@@ -535,7 +535,7 @@ class WeightedUserModel(UserModel):
                 f"{self}: only elements carry weights; weight={self.weight} takes targets=ideal"
             )
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         super().check_judged(judged)
         if self.weight == "exh" and judged.forest is not None:
             scale = judged.forest.assessed.scale
@@ -555,26 +555,26 @@ def _usual_behaviour(targets: str) -> str:
     return "bep" if targets == "bep" else "hierarchical"
 
 
-def _judged_for(topic: Topic) -> npt.NDArray[np.bool_]:
-    judged = topic.alignment.judged
+def _judged_for(topic: TopicView) -> npt.NDArray[np.bool_]:
+    judged = topic.alignment.gold
     mask: npt.NDArray[np.bool_] = judged.judgements.topic == judged.topic_at[topic.name]
     return mask
 
 
-def _passages(topic: Topic) -> Places:
+def _passages(topic: TopicView) -> Places:
     """The highlighted passages of a topic, sorted."""
 
     def find() -> Places:
-        judgements = topic.alignment.judged.judgements
+        judgements = topic.alignment.gold.judgements
         own = np.flatnonzero(_judged_for(topic)[judgements.row])
         return Places(judgements.row[own], judgements.start[own], judgements.end[own])
 
     return topic.memo("highlighted passages", find)
 
 
-def _ideal(topic: Topic, ideality: Ideality) -> Targets:
+def _ideal(topic: TopicView, ideality: Ideality) -> Targets:
     """The elements of a topic's ideal recall base that weigh anything."""
-    judged, forest = topic.alignment.judged, forest_of(topic.alignment)
+    judged, forest = topic.alignment.gold, forest_of(topic.alignment)
     settings = Settings(quant=ideality.quant)
 
     def by_topic() -> list[Ints]:
@@ -602,7 +602,7 @@ def _places(forest: Forest, element: Ints) -> Places:
     return Places(forest.row[element], element, element + 1)
 
 
-def _among_elements(topic: Topic, *, sizes: bool) -> Places:
+def _among_elements(topic: TopicView, *, sizes: bool) -> Places:
     """The results on the axis on which the elements of the judged trees are placed.
 
     That is the document's text where a collection gives the trees. Where only assessments do, it is
@@ -622,7 +622,7 @@ def _among_elements(topic: Topic, *, sizes: bool) -> Places:
     return Places(row, start, end)
 
 
-def _refuse_unlisted(topic: Topic, element: Ints) -> None:
+def _refuse_unlisted(topic: TopicView, element: Ints) -> None:
     """How much text a result shares with a target takes its size."""
     run, forest = topic.alignment.run, forest_of(topic.alignment)
     at = np.flatnonzero((topic.row >= 0) & (element < 0))
@@ -637,7 +637,7 @@ def _refuse_unlisted(topic: Topic, element: Ints) -> None:
         )
 
 
-def _refuse_passages(topic: Topic) -> None:
+def _refuse_passages(topic: TopicView) -> None:
     """Offsets in a text cannot be compared with elements of which only the sizes are known."""
     run, forest = topic.alignment.run, forest_of(topic.alignment)
     unnamed = (topic.row >= 0) & ~((topic.start == 0) & (run.end[topic.slice] < 0))

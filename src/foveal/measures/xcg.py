@@ -7,9 +7,9 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice, Flag, Measure, Need, Number
 from foveal.measures.gains import Settings, ideal_gains, run_gains
-from foveal.measures.view import Alignment, Judged, Topic
 from foveal.model import Run
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 
@@ -81,11 +81,11 @@ class XCG(Measure):
         sizes = (Need.ELEMENT_SIZES,) if self.overlap_ == "on" else ()
         return (Need.STRUCTURE, Need.ELEMENT_RESULTS, *sizes)
 
-    def check_judged(self, judged: Judged) -> None:
+    def check_judged(self, judged: Gold) -> None:
         if judged.forest is not None:
             find_quantisation(self.quant, judged.forest.assessed.scale)
 
-    def notes(self, judged: Judged) -> tuple[str, ...]:
+    def notes(self, judged: Gold) -> tuple[str, ...]:
         if judged.forest is None or self.settings_of_gains(judged).mixed == self.mixed:
             return ()
         note = (
@@ -94,12 +94,12 @@ class XCG(Measure):
         )
         return (note,)
 
-    def settings_of_gains(self, judged: Judged) -> Settings:
+    def settings_of_gains(self, judged: Gold) -> Settings:
         """The parameters that change gains, and what they are on these judgements."""
         key = ("settings of gains", type(self), self.key)
         return judged.memo(key, lambda: self._settings_of_gains(judged))
 
-    def _settings_of_gains(self, judged: Judged) -> Settings:
+    def _settings_of_gains(self, judged: Gold) -> Settings:
         """As `settings_of_gains`.
 
         What the text directly inside an element is worth takes a collection, except where worth is
@@ -123,7 +123,7 @@ class XCG(Measure):
             self.normalise,
         )
 
-    def gains_key(self, judged: Judged) -> Hashable:
+    def gains_key(self, judged: Gold) -> Hashable:
         """What gains and ideal gains depend on: a class may have its own."""
         own = (type(self).gains, type(self).ideal_gains)
         return own, self.settings_of_gains(judged)
@@ -131,37 +131,37 @@ class XCG(Measure):
     def gains_of_run(self, run: Alignment, *, again: bool) -> Floats:
         """xG: the gain of each result, those of all topics at once."""
         if type(self).gains is XCG.gains:
-            return run_gains(run, self.settings_of_gains(run.judged), again=again)
+            return run_gains(run, self.settings_of_gains(run.gold), again=again)
         own = [self.gains(run.topic(topic, again=again)) for topic in run.run.topics]
         return np.concatenate([np.zeros(0), *own])
 
-    def gains(self, topic: Topic) -> Floats:
+    def gains(self, topic: TopicView) -> Floats:
         """xG: the gain of each result."""
-        settings = self.settings_of_gains(topic.alignment.judged)
+        settings = self.settings_of_gains(topic.alignment.gold)
         return run_gains(topic.alignment, settings, again=topic.again)[topic.slice]
 
-    def ideal_gains(self, topic: Topic) -> Floats:
+    def ideal_gains(self, topic: TopicView) -> Floats:
         """xI: the gains of the ideal list."""
-        judged = topic.alignment.judged
+        judged = topic.alignment.gold
         return ideal_gains(judged, self.settings_of_gains(judged), topic.at)
 
-    def ideal_curves(self, judged: Judged) -> list[Floats]:
+    def ideal_curves(self, judged: Gold) -> list[Floats]:
         """The xCI of each judged topic: gains of its ideal list summed up, once for all runs."""
         return judged.memo(("xCI", self.gains_key(judged)), lambda: self._ideal_curves(judged))
 
-    def _ideal_curves(self, judged: Judged) -> list[Floats]:
+    def _ideal_curves(self, judged: Gold) -> list[Floats]:
         nothing = Alignment(Run.from_results({}), judged)
         topics = map(nothing.topic, judged.judgements.topics)
         return [cumulated(self.ideal_gains(topic)) for topic in topics]
 
-    def ideal_curve(self, topic: Topic) -> Floats:
+    def ideal_curve(self, topic: TopicView) -> Floats:
         """xCI: the gains of the ideal list summed up."""
-        return self.ideal_curves(topic.alignment.judged)[topic.at]
+        return self.ideal_curves(topic.alignment.gold)[topic.at]
 
-    def curve_of_run(self, topic: Topic) -> Floats:
+    def curve_of_run(self, topic: TopicView) -> Floats:
         """xCG: the gains of the results summed up, once for all measures of these gains."""
-        key = ("xCG", self.gains_key(topic.alignment.judged))
+        key = ("xCG", self.gains_key(topic.alignment.gold))
         return topic.memo(key, lambda: cumulated(self.gains(topic)))
 
-    def defined(self, topic: Topic) -> bool:
+    def defined(self, topic: TopicView) -> bool:
         return len(self.ideal_gains(topic)) > 0

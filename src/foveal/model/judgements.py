@@ -49,7 +49,7 @@ class Judgements:
     Parameters
     ----------
     topics : tuple of str
-        Judged topics in canonical order; a topic without a row has no judged document.
+        Gold topics in canonical order; a topic without a row has no judged document.
     topic : int64 array
         Index into `topics` of each row.
     doc : polars.Series of str

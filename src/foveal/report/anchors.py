@@ -51,7 +51,7 @@ def anchor_grids(found: Anchors) -> list[Grid]:
             ("spans", *KINDS),
             ((str(len(found.found)), *(str(counts[kind]) for kind in KINDS)),),
             labels=0,
-            title="Judged spans and the text they quote",
+            title="Gold spans and the text they quote",
             notes=tuple(notes),
         )
     ]

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
+from foveal.measures.alignment import Alignment, Bools, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure
-from foveal.measures.view import Alignment, Bools, Judged, Topic
 from foveal.spans import Ints
 
 __all__ = ["BioasqAveragePrecision", "BioasqF1", "BioasqPrecision", "BioasqRecall"]
@@ -46,12 +46,12 @@ class _Bioasq(Measure):
         description="whether the end of a span is its last character, as the program takes it",
     )
 
-    def snippets(self, topic: Topic) -> _Snippets:
+    def snippets(self, topic: TopicView) -> _Snippets:
         return topic.memo(("bioasq", self.rank, self.ends), lambda: self._snippets(topic))
 
-    def _snippets(self, topic: Topic) -> _Snippets:
+    def _snippets(self, topic: TopicView) -> _Snippets:
         more = int(self.ends == "inclusive")
-        judgements = topic.alignment.judged.judgements
+        judgements = topic.alignment.gold.judgements
         n = topic.n if self.rank is None else min(self.rank, topic.n)
         # Twice the offsets: [0, 10] and [11, 20] stay apart, [0, 10] and [10, 20] meet.
         start = 2 * np.maximum(topic.start[:n], 0)
@@ -71,23 +71,23 @@ class _Bioasq(Measure):
         overlap = _overlap(
             start, end + more, row, judgements.start, judgements.end + more, judgements.bounds
         )
-        alignment, judged = topic.alignment, topic.alignment.judged
+        alignment, judged = topic.alignment, topic.alignment.gold
         relevant = alignment.memo("golden articles", lambda: _in_golden_article(alignment))
         golden = int(judged.memo("golden snippets", lambda: _golden(judged))[topic.at])
         size = topic.trel + golden * more
         return _Snippets(end - start + more, overlap, relevant[topic.slice][head], golden, size)
 
-    def precision(self, topic: Topic) -> float:
+    def precision(self, topic: TopicView) -> float:
         found = self.snippets(topic)
         read = int(found.size.sum())
         return int(found.overlap.sum()) / read if read else 0.0
 
-    def recall(self, topic: Topic) -> float:
+    def recall(self, topic: TopicView) -> float:
         found = self.snippets(topic)
         return int(found.overlap.sum()) / found.golden_size
 
 
-def _golden(judged: Judged) -> Ints:
+def _golden(judged: Gold) -> Ints:
     """Golden snippets of each topic, those that touch as one."""
     judgements = judged.judgements
     topic = judgements.topic[judgements.row]
@@ -96,7 +96,7 @@ def _golden(judged: Judged) -> Ints:
 
 def _in_golden_article(alignment: Alignment) -> Bools:
     """Mark the results whose article has a golden snippet for the topic, in any section."""
-    judgements, run = alignment.judged.judgements, alignment.run
+    judgements, run = alignment.gold.judgements, alignment.run
     rows = np.flatnonzero(judgements.relevant)
     golden = pl.DataFrame(
         {"topic": judgements.topic[rows], "article": _articles(judgements.doc.gather(rows))}
@@ -140,7 +140,7 @@ class BioasqPrecision(_Bioasq):
     example = Example(_RUN, 0.4928)
     unsound = _TOUCHING
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.precision(topic)
 
 
@@ -152,7 +152,7 @@ class BioasqRecall(_Bioasq):
     example = Example(_RUN, 0.7312)
     unsound = _TOUCHING
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.recall(topic)
 
 
@@ -164,7 +164,7 @@ class BioasqF1(_Bioasq):
     example = Example(_RUN, 0.5887)
     unsound = _TOUCHING
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         p, r = self.precision(topic), self.recall(topic)
         return 2 * p * r / (p + r) if p + r else 0.0
 
@@ -201,7 +201,7 @@ class BioasqAveragePrecision(_Bioasq):
         description="a snippet is relevant if its article has a golden one, or if it overlaps one",
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         found = self.snippets(topic)
         hit = found.in_golden_article if self.relevance == "article" else found.overlap > 0
         precision = np.cumsum(found.overlap) / np.maximum(np.cumsum(found.size), 1)

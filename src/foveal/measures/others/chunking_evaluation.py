@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from foveal import spans
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure
 from foveal.measures.others.marked import marked, meetings, met
-from foveal.measures.view import Topic
 
 __all__ = [
     "ChunkingIoU",
@@ -31,21 +31,21 @@ class _ChunkingEvaluation(Measure):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def found(self, topic: Topic) -> int:
+    def found(self, topic: TopicView) -> int:
         """Relevant characters returned, each once."""
         return int(topic.new_rsize[: self.rank].sum())
 
-    def read(self, topic: Topic) -> int:
+    def read(self, topic: TopicView) -> int:
         """Characters returned, each as often as it is."""
         return int(topic.alignment.size[topic.slice][: self.rank].sum())
 
     @staticmethod
-    def sought(topic: Topic) -> int:
+    def sought(topic: TopicView) -> int:
         """Characters of the references, those that two of them share twice."""
-        own = marked(topic.alignment.judged)
+        own = marked(topic.alignment.gold)
         return int(own.size[own.of(topic)].sum())
 
-    def covered(self, topic: Topic) -> int:
+    def covered(self, topic: TopicView) -> int:
         """Characters of the references that are returned, those that two share twice."""
         if self.sought(topic) == topic.trel:
             return self.found(topic)
@@ -54,7 +54,7 @@ class _ChunkingEvaluation(Measure):
         last = min(last, topic.slice.stop)
         own = (pieces.owner >= topic.slice.start) & (pieces.owner < last)
         row = alignment.row[pieces.owner[own]]
-        among = marked(alignment.judged)
+        among = marked(alignment.gold)
         return int(met(among, row, pieces.start[own], pieces.end[own]).common.sum())
 
 
@@ -70,7 +70,7 @@ class ChunkingRecall(_ChunkingEvaluation):
         "references even the whole text scores below 1"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.found(topic) / self.sought(topic)
 
 
@@ -82,7 +82,7 @@ class ChunkingPrecision(_ChunkingEvaluation):
     example = Example(_RUN, 0.5385)
     unsound = _TWICE
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         read = self.read(topic)
         return self.found(topic) / read if read else 0.0
 
@@ -98,7 +98,7 @@ class ChunkingIoU(_ChunkingEvaluation):
     example = Example(_RUN, 0.4667)
     unsound = _TWICE
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         missed = self.sought(topic) - self.covered(topic)
         union = self.read(topic) + missed
         return self.found(topic) / union if union else 0.0
@@ -122,13 +122,13 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         "nothing of what a retriever finds"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
         meeting = meetings(alignment).of(topic, self.rank)
         chunk = np.unique(meeting.one)
         if not len(chunk):
             return 0.0
-        own = marked(alignment.judged)
+        own = marked(alignment.gold)
         number = own.of(topic)
         row = np.searchsorted(own.bounds, number, side="right") - 1
         start = np.concatenate([topic.start[chunk], own.start[number]])

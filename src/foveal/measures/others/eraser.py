@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Number
 from foveal.measures.others.marked import marked, meetings
-from foveal.measures.view import Topic
 
 __all__ = ["EraserF1", "EraserPrecision", "EraserRecall"]
 
@@ -24,17 +24,17 @@ class _Eraser(Measure):
 
     threshold = Number(0.5, "the least intersection over union that is a match", high=1)
 
-    def counts(self, topic: Topic) -> tuple[int, int, int]:
+    def counts(self, topic: TopicView) -> tuple[int, int, int]:
         """(results that match, distinct results, distinct marked spans)."""
         key = ("eraser", self.rank, self.threshold)
         return topic.memo(key, lambda: self._counts(topic))
 
-    def _counts(self, topic: Topic) -> tuple[int, int, int]:
+    def _counts(self, topic: TopicView) -> tuple[int, int, int]:
         alignment = topic.alignment
         n = topic.n if self.rank is None else min(self.rank, topic.n)
         one = np.stack([topic.documents.of_result[:n], topic.start[:n], topic.end[:n]])
         _, first = np.unique(one, axis=1, return_index=True)
-        own = marked(alignment.judged)
+        own = marked(alignment.gold)
         found = meetings(alignment).of(topic, self.rank)
         size = alignment.size[topic.slice]
         union = size[found.one] + own.size[found.other] - found.common
@@ -45,11 +45,11 @@ class _Eraser(Measure):
         spans = np.unique(np.stack([row, own.start[every], own.end[every]]), axis=1)
         return int((best[first] >= self.threshold).sum()), len(first), spans.shape[1]
 
-    def precision(self, topic: Topic) -> float:
+    def precision(self, topic: TopicView) -> float:
         matches, results, _ = self.counts(topic)
         return matches / results if results else 0.0
 
-    def recall(self, topic: Topic) -> float:
+    def recall(self, topic: TopicView) -> float:
         matches, _, spans = self.counts(topic)
         return matches / spans
 
@@ -63,7 +63,7 @@ class EraserPrecision(_Eraser):
     ideal = None
     unsound = "a result next to a good one of the same span is as good, however much it repeats"
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.precision(topic)
 
 
@@ -77,7 +77,7 @@ class EraserRecall(_Eraser):
     ideal = None
     unsound = "it counts results, not spans found: two that match one span make up for a missed one"
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.recall(topic)
 
 
@@ -94,6 +94,6 @@ class EraserF1(_Eraser):
         "span cut in three pieces is found by none of them"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         p, r = self.precision(topic), self.recall(topic)
         return 2 * p * r / (p + r) if p + r else 0.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Example, Measure, Need
 from foveal.measures.documents import AveragePrecision
 from foveal.measures.others.marked import Meetings, marked, meetings, met
-from foveal.measures.view import Topic
 
 __all__ = ["GenomicsAspect", "GenomicsDocument", "GenomicsPassage", "GenomicsPassage2"]
 
@@ -21,7 +21,7 @@ class _Genomics(Measure):
     source = _TRACK
 
     @staticmethod
-    def first_met(topic: Topic) -> Meetings:
+    def first_met(topic: TopicView) -> Meetings:
         """For each result that overlaps marked passages, the first of them in their order."""
         found = meetings(topic.alignment).of(topic)
         overlaps = found.common > 0
@@ -41,8 +41,8 @@ class GenomicsDocument(_Genomics):
     def needs(self) -> tuple[Need, ...]:
         return ()
 
-    def calculate(self, topic: Topic) -> float:
-        return AveragePrecision().calculate(topic)
+    def score_topic(self, topic: TopicView) -> float:
+        return AveragePrecision().score_topic(topic)
 
 
 class GenomicsPassage(_Genomics):
@@ -66,11 +66,11 @@ class GenomicsPassage(_Genomics):
         "it outweighs the passages that were not found"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         first = self.first_met(topic)
         read = np.cumsum(topic.alignment.size[topic.slice])
         precision = np.cumsum(first.common) / read[first.one]
-        own = marked(topic.alignment.judged)
+        own = marked(topic.alignment.gold)
         every = own.of(topic)
         row = np.searchsorted(own.bounds, every, side="right") - 1
         # Passages marked twice are one.
@@ -102,8 +102,8 @@ class GenomicsAspect(_Genomics):
         "aspects cost nothing"
     )
 
-    def calculate(self, topic: Topic) -> float:
-        own = marked(topic.alignment.judged)
+    def score_topic(self, topic: TopicView) -> float:
+        own = marked(topic.alignment.gold)
         aspects: dict[int, frozenset[str]] = {
             span: self._aspects(topic, span) for span in own.of(topic).tolist()
         }
@@ -120,8 +120,8 @@ class GenomicsAspect(_Genomics):
         return total / len(frozenset().union(*aspects.values()))
 
     @staticmethod
-    def _aspects(topic: Topic, span: int) -> frozenset[str]:
-        given = marked(topic.alignment.judged).aspects
+    def _aspects(topic: TopicView, span: int) -> frozenset[str]:
+        given = marked(topic.alignment.gold).aspects
         own = None if given is None else given[span]
         named = [] if own is None else own.to_list()
         # No aspect of a file holds a character that no line does.
@@ -142,13 +142,13 @@ class GenomicsPassage2(_Genomics):
     )
     example = Example(_RUN, 0.8504)
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         alignment, pieces = topic.alignment, topic.alignment.pieces
         low, high = np.searchsorted(pieces.owner, [topic.slice.start, topic.slice.stop])
         own = slice(int(low), int(high))
         owner, start, end = pieces.owner[own], pieces.start[own], pieces.end[own]
-        judgements = alignment.judged.judgements
-        relevant = marked(alignment.judged)._replace(
+        judgements = alignment.gold.judgements
+        relevant = marked(alignment.gold)._replace(
             start=judgements.start, end=judgements.end, bounds=judgements.bounds
         )
         found = met(relevant, alignment.row[owner], start, end)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure
-from foveal.measures.view import Topic
 
 __all__ = ["LegalBenchPrecision", "LegalBenchRecall"]
 
@@ -17,7 +17,7 @@ class _LegalBench(Measure):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def found(self, topic: Topic) -> int:
+    def found(self, topic: TopicView) -> int:
         """Relevant characters returned, each as often as it is."""
         return int(topic.alignment.rsize[topic.slice][: self.rank].sum())
 
@@ -32,7 +32,7 @@ class LegalBenchPrecision(_LegalBench):
         "text that is returned again counts again, so that repeating a good chunk raises the score"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         read = int(topic.alignment.size[topic.slice][: self.rank].sum())
         return self.found(topic) / read if read else 0.0
 
@@ -49,5 +49,5 @@ class LegalBenchRecall(_LegalBench):
         "a run gains by overlap alone"
     )
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         return self.found(topic) / topic.trel

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.measures.view import Alignment, Judged, Topic
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.spans import Ints, lay_out, union
 
 __all__ = ["Marked", "Meetings", "marked", "meetings", "met"]
@@ -34,7 +34,7 @@ class Marked(NamedTuple):
     def size(self) -> Ints:
         return self.end - self.start
 
-    def of(self, topic: Topic) -> Ints:
+    def of(self, topic: TopicView) -> Ints:
         """The numbers of a topic's spans."""
         return self.order[int(self.topics[topic.at]) : int(self.topics[topic.at + 1])]
 
@@ -58,7 +58,7 @@ class Meetings(NamedTuple):
     other: Ints
     common: Ints
 
-    def of(self, topic: Topic, rank: int | None = None) -> Meetings:
+    def of(self, topic: TopicView, rank: int | None = None) -> Meetings:
         """Those of the first results of a topic, which count from 0."""
         first = topic.slice.start
         last = topic.slice.stop if rank is None else min(topic.slice.stop, first + rank)
@@ -67,12 +67,12 @@ class Meetings(NamedTuple):
         return Meetings(self.one[own] - first, self.other[own], self.common[own])
 
 
-def marked(judged: Judged) -> Marked:
+def marked(judged: Gold) -> Marked:
     """The spans as they were marked; united ones where several assessors marked a document."""
     return judged.memo("marked", lambda: _marked(judged))
 
 
-def _marked(judged: Judged) -> Marked:
+def _marked(judged: Gold) -> Marked:
     judgements = judged.judgements.given or judged.judgements
     keep = judgements.end > judgements.start
     if judgements.grade is not None:
@@ -103,7 +103,7 @@ def meetings(alignment: Alignment) -> Meetings:
     """
     run = alignment.run
     return alignment.memo(
-        "meetings", lambda: met(marked(alignment.judged), alignment.row, run.start, alignment.end)
+        "meetings", lambda: met(marked(alignment.gold), alignment.row, run.start, alignment.end)
     )
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure
 from foveal.measures.others.marked import marked, met
-from foveal.measures.view import Topic
 
 __all__ = ["SquadF1", "answer_f1", "answer_tokens"]
 
@@ -36,7 +36,7 @@ class SquadF1(Measure):
     source = "SQuAD (Rajpurkar et al., EMNLP 2016), evaluate-v1.1; on places instead of strings"
     example = Example("D1:20-40 D2:0-50", 0.875, "squad_f1@2")
 
-    def calculate(self, topic: Topic) -> float:
+    def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
         last = topic.slice.stop
         if self.rank is not None:
@@ -46,7 +46,7 @@ class SquadF1(Measure):
         own = slice(int(low), int(high))
         start, end = pieces.start[own], pieces.end[own]
         returned = int((end - start).sum())
-        among = marked(alignment.judged)
+        among = marked(alignment.gold)
         row = alignment.row[pieces.owner[own]]
         best = 0.0
         for spans in self._answers(topic):
@@ -56,9 +56,9 @@ class SquadF1(Measure):
         return best
 
     @staticmethod
-    def _answers(topic: Topic) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    def _answers(topic: TopicView) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
         """The numbers of the marked spans of each answer."""
-        among = marked(topic.alignment.judged)
+        among = marked(topic.alignment.gold)
         every = among.of(topic)
         sets = None if among.sets is None else among.sets.gather(every).to_list()
         names = dict.fromkeys(name for own in sets or [] for name in own or [])

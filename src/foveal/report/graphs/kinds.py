@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from foveal.campaign.presets import find_preset
 from foveal.errors import UsageError, some
+from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
 from foveal.measures.nxcg import Cumulated
 from foveal.model import Results

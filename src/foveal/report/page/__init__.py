@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from foveal.analysis.aligned import check_assessors, chosen
 from foveal.analysis.comparison import Comparison, compare
-from foveal.campaign import Options, evaluate, find_preset
-from foveal.campaign.gain_curves import gain_curves
-from foveal.campaign.scoring import RunLike
-from foveal.campaign.texts import TextSource
-from foveal.campaign.truth import Truth
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
+from foveal.evaluation import Options, evaluate, find_preset
+from foveal.evaluation.gain_curves import gain_curves
+from foveal.evaluation.scoring import RunLike
+from foveal.evaluation.texts import TextSource
+from foveal.evaluation.truth import Truth
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results

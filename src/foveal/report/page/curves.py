@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveal.campaign import find_preset
+from foveal.evaluation import find_preset
 from foveal.measures import Measure, find_measure, parse_measures
-from foveal.measures.base import CURVE, Overlap
+from foveal.measures.base import CURVE, OverlapRule
 from foveal.measures.nxcg import Cumulated
 from foveal.model import Results
 from foveal.report.graphs import GRAPHS, Graph, Kind, Line
@@ -88,7 +88,7 @@ def _as_easy(point: Measure, measure: Measure) -> bool:
     """Whether a point can be calculated, and is not refused, wherever the measure is not."""
     return (
         set(point.needs) <= set(measure.needs)
-        and point.overlap in (measure.overlap, Overlap.ALLOW)
+        and point.overlap_rule in (measure.overlap_rule, OverlapRule.ALLOW)
         and point.grouped <= measure.grouped
         and point.structural == measure.structural
     )

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from foveal.campaign.texts import TextSource
 from foveal.collection import SourceTexts
 from foveal.errors import InputError
+from foveal.evaluation.texts import TextSource
 from foveal.model import Judgements
 from foveal.report.page.returned import Returned, rows_of
 

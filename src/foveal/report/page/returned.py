@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.campaign import Options
-from foveal.campaign.placing import place_run
-from foveal.campaign.scoring import RunLike, score_run
 from foveal.collection import Collection
 from foveal.errors import InputError
+from foveal.evaluation import Options
+from foveal.evaluation.placing import place_run
+from foveal.evaluation.scoring import RunLike, score_run
 from foveal.formats import read_run
 from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures import parse_measure
-from foveal.measures.view import Judged
+from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Results, Run
 from foveal.report.page.scores import scaled
 
@@ -60,7 +60,7 @@ def returned(
     relevant = _relevant(judgements)
     documents, _, length = judgements.documents(strict=False)
     known = pl.DataFrame({"doc": documents, "length": length})
-    judged = Judged(judgements, mean_length=None if index is None else index.mean_length)
+    judged = Gold(judgements, mean_length=None if index is None else index.mean_length)
 
     most = given_limit()
 
@@ -113,7 +113,7 @@ def _spread(lengths: npt.NDArray[np.int64]) -> dict[str, Any]:
 
 
 def _overlap(
-    run: Run, judged: Judged, options: Options, counted: npt.NDArray[np.bool_]
+    run: Run, judged: Gold, options: Options, counted: npt.NDArray[np.bool_]
 ) -> dict[str, Any]:
     """The means that ``foveal evaluate --overlap allow`` prints; none where places are unknown."""
     measures = [parse_measure(name) for name in OVERLAP]

@@ -1,0 +1,103 @@
+"""The filter of CAS topics as evaluations and conversions ask for it, from its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.collection import SourceTexts
+from foveal.errors import UsageError
+from foveal.evaluation.options import Options
+from foveal.formats import read_judgements, read_topics
+from foveal.model import Judgements, Topics
+from foveal.nexi import IEEE_CLASSES
+from foveal.recall.cas import wanted
+from foveal.spans import Ints
+
+__all__ = ["CasFilter", "tag_classes"]
+
+Bools = npt.NDArray[np.bool_]
+_NAMED = {"ieee": IEEE_CLASSES}
+
+
+def tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Classes of tags that are taken for each other, by name or as ``sec=ss1=ss2``.
+
+    >>> [sorted(tags) for tags in tag_classes(["sec=ss1"])]
+    [['sec', 'ss1']]
+    >>> tag_classes(["ieee"]) == IEEE_CLASSES
+    True
+    """
+    found: list[frozenset[str]] = []
+    for text in texts:
+        if text in _NAMED:
+            found += _NAMED[text]
+            continue
+        tags = [tag.strip() for tag in text.split("=")]
+        if len(tags) < 2 or not all(tags):
+            known = ", ".join(_NAMED)
+            raise UsageError(
+                f"{text!r} is no class of tags; expected {known}, or tags as in sec=ss1=ss2"
+            )
+        found.append(frozenset(tags))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class CasFilter:
+    """Tells which assessed elements fit the structured queries of their topics.
+
+    Parameters
+    ----------
+    reading : {"VV", "SV", "VS", "SS"}
+    topics : Topics
+    support : Judgements, optional
+        Of the sub-topics.
+    classes : tuple of sets of tags
+    texts : SourceTexts, optional
+    """
+
+    reading: str
+    topics: Topics
+    support: Judgements | None = None
+    classes: tuple[frozenset[str], ...] = ()
+    texts: SourceTexts | None = None
+
+    @classmethod
+    def of(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
+        """The filter that the options ask for, if any; topics that were read are not read again."""
+        if options.cas is None:
+            for name in ("support_judgements", "documents", "tag_classes"):
+                if getattr(options, name):
+                    raise UsageError(f"--{name.replace('_', '-')} is for --cas; there is none")
+        if options.name_from is not None and options.documents is None:
+            raise UsageError("--name-from says how --documents are named; there are none")
+        if options.cas is None:
+            return None
+        if topics is None and options.topics_file is not None:
+            topics = read_topics(options.topics_file)
+        if topics is None:
+            raise UsageError("--cas needs the topics' queries; give them (--topics-file)")
+        support = texts = None
+        if options.support_judgements:
+            support = read_judgements(list(options.support_judgements)).combined()
+        if options.documents is not None:
+            texts = SourceTexts(options.documents, name_tag=options.name_from)
+        return cls(options.cas, topics, support, tag_classes(options.tag_classes), texts)
+
+    def __call__(self, judgements: Judgements, row: Ints, xpath: pl.Series) -> Bools:
+        """Which elements stay, each given by its judgement and XPath."""
+        return wanted(
+            self.reading,
+            self.topics,
+            judgements,
+            row,
+            xpath,
+            support=self.support,
+            classes=self.classes,
+            texts=self.texts,
+        )

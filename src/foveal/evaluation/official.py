@@ -1,0 +1,360 @@
+"""The tables of the official evaluator of INEX 2008-2010, ``inex_eval`` 3.1, number for number.
+
+Its conventions differ from the measures of `foveal.measures` in places (recall buckets in
+doubles, the last gP repeated for short lists, which topics are averaged); this module follows
+the evaluator, and its quirks as far as the documentation of ``foveal inex-eval`` says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.errors import InputError, Problem
+from foveal.formats import Source, fol
+from foveal.formats.fields import first_lines
+from foveal.measures.alignment import Alignment, Gold
+from foveal.measures.context import reading_score
+from foveal.model import Judgements, Run
+from foveal.spans import Ints
+
+__all__ = ["TASKS", "Evaluator", "Table", "java_double"]
+
+Floats = npt.NDArray[np.float64]
+
+TASKS = {
+    "t": "Thorough",
+    "f": "Focused",
+    "r": "Relevant in Context (F score)",
+    "b": "Best in Context",
+    "i": "Relevant in Context (T2I)",
+}
+_RANKS = (1, 2, 3, 5, 10, 25, 50)
+_COUNTS = ("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size")
+_UNRESOLVED_SIZE = 18
+"""Characters that the official evaluator charges for a result of unknown place."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The lines of one run: per topic ``(name, topic, value)``, then those on ``all``."""
+
+    run_id: str
+    file: str
+    topics: tuple[tuple[str, str, float], ...]
+    overall: tuple[tuple[str, str, float], ...]
+    warnings: tuple[str, ...]
+
+    def text(self, *, per_topic: bool) -> str:
+        """The block as the official evaluator prints it."""
+        rows = (*self.topics, *self.overall) if per_topic else self.overall
+        lines = [f'<eval run-id="{self.run_id}" file="{self.file}">']
+        for name, topic, value in rows:
+            gap = "\t" if len(name) >= 8 else "\t\t"
+            shown = str(int(value)) if name in (*_COUNTS, "num_q") else java_double(value)
+            lines.append(f"{name}{gap}{topic}\t{shown}")
+        return "\n".join([*lines, "</eval>", ""])
+
+
+def java_double(value: float) -> str:
+    """A double as Java prints it.
+
+    >>> java_double(0.5), java_double(0.00025), java_double(float("nan"))
+    ('0.5', '2.5E-4', 'NaN')
+    """
+    if math.isnan(value):
+        return "NaN"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(float(value))
+    sign, digits, exponent = Decimal(repr(float(value))).as_tuple()
+    shown = "".join(map(str, digits)).rstrip("0")
+    power = len(digits) - 1 + int(exponent)
+    return f"{'-' if sign else ''}{shown[0]}.{shown[1:] or '0'}E{power}"
+
+
+class Evaluator:
+    """Scores runs of one task against FOL judgements.
+
+    Parameters
+    ----------
+    qrels : path or Source
+    task : one of `TASKS`
+    every_topic : bool
+        ``-c``: average over all judged topics, those missing from a run as 0.
+    n, beta, irr : float
+        Largest distance of a best entry point that scores; weight of recall in F; irrelevant
+        characters tolerated in T2I.
+    lenient : bool
+        Treat results of unknown place (``X``, ``-1``) as the official evaluator does.
+    """
+
+    def __init__(
+        self,
+        qrels: str | Source,
+        task: str,
+        *,
+        every_topic: bool = False,
+        n: float = 500,
+        beta: float = 0.25,
+        irr: int = 300,
+        lenient: bool = False,
+    ) -> None:
+        source = qrels if isinstance(qrels, Source) else Source.open(qrels)
+        read = fol.read_judgements(source, official=True)
+        if not len(read):
+            raise source.error(None, "no judgements")
+        assert read.declared is not None
+        self.declared: Ints = read.declared
+        self.judgements: Judgements = replace(read.combined(), bep=read.bep)
+        self.judged = Gold(self.judgements, strict=False)
+        self.task = task
+        self.every_topic = every_topic
+        self.n, self.beta, self.irr = n, beta, irr
+        self.lenient = lenient
+        self.in_context = task in "rbi"
+        relevant = self.declared > 0
+        size = len(read.topics)
+        self.nrel = np.bincount(read.topic[relevant], minlength=size)
+        self.trel = np.bincount(read.topic, self.declared, size).astype(np.int64)
+        self.warnings = list(read.notes)
+        barren = [t for t, count in zip(read.topics, self.nrel, strict=True) if not count]
+        if barren:
+            self.warnings.append(
+                f"{source.path}: topics without relevant text are left out: {', '.join(barren)}"
+            )
+
+    def score(self, run: str | Source) -> Table:
+        """The table of one run."""
+        source = run if isinstance(run, Source) else Source.open(run)
+        loaded = self._read(source)
+        alignment = Alignment(loaded, self.judged)
+        self._check(alignment)
+        per_topic: list[dict[str, float]] = []
+        names: list[str] = []
+        curves: list[Floats] = []
+        for at, topic in enumerate(self.judgements.topics):
+            present = topic in alignment.place
+            if not self.nrel[at] or not (present or self.every_topic):
+                continue
+            values, curve = self._topic(alignment, topic, at)
+            names.append(topic)
+            per_topic.append(values)
+            curves.append(curve)
+        if not per_topic:
+            hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
+            reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
+            raise source.error(None, f"nothing to average: {reason} judged topic{hint}")
+        return Table(
+            run_id=_last_run_id(source) if len(loaded) else "",
+            file=source.path,
+            topics=tuple(
+                (name, topic, value)
+                for topic, values in zip(names, per_topic, strict=True)
+                for name, value in values.items()
+            ),
+            overall=tuple((name, "all", value) for name, value in self._overall(per_topic, curves)),
+            warnings=loaded.notes,
+        )
+
+    def _read(self, source: Source) -> Run:
+        if not first_lines(source.data):
+            if not self.every_topic:
+                raise source.error(None, "the run is empty (-c scores an empty run 0)")
+            return Run.from_results({}, name=source.stem)
+        run = fol.read_run(source, unresolved=True)
+        lost = np.flatnonzero(run.start < 0)
+        if len(lost) and not self.lenient:
+            raise InputError(
+                Problem(
+                    source.path,
+                    int(run.line[i]),
+                    f"the place of the result in {run.doc[i]!r} is not resolved (X or -1); "
+                    "expected start and length (--lenient scores it as inex_eval 3.1 did)",
+                )
+                for i in lost.tolist()
+            )
+        return run
+
+    def _check(self, alignment: Alignment) -> None:
+        """What makes the official evaluator reject a run."""
+        run = alignment.run
+        problems: list[Problem] = []
+
+        def refuse(row: int, message: str) -> None:
+            where = f"topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r}"
+            problems.append(Problem(run.source.path, int(run.line[row]), f"{message} ({where})"))
+
+        first = run.first
+        if self.in_context:
+            for i in run.returns.tolist():
+                line = int(run.line[first[i]])
+                refuse(
+                    i, f"results of one article are interleaved with others, first on line {line}"
+                )
+        if self.task == "b":
+            for i in run.repeats.tolist():
+                refuse(i, f"a second result of one article after line {int(run.line[first[i]])}")
+        elif self.task in "fri":
+            for a, b in zip(*(column.tolist() for column in alignment.conflicts), strict=True):
+                refuse(b, f"overlaps the result on line {int(run.line[a])}")
+        if problems:
+            raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+
+    def _sizes(self, alignment: Alignment) -> tuple[Ints, Ints]:
+        """Size and relevant size of each result as the task counts them."""
+        row = alignment.row
+        relevant = (row >= 0) & (self.declared[row] > 0)
+        size, rsize = alignment.size, alignment.rsize
+        lost = alignment.run.start < 0
+        if self.task == "t":
+            size = np.where(relevant, alignment.new_size, size)
+            rsize = alignment.new_rsize
+            lost &= ~relevant
+        return np.where(lost, _UNRESOLVED_SIZE, size), rsize
+
+    def _topic(self, alignment: Alignment, topic: str, at: int) -> tuple[dict[str, float], Floats]:
+        """The lines of one topic and its curve."""
+        view = alignment.topic(topic)
+        sizes, rsizes = self._sizes(alignment)
+        size, rsize = sizes[view.slice], rsizes[view.slice]
+        docs = view.documents
+        relevant = (docs.row >= 0) & (self.declared[docs.row] > 0)
+        bic = self.task == "b"
+        counts: dict[str, float] = {
+            "num_ret": len(docs.head),
+            "num_rel": int(self.nrel[at]),
+            "num_rel_ret": int(relevant.sum()),
+            "ret_size": 0 if bic else int(size.sum()),
+            "rel_size": int(self.trel[at]),
+            "rel_ret_size": 0 if bic else int(rsize.sum()),
+        }
+        if self.in_context:
+            values, curve = self._in_context(alignment, topic, relevant, size, rsize)
+        else:
+            values, curve = _focused(counts, size, rsize)
+        return counts | values, curve
+
+    def _in_context(
+        self,
+        alignment: Alignment,
+        topic: str,
+        relevant: npt.NDArray[np.bool_],
+        size: Ints,
+        rsize: Ints,
+    ) -> tuple[dict[str, float], Floats]:
+        view = alignment.topic(topic)
+        docs = view.documents
+        scores = np.zeros(len(docs.head))
+        wanted = np.flatnonzero(relevant)
+        if self.task == "r":
+            doc_size = np.bincount(docs.of_result, size, len(docs.head))
+            doc_rsize = np.bincount(docs.of_result, rsize, len(docs.head))
+            hit = wanted[doc_rsize[wanted] > 0]
+            p, r = doc_rsize[hit] / doc_size[hit], doc_rsize[hit] / self.declared[docs.row[hit]]
+            weight = self.beta * self.beta
+            scores[hit] = (1 + weight) * p * r / (weight * p + r)
+        elif self.task == "b":
+            start, bep = view.start[docs.head[wanted]], self.judgements.bep[docs.row[wanted]]
+            distance = np.abs(bep - start)
+            good = (start >= 0) & (bep >= 0) & (distance <= self.n)
+            scores[wanted[good]] = (self.n - distance[good]) / self.n
+        else:
+            for d in wanted.tolist():
+                own = np.flatnonzero((docs.of_result == d) & (view.start >= 0))
+                parts = sorted(zip(view.start[own].tolist(), view.end[own].tolist(), strict=True))
+                row = int(docs.row[d])
+                length = int(self.judgements.length[row])
+                scores[d] = reading_score(parts, view.passages(row), length, self.irr)
+        total = int(self.nrel[alignment.gold.topic_at[topic]])
+        gp = np.cumsum(scores) / np.arange(1, len(scores) + 1)
+        found = np.cumsum(relevant)
+        values: dict[str, float] = {}
+        for rank in _RANKS:
+            last = min(rank, len(scores)) - 1
+            values[f"gP[{rank}]"] = float(gp[last]) if last >= 0 else 0.0
+            values[f"gR[{rank}]"] = int(found[last]) / total if last >= 0 else 0.0
+        values["AgP"] = _sum(gp[wanted]) / total
+        return values, _curve(gp, found / total, 10)
+
+    def _overall(
+        self, per_topic: Sequence[dict[str, float]], curves: Sequence[Floats]
+    ) -> Iterator[tuple[str, float]]:
+        number = len(per_topic)
+        yield "num_q", number
+        totals = {name: sum(int(values[name]) for values in per_topic) for name in _COUNTS}
+        if self.in_context:
+            totals["num_rel"], totals["rel_size"] = int(self.nrel.sum()), int(self.trel.sum())
+        yield from totals.items()
+        means = {
+            name: _sum(values[name] for values in per_topic) / number
+            for name in per_topic[0]
+            if name not in _COUNTS
+        }
+        if self.in_context:
+            yield "MAgP", means.pop("AgP")
+        else:
+            means = {"MAiP" if name == "AiP" else name: mean for name, mean in means.items()}
+        yield from means.items()
+        points = len(curves[0])
+        for j in range(points):
+            yield f"ircl_prn.{j / (points - 1):.2f}", _sum(c[j] for c in curves) / number
+
+
+def _last_run_id(source: Source) -> str:
+    """Return the run id on the last line, which the evaluator prints where lines differ in it."""
+    data = source.data.rstrip()
+    while True:
+        before, _, line = data.rpartition(b"\n")
+        if not line.lstrip().startswith(b"#"):
+            return line.split()[5].decode()
+        data = before.rstrip()
+
+
+def _focused(counts: dict[str, float], size: Ints, rsize: Ints) -> tuple[dict[str, float], Floats]:
+    """Article and character precision and recall, iP and AiP."""
+    read, found = np.cumsum(size), np.cumsum(rsize)
+    curve = _curve(found / np.maximum(read, 1), found / counts["rel_size"], 100)
+    art_p, art_r = (
+        _ratio(counts["num_rel_ret"], counts["num_ret"]),
+        counts["num_rel_ret"] / counts["num_rel"],
+    )
+    char_p, char_r = (
+        _ratio(counts["rel_ret_size"], counts["ret_size"]),
+        counts["rel_ret_size"] / counts["rel_size"],
+    )
+    values = {
+        "art_prec": art_p,
+        "art_rec": art_r,
+        "art_f1": _ratio(2 * art_p * art_r, art_p + art_r),
+        "char_prec": char_p,
+        "char_rec": char_r,
+        "char_f1": _ratio(2 * char_p * char_r, char_p + char_r),
+    }
+    values |= {
+        f"iP[{level:.2f}]": float(curve[round(100 * level)]) for level in (0, 0.01, 0.05, 0.1)
+    }
+    return values | {"AiP": _sum(curve) / len(curve)}, curve
+
+
+def _curve(precision: Floats, recall: Floats, steps: int) -> Floats:
+    """Interpolated precision at 0, 1/steps, ..., 1: buckets in doubles, maximum from the right."""
+    best = np.zeros(steps + 1)
+    np.maximum.at(best, np.minimum(np.floor(steps * recall).astype(np.int64), steps), precision)
+    return np.maximum.accumulate(best[::-1])[::-1]
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else 0.0
+
+
+def _sum(values: Iterator[float] | Floats) -> float:
+    """A sum from left to right, as the evaluator's loops make it."""
+    total = 0.0
+    for value in values:
+        total += float(value)
+    return total

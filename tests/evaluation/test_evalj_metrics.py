@@ -1,0 +1,162 @@
+"""The element <metrics> of EvalJ: entries become measures, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalj_files import DISTANCES, PRINTED, configuration
+from foveal.errors import InputError
+from foveal.evaluation import PRESETS
+from foveal.evaluation.evalj_metrics import read_metrics
+from foveal.formats import Source
+from foveal.measures import parse_measures
+
+
+def entries(inside: str) -> list[tuple[str, ...]]:
+    source = Source.of_text(f"<metrics>\n{inside}\n</metrics>", "a.xml")
+    return [metric.texts for metric in read_metrics(source)]
+
+
+def test_the_printed_metrics_ask_for_what_the_preset_does() -> None:
+    metrics = read_metrics(Source.of_text(PRINTED))
+    assert [metric.name for metric in metrics] == [
+        f"{name}-{a}" for name in ("eprum-bep", "bepd") for a in DISTANCES
+    ]
+    assert {metric.only for metric in metrics} == {("BestInContext",)}
+    asked = {m.label for metric in metrics for text in metric.texts for m in parse_measures(text)}
+    assert asked == {measure.label for measure in PRESETS["2006.BestInContext"].measures}
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ("<EPRUM/>", "EPRUM"),
+        ('<EPRUM><behaviour value="BEPDistance"/></EPRUM>', "EPRUM"),
+        ('<EPRUM><behaviour value="Classic"/></EPRUM>', "EPRUM(behaviour=classic)"),
+        ('<EPRUM><behaviour value="T2I"><T value="100"/></behaviour></EPRUM>', "behaviour=t2i,T=1"),
+        ('<EPRUM><generator value="IdealTargetGenerator"/></EPRUM>', "EPRUM(targets=ideal)"),
+        (
+            (
+                '<EPRUM><generator value="PassageTargetGenerator"/>'
+                '<behaviour value="Hierarchical"/></EPRUM>'
+            ),
+            "EPRUM(targets=passages)",
+        ),
+        (
+            (
+                '<EPRUM><generator value="IdealTargetGenerator"/><binary value="false"/>'
+                '<quantisation value="Exh"/></EPRUM>'
+            ),
+            "EPRUM(targets=ideal,weight=exh)",
+        ),
+        (
+            '<EPRUM><generator value="IdealTargetGenerator"/><quantisation value="gen"/></EPRUM>',
+            "EPRUM(targets=ideal,weight=quant,quant=gen)",
+        ),
+        (
+            (
+                '<EPRUM><generator value="IdealTargetGenerator"/><binary value="true"/>'
+                '<quantisation value="gen"/></EPRUM>'
+            ),
+            "EPRUM(targets=ideal,quant=gen)",
+        ),
+        ('<EPRUM><behaviour value="bepdistance"><a value="0.1"/></behaviour></EPRUM>', "(A=0.1)"),
+    ],
+)
+def test_entries_become_parameters(inside: str, text: str) -> None:
+    ((average, curve),) = entries(inside)
+    assert text in average
+    assert curve == f"{average}@curve"
+    assert len(parse_measures(curve)) > 1
+
+
+def test_bepd_takes_its_distance_in_either_case() -> None:
+    assert entries('<BEPD/><BEPD><a value="10"/></BEPD><BEPD><A value=".1"/></BEPD>') == [
+        ("BEPD",),
+        ("BEPD(A=10)",),
+        ("BEPD(A=.1)",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("inside", "problem"),
+    [
+        ("", "1: <metrics> holds no entry; expected <EPRUM> or <BEPD>"),
+        ("<PRUM/>", "2: unknown metric <PRUM>; expected <EPRUM> or <BEPD>; did you mean EPRUM?"),
+        ("<eprum/>", "2: unknown metric <eprum>; expected <EPRUM> or <BEPD>; did you mean EPRUM?"),
+        ('<BEPD name="x"/>', "2: unknown attribute 'name' of <BEPD>; expected id, only"),
+        ('<BEPD onyl="x"/>', "2: unknown attribute 'onyl' of <BEPD>; expected id, only; did you"),
+        ('<BEPD only=""/>', '2: only="" names no task'),
+        ('<BEPD id="x"/>\n<BEPD id="x"/>', "3: id 'x' is already that of the entry on line 2"),
+        ("<BEPD>\n<b/></BEPD>", "3: unknown element <b> in <BEPD>; expected <a>, <A>"),
+        ("<BEPD><a/></BEPD>", '2: <a> without a value; expected <a value="...">'),
+        ('<BEPD><a value="0"/></BEPD>', "2: a '0' is not possible; expected a number above 0"),
+        ('<BEPD><a value="x"/></BEPD>', "2: a 'x' is not possible; expected a number above 0"),
+        ('<BEPD><a value="inf"/></BEPD>', "2: a 'inf' is not possible"),
+        ("<BEPD><a>10</a></BEPD>", "2: text '10' in <a>; expected attributes and elements only"),
+        ("<BEPD>10</BEPD>", "2: text '10' in <BEPD>"),
+        ('<BEPD><a value="1"/>\n<A value="2"/></BEPD>', "3: a second <A>; the first is on line 2"),
+        ('<BEPD><a value="1"><b/></a></BEPD>', "2: unknown element <b> in <a>; expected nothing"),
+        ('<BEPD><a value="1" x="2"/></BEPD>', "2: unknown attribute 'x' of <a>; expected value"),
+        ('<EPRUM><binary value="no"/></EPRUM>', "2: binary 'no' is not known; expected true or fa"),
+        ('<EPRUM><binary value="false"/></EPRUM>', "2: <binary> is false, but there is no <quanti"),
+        (
+            '<EPRUM><quantisation value="Ex"/></EPRUM>',
+            "2: quantisation 'Ex' is not known; expected",
+        ),
+        ('<EPRUM><quantization value="Exh"/></EPRUM>', "2: unknown element <quantization> in <EPR"),
+        (
+            '<EPRUM><generator value="BEP"/></EPRUM>',
+            "2: generator 'BEP' is not known; expected BEP",
+        ),
+        (
+            '<EPRUM><behaviour value="Random"/></EPRUM>',
+            "2: behaviour 'Random' is not known; expect",
+        ),
+        (
+            '<EPRUM><behaviour value="Classic"><A value="1"/></behaviour></EPRUM>',
+            "2: unknown element <A> in <behaviour>; expected nothing",
+        ),
+        (
+            '<EPRUM><behaviour value="T2I"><A value="1"/></behaviour></EPRUM>',
+            "2: unknown element <A> in <behaviour>; expected <T>, <t>",
+        ),
+    ],
+)
+def test_bad_metrics_are_refused_with_the_line(inside: str, problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        entries(inside)
+    assert str(error.value).startswith(f"a.xml:{problem}")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<metric/>", "a.xml:1: root element <metric>; expected <metrics>"),
+        ("<metrics x='1'><BEPD/></metrics>", "a.xml:1: unknown attribute 'x'"),
+        ("<metrics><BEPD></metrics>", "a.xml:1: not valid XML, column 18"),
+        ("<!DOCTYPE m SYSTEM 'x'><metrics>&y;</metrics>", "a.xml:1: not valid XML"),
+    ],
+)
+def test_other_xml_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_metrics(Source.of_text(text, "a.xml"))
+    assert str(error.value).startswith(problem)
+
+
+def test_all_bad_entries_are_named() -> None:
+    with pytest.raises(InputError) as error:
+        entries('<BEPD><a value="x"/></BEPD>\n<EPRUM/>\n<X/>')
+    assert [problem.line for problem in error.value.problems] == [2, 4]
+
+
+def test_entries_for_the_same_tasks_are_one_block(tmp_path: Path) -> None:
+    text = '<metrics><BEPD only="A"/><EPRUM/><BEPD only="A" id="b"/><BEPD only="A, B"/></metrics>'
+    blocks = configuration(tmp_path, text, "m.xml").blocks
+    assert [(block.tasks, len(block.metrics)) for block in blocks] == [
+        (("A",), 2),
+        ((), 1),
+        (("A", "B"), 1),
+    ]

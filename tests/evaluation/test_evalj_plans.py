@@ -1,0 +1,176 @@
+"""What a configuration of EvalJ asks for: which runs and assessments, found by which paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalj_files import PLACES, SMALL, configuration, names, planned
+from foveal.errors import InputError, UsageError
+from foveal.evaluation.evalj import plan
+from inex2005 import submission, write_campaign
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_campaign(tmp_path)
+
+
+def test_a_task_selects_the_runs_that_declare_it(folder: Path) -> None:
+    text = SMALL.replace("CO.Thorough", "CO.Thorough, COS.Focused, SSCAS") + PLACES
+    jobs = planned(folder, text)
+    assert [names(job.runs) for job in jobs] == [["thorough"], ["structured"], ["strict"]]
+
+
+def test_paths_are_relative_to_the_configuration(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "settings").mkdir()
+    text = SMALL + PLACES.replace("official", "../official/CO+S").replace("runs", "../runs")
+    monkeypatch.chdir(folder / "runs")
+    (job,) = plan(configuration(folder, text, "settings/a.prop"))
+    assert names(job.judgements) == ["topic203", "topic202"]
+    assert names(job.runs) == ["thorough"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("official/CO+S/*/", ["topic203", "topic202"]),
+        ("offici*/CO+S/29?/", ["topic202"]),
+        ("official/*/[23]*/topic*.xml", ["topic250", "topic203", "topic202"]),
+        ("official/CAS, official/CO+S/297/", ["topic250", "topic202"]),
+        ("official/**/topic203.xml", ["topic203"]),
+        ("official/CAS/301/topic250.xml, official/CAS", ["topic250"]),
+    ],
+)
+def test_patterns_fit_files_and_folders(folder: Path, pattern: str, found: list[str]) -> None:
+    (job,) = planned(folder, SMALL + PLACES.replace("official/", pattern))
+    assert names(job.judgements) == found
+
+
+def test_hidden_files_are_left_alone(folder: Path) -> None:
+    (folder / "runs" / ".note").write_text("no run")
+    (job,) = planned(folder, SMALL + PLACES)
+    assert names(job.runs) == ["thorough"]
+
+
+@pytest.mark.parametrize("form", ["$here", "${here}"])
+def test_names_are_filled_in(folder: Path, form: str) -> None:
+    text = SMALL + PLACES.replace(": ", f": {form}/")
+    (job,) = planned(folder, text, define={"here": str(folder)})
+    assert names(job.runs) == ["thorough"]
+
+
+def test_what_a_name_stands_for_is_relative_to_where_we_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder / "settings").mkdir()
+    text = f"{SMALL}{PLACES.replace(': ', ': $here/')}RESULTS_DIR: $here/new"
+    config = configuration(folder, text, "settings/a.prop")
+    (job,) = plan(config, define={"here": folder.name})
+    assert names(job.runs) == ["thorough"]
+    assert job.results == Path(folder.name) / "new"
+
+
+@pytest.mark.parametrize(
+    ("text", "define", "problem"),
+    [
+        (PLACES.replace("runs/", "$x/runs"), {}, "6: $x is not defined; give --define x=PATH"),
+        (PLACES.replace("runs/", "runs/*.txt"), {}, "6: nothing fits 'runs/*.txt'"),
+        (PLACES.replace("runs/", "missing"), {}, "6: nothing fits 'missing'"),
+        (PLACES.replace("official/", "runs/*.xml/"), {}, "5: nothing fits 'runs/*.xml/'"),
+        (PLACES.replace("official/", "empty/"), {}, "5: 'empty/' holds no file"),
+        (PLACES.replace("official/", "official/,no/"), {}, "5: nothing fits 'no/'"),
+        (
+            PLACES.partition("\n")[2],
+            {},
+            "1: no assessments are named, neither here nor by judgements=",
+        ),
+        (PLACES.partition("\n")[0], {}, "1: no runs are named, neither here nor as RUN..."),
+        (f"{PLACES}RESULTS_DIR: runs/strict.xml", {}, "7: 'runs/strict.xml' is a file, not a fold"),
+    ],
+)
+def test_paths_that_lead_nowhere_are_refused(
+    folder: Path, text: str, define: dict[str, str], problem: str
+) -> None:
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError) as error:
+        planned(folder, SMALL + text, define=define)
+    assert str(error.value).startswith(f"{folder / 'a.prop'}:{problem}")
+
+
+def test_a_definition_that_fills_nothing_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"has no path with \$aPth to fill in"):
+        planned(folder, SMALL + PLACES, define={"aPth": "x"})
+
+
+def test_the_command_line_stands_for_the_paths_of_the_file(folder: Path) -> None:
+    text = SMALL + PLACES.replace(": ", ": $undefined/")
+    given = str(folder / "runs" / "thorough.xml")
+    (job,) = planned(folder, text, runs=[given], judgements=["elsewhere"])
+    assert (job.runs, job.judgements) == ((given,), ("elsewhere",))
+
+
+def test_a_task_that_no_run_declares_is_refused_with_those_that_are(folder: Path) -> None:
+    with pytest.raises(InputError) as error:
+        planned(folder, SMALL.replace("CO.Thorough", "CO.Thoroug") + PLACES)
+    assert str(error.value) == (
+        f"{folder / 'a.prop'}:1: no run declares the task CO.Thoroug; they declare "
+        "CO.FetchBrowse, CO.Focussed, SSCAS, COS.Focussed, CO.Thorough; did you mean CO.Thorough?"
+    )
+
+
+def test_runs_without_a_task_are_left_out_and_counted(folder: Path) -> None:
+    (folder / "runs" / "silent.xml").write_text(submission("s", None, {"202": ["A /article[1]"]}))
+    (folder / "runs" / "plain.run").write_text("202 Q0 A 1 1 plain 0 10\n")
+    (job,) = planned(folder, SMALL + PLACES)
+    assert names(job.runs) == ["thorough"]
+    (warning,) = job.warnings
+    assert warning.startswith("runs that declare no task, left out: 2 (")
+    for name in ("thorough", "focussed", "structured", "browsed", "strict"):
+        (folder / "runs" / f"{name}.xml").unlink()
+    with pytest.raises(InputError, match=r"no run declares the task CO\.Thorough; none does"):
+        planned(folder, SMALL + PLACES)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lines.jsonl", '{"type":"header","task":"CO.Thorough"}\n{"topic":"202","doc":"A"}\n'),
+        (
+            "old.xml",
+            "<?xml version='1.0'?>\n<!-- <inex-submission task='X'> -->\n"
+            + submission("old", "CO.Thorough", {"202": ["A /article[1]"]}),
+        ),
+        (
+            "year.xml",
+            submission("year", "2005.CO.Thorough", {"202": ["A /article[1]"]}),
+        ),
+        (
+            "entity.xml",
+            "<!DOCTYPE inex-submission [<!ENTITY t 'CO.Thorough'>]>\n"
+            + submission("entity", "&t;", {"202": ["A /article[1]"]}),
+        ),
+        (
+            "wide.xml",
+            submission("wide", "CO.Thorough", {"202": ["A /article[1]"]}).replace(
+                "<inex-submission", '<?xml version="1.0" encoding="UTF-16"?>\n<inex-submission'
+            ),
+        ),
+    ],
+)
+def test_the_declared_task_is_found_in_any_run(folder: Path, name: str, text: str) -> None:
+    path = folder / name
+    path.write_text(text, encoding="utf-16" if "UTF-16" in text else None)
+    (job,) = planned(folder, SMALL, runs=[str(path)], judgements=["x"])
+    assert job.runs == (str(path),)
+
+
+def test_problems_of_all_blocks_are_named(folder: Path) -> None:
+    wrong = SMALL.replace("CO.Thorough", "X") + PLACES
+    with pytest.raises(InputError) as error:
+        planned(folder, f"{wrong}{SMALL}{PLACES.replace('runs/', 'no/')}")
+    assert [problem.line for problem in error.value.problems] == [1, 12]

@@ -1,0 +1,207 @@
+"""EvalJ's property files: those that were printed, how they may be written, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalj_files import BROWSE, FOCUSSED, OF_2006, SMALL, STRICT, STRUCTURED, THOROUGH, labels
+from foveal.errors import InputError
+from foveal.evaluation import PRESETS
+from foveal.evaluation.evalj_metrics import Gains
+from foveal.evaluation.evalj_properties import Block, read_properties
+from foveal.formats import Source
+
+
+def read(text: str) -> tuple[Block, ...]:
+    return read_properties(Source.of_text(text, "a.prop"))
+
+
+def refused(text: str) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read(text)
+    return error.value.lines()
+
+
+def test_a_printed_block_reads_as_it_says() -> None:
+    (block,) = read(FOCUSSED)
+    assert block.tasks == ("CO.Focussed",)
+    assert [metric.name for metric in block.metrics] == ["nxCG", "ep/gr", "q"]
+    assert [word.text for word in block.query_types] == ["CO+S"]
+    assert block.assessments == (("../adhoc2005/official/CO+S*/", 7),)
+    assert block.runs == (("../inex2005_runs*/", 9),)
+    assert (block.pools, block.results) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        (FOCUSSED, "2005.CO.Focussed"),
+        (STRUCTURED, "2005.COS.Focussed"),
+        (THOROUGH, "2005.CO.Thorough"),
+        (STRICT, "2005.SSCAS"),
+        (BROWSE, "2005.CO.FetchBrowse"),
+        (BROWSE.replace("CO.", "COS."), "2005.COS.FetchBrowse"),
+    ],
+)
+def test_a_printed_block_asks_for_what_the_preset_of_its_task_does(text: str, preset: str) -> None:
+    (block,) = read(text)
+    asked = labels(tuple(text for metric in block.metrics for text in metric.texts))
+    assert asked == {measure.label for measure in PRESETS[preset].measures}
+    assert PRESETS[preset].is_for(block.tasks[0])
+
+
+def test_the_blocks_of_2006_ask_for_what_the_presets_do() -> None:
+    (block,) = read(OF_2006)
+    (metric,) = block.metrics
+    of_ranks = [text for text in metric.texts if text.startswith("nxCG") and "curve" not in text]
+    assert {text.replace("quant=gen", "quant=spec") for text in of_ranks} == {
+        f"nxCG(quant=spec,overlap={o})@{k}"
+        for o in ("on,alpha=1.0", "off")
+        for k in (5, 10, 25, 50)
+    }
+
+
+def test_the_three_metrics_mean_what_evalj_reported() -> None:
+    gains = Gains(("gen",), ("off",), cutoffs=("10", "25"))
+    inside = "quant=gen,overlap=off"
+    assert gains.texts("nxCG") == (
+        *(f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25)),
+        f"nxCG({inside})@curve",
+    )
+    assert gains.texts("ep/gr") == (f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve")
+    assert gains.texts("q") == (f"Q({inside})", f"Rmeasure({inside})")
+
+
+def test_lists_are_cross_products_but_alpha_has_no_say_without_overlap() -> None:
+    (block,) = read(
+        "TASK: X\nMETRICS: q\nALPHA: 0.5, 1\nOVERLAP: on off\nQUANT_FUNCTIONS: gen,strict"
+    )
+    (metric,) = block.metrics
+    assert sorted(text for text in metric.texts if text.startswith("Q")) == sorted(
+        f"Q(quant={quant},overlap={overlap})"
+        for quant in ("gen", "strict")
+        for overlap in ("on,alpha=0.5", "on,alpha=1", "off")
+    )
+
+
+def test_a_list_of_tasks_makes_a_block_for_each() -> None:
+    blocks = read(BROWSE.replace("CO.FetchBrowse", "CO.FetchBrowse, CO.Thorough"))
+    assert [block.tasks for block in blocks] == [("CO.FetchBrowse",), ("CO.Thorough",)]
+    assert blocks[0].metrics[0].texts[0] == "FBarticle(score=MAep,quant=gen)"
+    assert blocks[1].metrics[0].texts[0] == "MAep(quant=gen,overlap=on,alpha=1.0)"
+
+
+def test_several_blocks_stand_in_one_file() -> None:
+    blocks = read(f"# official settings\n\n{FOCUSSED}\n{STRUCTURED}\n{THOROUGH}")
+    assert [block.tasks[0] for block in blocks] == ["CO.Focussed", "COS.Focussed", "CO.Thorough"]
+    assert [block.line for block in blocks] == [3, 13, 25]
+    assert [len(block.pools) for block in blocks] == [0, 19, 0]
+    assert blocks[1].pools[-1] == ("279", 23)
+
+
+@pytest.mark.parametrize("key", ["POOL", "POOLS"])
+def test_pools_have_two_names(key: str) -> None:
+    (block,) = read(f"{SMALL}{key}: 1, 2")
+    assert [pool.text for pool in block.pools] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SMALL.replace(": ", "="),
+        SMALL.replace(": ", " = "),
+        SMALL.replace("\n", "\r\n"),
+        f"\ufeff{SMALL}",
+        SMALL.replace("\n", "  # because\n"),
+        SMALL.replace(": ", ":\n    "),
+        f"{SMALL.partition(chr(10))[2]}TASK: CO.Thorough",
+        SMALL.replace("off", "OFF").replace("q\n", "Q\n").replace("gen", "Gen"),
+    ],
+    ids=["equals", "spaced", "crlf", "bom", "comments", "continued", "task last", "case"],
+)
+def test_one_block_may_be_written_in_many_ways(text: str) -> None:
+    (block,) = read(text)
+    (expected,) = read(SMALL)
+    assert block.tasks == expected.tasks
+    assert [metric.texts for metric in block.metrics] == [m.texts for m in expected.metrics]
+
+
+def test_a_sign_within_a_path_starts_no_comment() -> None:
+    (block,) = read(f"{SMALL}SUBMISSIONRUNS_DIR: runs#1/ #2, more runs/\n")
+    assert [word.text for word in block.runs] == ["runs#1/"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "a.prop: the configuration is empty"),
+        ("# nothing\n\n", "a.prop: the configuration is empty"),
+        ("gen\nTASK: X", "a.prop:1: 'gen' belongs to no key; expected KEY: value"),
+        (f"{SMALL}QUANT_FUNCTION: gen", "a.prop:5: unknown key 'QUANT_FUNCTION'; did you mean QU"),
+        (f"{SMALL}Task: X", "a.prop:5: unknown key 'Task'; did you mean TASK?"),
+        (f"{SMALL}XYZ: 1", "a.prop:5: unknown key 'XYZ' (known: TASK, METRICS, "),
+        (f"{SMALL}OVERLAP: on", "a.prop:5: OVERLAP is already given on line 3"),
+        (f"{SMALL}POOLS: 1\nPOOL: 2", "a.prop:6: POOL is already given on line 5"),
+        (SMALL.replace("q", "ep"), "a.prop:2: METRICS 'ep' is not possible; expected nxCG, ep/gr"),
+        (SMALL.replace("q\n", "nxG\n"), "a.prop:2: METRICS 'nxG' is not possible; expected nxCG,"),
+        (SMALL.replace("off", "of"), "a.prop:3: OVERLAP 'of' is not possible; expected on or off"),
+        (SMALL.replace("gen", "genlift"), "a.prop:4: QUANT_FUNCTIONS 'genlift' is not possible"),
+        (SMALL.replace("gen", "gen,\n?"), "a.prop:5: QUANT_FUNCTIONS '?' is not possible"),
+        (f"{SMALL}ALPHA: 2", "a.prop:5: ALPHA '2' is not possible; expected a number from 0 to 1"),
+        (f"{SMALL}ALPHA: nan", "a.prop:5: ALPHA 'nan' is not possible"),
+        (f"{SMALL}ALPHA: one", "a.prop:5: ALPHA 'one' is not possible"),
+        (f"{SMALL}DCV: 0", "a.prop:5: DCV '0' is not possible; expected a rank"),
+        (f"{SMALL}DCV: 10, 2.5", "a.prop:5: DCV '2.5' is not possible; expected a rank"),
+        (f"{SMALL}QUERY_TYPE: CO-S", "a.prop:5: QUERY_TYPE 'CO-S' is not possible; expected CO, C"),
+        (f"{SMALL}POOLS:", "a.prop:5: POOLS has no value"),
+        (f"{SMALL}POOLS: # none\n", "a.prop:5: POOLS has no value"),
+        (f"{SMALL}RESULTS_DIR: a, b", "a.prop:5: RESULTS_DIR names several folders; expected one"),
+        (SMALL.replace("q", "nxCG"), "a.prop:2: nxCG is measured at cut-offs; DCV is missing"),
+        (SMALL.replace("METRICS: q\n", ""), "a.prop:1: METRICS is missing from this block"),
+        (SMALL.partition("\n")[2], "a.prop:1: TASK is missing from this block"),
+        (f"{SMALL}{SMALL[:29]}", "a.prop:5: OVERLAP is missing from this block"),
+        (
+            SMALL.replace("\n", " ", 1),
+            "a.prop:1: METRICS within a value; expected a line KEY: value for each",
+        ),
+        (f"{SMALL}OVERLAP on", "a.prop:5: OVERLAP within a value"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_line(text: str, problem: str) -> None:
+    assert refused(text)[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("genlift", "genLifted"), ("stricct", "strict"), ("e3s23", "e3s32")]
+)
+def test_a_misspelled_value_gets_a_suggestion(word: str, meant: str) -> None:
+    (problem,) = refused(SMALL.replace("gen", word))
+    assert problem.endswith(f"; did you mean {meant}?")
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    found = refused("TASK: X\nMETRIC: q\nOVERLAP: of\nDCV: x, 3, y\n")
+    assert [problem.split(": ")[0] for problem in found] == [f"a.prop:{n}" for n in (2, 3, 4, 4)]
+
+
+def test_a_file_that_is_not_text_is_refused() -> None:
+    source = Source("a.prop", b"TASK: \xff\n", "")
+    with pytest.raises(InputError, match=r"a\.prop:1: byte 0xff is not valid UTF-8"):
+        read_properties(source)
+
+
+WORDS = st.text("abcAOV_:=#,*$./ -\n\r\t+09", max_size=60)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(WORDS, st.sampled_from([*SMALL.splitlines(), *OF_2006.splitlines()]))))
+def test_any_text_is_read_or_refused_with_places(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    try:
+        blocks = read(text)
+    except InputError:
+        assert all(problem.startswith("a.prop:") for problem in refused(text))
+    else:
+        assert all(block.metrics and block.tasks for block in blocks)

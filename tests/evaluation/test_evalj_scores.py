@@ -1,0 +1,226 @@
+"""What EvalJ's configurations score: topics and pools that count, values, files of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import foveal
+from evalj_files import (
+    BROWSE,
+    FOCUSSED,
+    PLACES,
+    PRINTED,
+    SMALL,
+    THOROUGH,
+    configuration,
+    labels,
+    planned,
+)
+from foveal.errors import InputError, UsageError
+from foveal.evaluation.evalj import plan, result_files, score
+from inex2005 import SIZES, assessments, submission, write_campaign
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_campaign(tmp_path)
+
+
+def scored(folder: Path, text: str, **options) -> list[foveal.Results]:
+    return [outcome.results for outcome in score(planned(folder, text), **options)]
+
+
+def test_a_worked_example(folder: Path) -> None:
+    """Gains 1.6 and 0.8 against the ideal 1.6, 1 and 0.8; nothing for the other CO+S topic."""
+    text = SMALL.replace("q", "nxCG, ep/gr, q") + f"DCV: 1 2\nQUERY_TYPE: CO+S\n{PLACES}"
+    (results,) = scored(folder, text)
+    assert results.topics == ("202", "203")
+    value = {name: results["thorough", name, "202"] for name in results.measures}
+    assert value["nxCG(quant=gen)@1"] == pytest.approx(1)
+    assert value["nxCG(quant=gen)@2"] == pytest.approx(2.4 / 2.6)
+    assert value["MAnxCG(quant=gen)@2"] == pytest.approx((1 + 2.4 / 2.6) / 2)
+    assert value["nxCG(quant=gen)@1500"] == pytest.approx(2.4 / 3.4)
+    assert value["MAep(quant=gen)"] == pytest.approx((1 + 1.8 / 2) / 3)
+    assert value["Q(quant=gen)"] == pytest.approx((2.6 / 2.6 + 4.4 / 4.6) / 3)
+    assert results["thorough", "MAep(quant=gen)"] == pytest.approx((1 + 1.8 / 2) / 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "run"),
+    [
+        (FOCUSSED, "2005.CO.Focussed", "focussed"),
+        (THOROUGH, "2005.CO.Thorough", "thorough"),
+        (BROWSE + PLACES, "2005.CO.FetchBrowse", "browsed"),
+    ],
+)
+def test_the_printed_files_give_the_numbers_of_the_presets(
+    folder: Path, text: str, preset: str, run: str
+) -> None:
+    text = text.replace("../adhoc2005/official/CO+S*/", "official/CO+S/*/")
+    text = text.replace("../inex2005_runs*/", "runs/").replace("official/\n", "official/CO+S\n")
+    (found,) = scored(folder, text)
+    same = foveal.evaluate(
+        folder / "runs" / f"{run}.xml", str(folder / "official" / "CO+S"), task=preset
+    )
+    by_label = {labels((name,)).pop(): name for name in found.measures}
+    assert set(by_label) == set(same.measures)
+    for ours, theirs in by_label.items():
+        assert found[run, theirs] == pytest.approx(same[run, ours], nan_ok=True), ours
+
+
+@pytest.mark.parametrize(
+    ("kind", "topics"),
+    [("CO+S", ("202", "203")), ("COS", ("202", "203")), ("CAS", ("250",)), ("CO+S CAS", None)],
+)
+def test_a_query_type_selects_topics(folder: Path, kind: str, topics: tuple[str, ...]) -> None:
+    text = SMALL.replace("CO.Thorough", "SSCAS" if kind == "CAS" else "CO.Thorough")
+    (results,) = scored(folder, f"{text}QUERY_TYPE: {kind}\n{PLACES}")
+    assert results.topics == (topics or ("202", "203", "250"))
+
+
+def test_pools_select_assessments(folder: Path) -> None:
+    (results,) = scored(folder, f"{SMALL}POOL: 301, 297\n{PLACES}")
+    assert results.topics == ("202", "250")
+    (results,) = scored(folder, f"{SMALL}POOL: 301, 297\nQUERY_TYPE: CO+S\n{PLACES}")
+    assert results.topics == ("202",)
+    assert not any("wanted" in warning for warning in results.meta["warnings"])
+
+
+def test_options_of_the_command_line_have_the_last_word(folder: Path) -> None:
+    text = f"{SMALL}POOL: 301\n{PLACES}"
+    (results,) = scored(folder, text, pools=("297", "275"), only_topics=("202",))
+    assert results.topics == ("202",)
+
+
+def test_topics_of_a_type_may_be_restricted_further(folder: Path) -> None:
+    text = f"{SMALL}QUERY_TYPE: CO+S\n{PLACES}"
+    (results,) = scored(folder, text, only_topics=("202", "250"))
+    assert results.topics == ("202",)
+    with pytest.raises(UsageError, match="none of the wanted topics is of the wanted type"):
+        scored(folder, text, only_topics=("250",))
+
+
+def test_types_may_come_from_the_topics_themselves(folder: Path) -> None:
+    for topic, pool in (("202", "297"), ("203", "275")):
+        path = folder / "official" / "CO+S" / pool / f"topic{topic}.xml"
+        path.write_text(assessments(topic, pool, {"A": SIZES}))
+    text = f"{SMALL}QUERY_TYPE: CO+S\n{PLACES}"
+    with pytest.raises(InputError) as error:
+        scored(folder, text)
+    assert str(error.value).startswith(
+        f"{folder / 'a.prop'}:5: the query type of topic '202' is not known: the assessments do"
+    )
+    topics = folder / "topics.xml"
+    topics.write_text(
+        '<inex_topics><inex_topic topic_id="202" query_type="CO+S"><title>x</title></inex_topic>'
+        '<inex_topic topic_id="203" query_type="CO"><title>y</title></inex_topic></inex_topics>'
+    )
+    (results,) = scored(folder, text, topics_file=str(topics))
+    assert results.topics == ("202",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("QUERY_TYPE: CO\n", "5: no topic is of type CO; they are CAS, CO+S"),
+        ("POOLS: 297,\n 279, 1\n", "6: no assessments of pool '279'; did you mean 297?"),
+    ],
+)
+def test_topics_and_pools_that_are_not_there_are_refused(
+    folder: Path, text: str, problem: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        scored(folder, f"{SMALL}{text}{PLACES}")
+    assert str(error.value).startswith(f"{folder / 'a.prop'}:{problem}")
+
+
+def test_runs_are_cut_as_evalj_did_unless_told_otherwise(folder: Path) -> None:
+    ranked = [f"X /article[1]/p[{i}]" for i in range(1, 1501)] + ["A /article[1]"]
+    (folder / "runs" / "thorough.xml").write_text(submission("t", "CO.Thorough", {"202": ranked}))
+    (results,) = scored(folder, SMALL + PLACES)
+    assert "t: topics cut at 1500 results: 1" in results.meta["warnings"]
+    assert results["t", "Q(quant=gen)", "202"] == 0
+    (results,) = scored(folder, SMALL + PLACES, max_results=1501)
+    assert results["t", "Q(quant=gen)", "202"] > 0
+
+
+def test_overlap_in_a_focussed_run_is_said(folder: Path) -> None:
+    ranked = {"202": ["A /article[1]", "A /article[1]/sec[1]"]}
+    for name, task in (("focussed", "CO.Focussed"), ("thorough", "CO.Thorough")):
+        (folder / "runs" / f"{name}.xml").write_text(submission(name, task, ranked))
+    text = SMALL.replace("CO.Thorough", "CO.Focused, CO.Thorough")
+    focused, thorough = scored(folder, text + PLACES)
+    warning = "focussed: results that overlap an earlier one, which the task forbids: 1"
+    assert warning in focused.meta["warnings"]
+    assert not any("overlap" in warning for warning in thorough.meta["warnings"])
+
+
+def test_the_configuration_is_among_the_inputs(folder: Path) -> None:
+    (results,) = scored(folder, SMALL + PLACES)
+    first = results.meta["inputs"][0]
+    assert (first["kind"], first["path"]) == ("configuration", str(folder / "a.prop"))
+    assert len(first["sha256"]) == 64
+
+
+def test_a_function_of_another_scale_is_refused(folder: Path) -> None:
+    with pytest.raises((InputError, UsageError), match="gen3"):
+        scored(folder, SMALL.replace("gen", "gen3") + PLACES)
+
+
+def test_one_run_and_metric_in_one_place_twice_is_refused(folder: Path) -> None:
+    twice = f"{SMALL}POOLS: 297\n{PLACES}{SMALL}POOLS: 297, 301\n{PLACES}"
+    with pytest.raises(InputError) as error:
+        scored(folder, twice)
+    assert str(error.value).startswith(
+        f"{folder / 'a.prop'}:8: run 'thorough' has been scored by Q(quant=gen) in the block on "
+        "line 1; "
+    )
+    with pytest.raises(InputError, match="scored by q in the block on line 1"):
+        scored(folder, twice.replace("POOLS", "RESULTS_DIR: out\nPOOLS"))
+    apart = twice.replace("POOLS: 297, 301", "RESULTS_DIR: out\nPOOLS: 297, 301")
+    assert len(scored(folder, apart)) == 2
+
+
+def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
+    other = submission("other/run", "CO.Thorough", {"203": ["B /article[1]"]})
+    (folder / "runs" / "other.xml").write_text(other)
+    text = SMALL.replace("q", "ep/gr, q") + f"RESULTS_DIR: out\n{PLACES}"
+    (outcome,) = score(planned(folder, text))
+    files = result_files(outcome, per_topic=False)
+    assert [path.name for path in files] == [
+        *("other%2Frun.ep-gr.tsv", "other%2Frun.q.tsv", "thorough.ep-gr.tsv", "thorough.q.tsv")
+    ]
+    assert {path.parent for path in files} == {folder / "out"}
+    content = files[folder / "out" / "other%2Frun.q.tsv"].splitlines()
+    assert content[0] == "run\ttopic\tmeasure\tvalue"
+    assert [line.split("\t")[:3] for line in content[1:]] == [
+        ["other/run", "all", "Q(quant=gen)"],
+        ["other/run", "all", "Rmeasure(quant=gen)"],
+    ]
+    curve = files[folder / "out" / "thorough.ep-gr.tsv"].splitlines()
+    assert len(curve) == 1 + 2 + 100
+    each = result_files(outcome, per_topic=True)[folder / "out" / "thorough.q.tsv"]
+    assert [line.split("\t")[1] for line in each.splitlines()[1::2]] == ["202", "203", "250", "all"]
+
+
+def test_metrics_score_best_in_context_runs_only(folder: Path) -> None:
+    truth = folder / "judgements.jsonl"
+    truth.write_text(
+        '{"topic":"1","doc":"D","length":100,"bep":10,"spans":[{"start":10,"end":40}]}\n'
+        '{"topic":"1","doc":"E","length":50,"bep":0,"spans":[{"start":0,"end":50}]}\n'
+    )
+    for name, task in (("best", "BestInContext"), ("thorough", "Thorough")):
+        (folder / f"{name}.jsonl").write_text(
+            f'{{"type":"header","format":"foveal-run","version":1,"run":"{name}","task":"{task}"}}\n'
+            '{"topic":"1","doc":"D","bep":20}\n{"topic":"1","doc":"E","bep":0}\n'
+        )
+    runs = [str(folder / f"{name}.jsonl") for name in ("best", "thorough")]
+    jobs = plan(configuration(folder, PRINTED, "m.xml"), runs=runs, judgements=[str(truth)])
+    (outcome,) = score(jobs)
+    assert outcome.results.runs == ("best",)
+    same = foveal.evaluate(runs[0], truth, task="2006.BestInContext")
+    assert set(outcome.results.measures) == set(same.measures)
+    for measure in same.measures:
+        assert outcome.results["best", measure] == same["best", measure]

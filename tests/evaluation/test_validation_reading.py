@@ -1,0 +1,309 @@
+"""Reading a run to its end: every bad line of every kind once, and the run of the good ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foveal.evaluation.validation_reading import read_through
+from foveal.formats import Source
+
+FIELDS = {
+    "1 Q0 {} 1 9 m 0 4": None,
+    "2 Q0 {} x 9 m 5 1": None,
+    "1 Q0 {} 1": "4 fields found",
+    "1 Q0 {} 1 9 m 0 4 0": "9 fields found",
+    "1 Q0 {} 1 x m 0 4": "score 'x' is not a number",
+    "1 Q0 {} 1 inf m 0 4": "score inf is not a finite number",
+    "1 Q0 {} 1 9 m -3 4": "start -3 is negative",
+    "1 Q0 {} 1 9 m 0 -4": "length -4 is negative",
+    "1 Q0 \xff{} 1 9 m 0 4": "byte 0xff is not valid UTF-8",
+}
+OBJECTS = {
+    '{{"topic":"1","doc":"{}","start":0,"end":4,"rank":1}}': None,
+    '{{"topic":"2","doc":"{}","xpath":"/a/b","rank":2}}': None,
+    '{{"topic":"1","doc":"{}","rank":1': "not valid JSON",
+    '["{}"]': "not a JSON object",
+    '{{"topic":"1","doc":"{}","rank":"x"}}': 'rank "x" is not a whole number',
+    '{{"doc":"{}","rank":1}}': "topic is missing",
+    '{{"topic":"1","doc":"{}","start":5,"rank":1}}': "start and end belong together",
+    '{{"topic":"1","doc":"{}","start":5,"end":3,"rank":1}}': "end 3 is before start 5",
+    '{{"topic":"1","doc":"{}","xpath":"b","rank":1}}': "'b' is not an XPath",
+    '{{"topic":"1","doc":"{}"}}': "rank is missing here",
+    '{{"type":"header","run":"{}"}}': "a second header",
+    '{{"topic":"1","doc":"\xff{}","rank":1}}': "byte 0xff is not valid UTF-8",
+}
+RESULTS = {
+    "<file>{}</file><path>/a</path><rank>1</rank>": None,
+    "\n<file>{}</file>\n<passage start='/a' end='/b'/><rank>2</rank>": None,
+    "<path>/a</path><rank>1</rank>": "result without a <file>",
+    "<file>{}</file><rank>1</rank>": "result without a <path>",
+    "<file>{}</file><path>a</path><rank>1</rank>": "'a' is not an XPath",
+    "<file>{}</file><file>e</file><path>/a</path><rank>1</rank>": "a second <file>",
+    "<file>{}</file><path>/a</path><rank>x</rank>": "rank 'x' is not a whole number",
+    "<file>{}</file><path>/a</path>": "rank is missing here",
+    "<file>{} & e</file><path>/a</path><rank>1</rank>": "not valid XML",
+    "<file>{}</path><path>/a</path><rank>1</rank>": "not valid XML",
+}
+
+
+def source(text: str) -> Source:
+    """Text whose ÿ are bytes that UTF-8 does not know."""
+    return Source("r", text.encode("latin-1"), "no hash")
+
+
+def told(text: str) -> tuple[list[str], dict[int | None, str]]:
+    """The documents that were read, and what is said of which line."""
+    reading = read_through(source(text))
+    docs = [] if reading.run is None else sorted(reading.run.doc.to_list())
+    assert len({problem.line for problem in reading.problems}) == len(reading.problems)
+    return docs, {problem.line: problem.message for problem in reading.problems}
+
+
+def assert_told(text: str, lines: dict[int, str], docs: list[str]) -> None:
+    read, said = told(text)
+    assert set(said) == set(lines)
+    assert all(str(said[line]).startswith(lines[line]) for line in lines), said
+    assert read == sorted(docs)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([*FIELDS]), max_size=9))
+def test_every_bad_line_of_fields_is_told_once(lines: list[str]) -> None:
+    rows = [next(iter(FIELDS)), *lines]
+    text = "".join(row.format(f"d{i}") + "\n" for i, row in enumerate(rows))
+    bad = {i + 1: str(FIELDS[row]) for i, row in enumerate(rows) if FIELDS[row]}
+    assert_told(text, bad, [f"d{i}" for i, row in enumerate(rows) if FIELDS[row] is None])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([*OBJECTS]), max_size=9), st.booleans())
+def test_every_bad_object_is_told_once(lines: list[str], header: bool) -> None:
+    rows = ['{{"type":"header"}}'] * header + [next(iter(OBJECTS)), *lines]
+    text = "".join(row.format(f"d{i}") + "\n" for i, row in enumerate(rows))
+    bad = {i + 1: str(OBJECTS[row]) for i, row in enumerate(rows) if OBJECTS.get(row)}
+    good = [f"d{i}" for i, row in enumerate(rows) if row in OBJECTS and OBJECTS[row] is None]
+    assert_told(text, bad, good)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([*RESULTS]), max_size=9))
+def test_every_bad_result_of_a_submission_is_told_once(lines: list[str]) -> None:
+    rows = [next(iter(RESULTS)), *lines]
+    text, bad, good = '<inex-submission>\n<topic topic-id="1">\n', {}, []
+    for i, row in enumerate(rows):
+        if RESULTS[row] is None:
+            good.append(f"d{i}")
+        else:
+            bad[text.count("\n") + 1] = str(RESULTS[row])
+        text += f"<result>{row.format(f'd{i}')}</result>\n"
+    assert_told(text + "</topic>\n</inex-submission>\n", bad, good)
+
+
+def test_a_topic_without_an_id_does_not_hide_the_others() -> None:
+    result = "<result><file>{}</file><path>{}</path></result>\n"
+    text = (
+        f"<inex-submission>\n<topic>\n{result.format('d', '/a')}</topic>\n"
+        f'<topic topic-id="2">\n{result.format("e", "/a")}{result.format("f", "a")}</topic>\n'
+        "</inex-submission>"
+    )
+    lines = {2: "topic without an id", 7: "'a' is not an XPath"}
+    assert_told(text, lines, ["e"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "all Q0 d 1 9 m 0 4\n" * 40 + "1 Q0 e 1 9 m 0 4\n1 Q0 f 1 9 m 0 -4\n",
+        '{"topic":"all","doc":"d"}\n' * 40
+        + '{"topic":"1","doc":"e"}\n{"topic":"1","doc":"e","start":5,"end":-4}\n',
+    ],
+    ids=["fields", "objects"],
+)
+def test_a_topic_called_all_is_told_once(text: str) -> None:
+    docs, said = told(text)
+    assert docs == ["e"]
+    assert said.keys() == {1, 42}
+    assert str(said[1]).startswith("a topic may not be called 'all'")
+
+
+def test_a_topic_called_all_in_a_submission_is_told_once() -> None:
+    result = "<result><file>d</file><path>/a</path></result>\n"
+    text = (
+        f'<inex-submission><topic topic-id="all">\n{result * 40}</topic>'
+        f'<topic topic-id="1">{result}</topic></inex-submission>'
+    )
+    assert_told(text, {2: "a topic may not be called 'all'"}, ["d"])
+
+
+def test_a_first_line_that_is_cut_off_does_not_speak_for_the_file() -> None:
+    text = "1 Q0 c 1 9 m\n1 Q0\n1 Q0 d 2 8 m 0 4\n1 Q0 e 3 7 m 0 4\n1 Q0 f 4 6 m 0 4\n"
+    lines = {1: "6 fields found, but most lines have 8", 2: "2 fields found, but most lines have 8"}
+    assert_told(text, lines, ["d", "e", "f"])
+
+
+def test_what_is_right_in_a_header_still_counts() -> None:
+    header = {"type": "header", "unit": "chars", "version": 7, "end": "inclusive", "task": "T"}
+    text = f'{json.dumps(header)}\n{{"topic":"1","doc":"d","start":0,"end":4}}\n'
+    reading = read_through(source(text))
+    assert [str(problem) for problem in reading.problems] == [
+        (
+            "r:1: header says unit 'chars'; expected codepoint or byte or utf16; "
+            "version 7 is not known; expected 1"
+        )
+    ]
+    assert reading.run is not None
+    assert (reading.run.task, reading.run.end.tolist()) == ("T", [5])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {None: "the run is empty"}),
+        ("# nothing\n", {None: "the run is empty"}),
+        ("1 Q0 d 1 x m\n", {1: "score 'x' is not a number"}),
+        ("a b c\nd e f\n", {1: "3 fields found; a run has 8"}),
+        ("1 Q0 d 1 9 m 5\n" * 40, {1: "7 fields found; a run has 8"}),
+        ("1 0 d 1\n1 0 e 0\n", {None: "no line is one of a run; these may be", 1: "4 fields"}),
+        ("1 Q0 d 4 9 0 0:4\n", {None: "no line is one of a run; these may be", 1: "7 fields"}),
+        ("<topics/>", {1: "these are topics; expected a run"}),
+        ("<a><result/></a>", {1: "root element <a>; expected <inex-submission>"}),
+        ("<inex-submission><topic", {1: "not valid XML"}),
+        ('{"topic":"1","doc":"d","spans":[]}\n', {1: "these are judgements; expected a run"}),
+        ('{"type":"header","format":"x","version":2}\n', {1: "header says format 'x'"}),
+        ("PAR1 no", {None: "damaged Parquet file"}),
+    ],
+)
+def test_a_file_that_is_no_run_is_told_in_a_line_or_two(
+    text: str, expected: dict[int, str]
+) -> None:
+    assert_told(text, expected, [])
+
+
+def test_endless_mistakes_of_markup_end() -> None:
+    result = "<result><file>a & b</file><path>/a</path></result>\n"
+    text = f'<inex-submission><topic topic-id="1">\n{result * 99}</topic></inex-submission>'
+    docs, said = told(text)
+    assert docs == []
+    assert str(said.pop(None)).startswith("the file is not looked at any further")
+    assert list(said) == list(range(2, 2 + len(said)))
+
+
+def submission(*results: str, sep: str = "\n") -> str:
+    return sep.join(
+        ['<inex-submission><topic topic-id="1">', *results, "</topic></inex-submission>"]
+    )
+
+
+def result(doc: str, rank: object = 1) -> str:
+    return f"<result><file>{doc}</file><path>/a</path><rank>{rank}</rank></result>"
+
+
+def test_thousands_of_results_that_are_not_closed_are_told_each() -> None:
+    # With a look at the rest of the file from each of them this would take minutes.
+    n = 20_000
+    docs, said = told(submission(*[result("d").removesuffix("</result>")] * n, result("e")))
+    assert docs == ["e"]
+    assert said == dict.fromkeys(range(2, n + 2), "not valid XML: <result> is not closed")
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        "<!-- <result> was here -->",
+        "<!-- </result> -->",
+        "<![CDATA[<result><file>x</file>]]>",
+        "<?note <result> ?>",
+        "<topic-note>no <em>result</em></topic-note>",
+    ],
+)
+def test_what_comments_and_character_data_say_of_results_is_no_result(aside: str) -> None:
+    text = submission(aside, result("d", "x"), result("e", 2), result("f", "y"))
+    lines = {3: "rank 'x' is not a whole number", 5: "rank 'y' is not a whole number"}
+    assert_told(text, lines, ["e"])
+
+
+def test_a_document_type_with_entities_is_passed_over() -> None:
+    text = submission(result("d", "x"), result("&e;", 2))
+    subset = '<!DOCTYPE inex-submission [\n<!ENTITY e "<result>">\n<!ENTITY e2 "z">\n]>\n'
+    text = subset + text.replace("&e;", "&e2;")
+    assert_told(text, {6: "rank 'x' is not a whole number"}, ["z"])
+
+
+def test_results_of_one_line_are_taken_out_one_by_one() -> None:
+    bad = "<result><path>/a</path><rank>3</rank></result>"
+    text = submission(result("d", "x"), result("e", 2), bad, result("a & b"), sep="")
+    reading = read_through(source(text))
+    assert reading.run is not None
+    assert reading.run.doc.to_list() == ["e"]
+    assert reading.run.line.tolist() == [1]
+    places = [text.index(part) + 1 for part in (result("d", "x"), bad, "& b")]
+    assert sorted(str(problem) for problem in reading.problems) == sorted(
+        [
+            f"r:1: column {places[0]}: rank 'x' is not a whole number",
+            f"r:1: column {places[1]}: result without a <file>",
+            f"r:1: not valid XML, column {places[2] + 1}: not well-formed (invalid token)",
+        ]
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declared", ["", '<?xml version="1.0" encoding="UTF-16"?>\n'])
+def test_submissions_in_utf16_are_looked_at_to_the_end(encoding: str, declared: str) -> None:
+    text = declared + submission(result("d", "x"), "<result><rank>1</rank></result>", result("é"))
+    reading = read_through(Source("r", text.encode(encoding), "no hash"))
+    assert reading.run is not None
+    assert reading.run.doc.to_list() == ["é"]
+    first = 2 + bool(declared)
+    assert [problem.line for problem in reading.problems] == [first, first + 1]
+
+
+def test_the_lines_of_old_machines_count() -> None:
+    text = submission(result("d", "x"), result("e"), sep="\r")
+    assert_told(text, {2: "rank 'x' is not a whole number"}, ["e"])
+
+
+def test_a_file_that_breaks_off_is_looked_at_so_far() -> None:
+    lines = submission(result("d", "x"), result("e"), result("f"), sep="\n").split("\n")[:-2]
+    for rest in ("", "<result>", "<result><file>g</file><pa", "<resul", "</top"):
+        text = "\n".join([*lines, rest]).rstrip()
+        last = text.count("\n") + 1
+        expected = {2: "rank 'x' is not", last: "not valid XML: the file breaks off before"}
+        assert_told(text, expected, ["e"])
+
+
+def test_it_is_said_that_the_rest_is_not_looked_at() -> None:
+    text = submission(result("d", "x"), result("e")).replace('<topic topic-id="1">', "<topic <>")
+    read, said = told(text)
+    assert read == []
+    assert str(said[1]).startswith("not valid XML, column")
+    assert str(said[1]).endswith("; the results of the topic are not looked at")
+    docs, said = told(submission(result("d"), "<!-- no end", result("e")))
+    assert docs == []
+    assert str(said[None]).startswith("results are not looked at")
+
+
+def test_a_result_in_a_result_is_taken_out_with_it() -> None:
+    inner = result("e", "x")
+    text = submission(f"<result>\n{inner}\n<file>d</file><rank>y</rank></result>", result("f"))
+    docs, said = told(text)
+    assert docs == ["f"]
+    assert not any("not valid XML" in str(message) for message in said.values())
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([*RESULTS]), max_size=6), st.lists(st.booleans(), min_size=7))
+def test_where_lines_end_does_not_matter(rows: list[str], breaks: list[bool]) -> None:
+    every = [next(iter(RESULTS)), *rows]
+    parts = [
+        f"<result>{row.format(f'd{i}')}</result>" + "\n" * ends
+        for i, (row, ends) in enumerate(zip(every, breaks, strict=False))
+    ]
+    good = [f"d{i}" for i, row in enumerate(every) if RESULTS[row] is None]
+    reading = read_through(source(submission(*parts, sep="")))
+    assert reading.run is not None
+    assert sorted(reading.run.doc.to_list()) == sorted(good)
+    assert len(reading.problems) == len(every) - len(good)
