@@ -175,7 +175,7 @@ def differ(a: float | None, b: float | None) -> bool:
 
 
 def takes_entry_points(family: Family) -> bool:
-    return at_ranks(family.measures[0])[0].overlap is OverlapRule.ONE_PER_DOCUMENT
+    return at_ranks(family.measures[0])[0].overlap_rule is OverlapRule.ONE_PER_DOCUMENT
 
 
 def takes_documents(family: Family) -> bool:

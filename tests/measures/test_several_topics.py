@@ -103,8 +103,8 @@ def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> No
     run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
     kind = type(parse_measures("AiP")[0])
     assert kind().of_run(run, union=False) is not None
-    mixed = type("Mixed", (type("Mixin", (), {"calculate": lambda self, topic: 0.25}), kind), {})
-    for own in (type("Other", (kind,), {"calculate": lambda self, topic: 0.25}), mixed):
+    mixed = type("Mixed", (type("Mixin", (), {"score_topic": lambda self, topic: 0.25}), kind), {})
+    for own in (type("Other", (kind,), {"score_topic": lambda self, topic: 0.25}), mixed):
         assert own().of_run(run, union=False) is None
         assert own().value(run.topic("1")) == 0.25
 
