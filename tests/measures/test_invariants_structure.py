@@ -24,10 +24,8 @@ import trees
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.effort import natural_points
-from foveal.measures.inex_eval import precall
-from foveal.measures.inex_eval_ng import InexEvalNg
-from foveal.measures.xcg import XCG
+from foveal.measures.inex_eval import InexEvalNg, precall
+from foveal.measures.xcg import XCG, natural_points
 from foveal.model import Run
 from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base, quantise
 from foveal.recall.quantisation import find_quantisation

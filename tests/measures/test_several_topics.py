@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.measures import parse_measures
-from foveal.measures.agp import AverageGeneralisedPrecision
-from foveal.measures.aip import AverageInterpolatedPrecision
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice
-from foveal.measures.effort import MeanEffortPrecision
-from foveal.measures.nxcg import NormalisedGain
+from foveal.measures.in_context import AverageGeneralisedPrecision
+from foveal.measures.interpolated import AverageInterpolatedPrecision
+from foveal.measures.xcg import MeanEffortPrecision, NormalisedGain
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.recall.quantisation import QUANTISATIONS
 from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements

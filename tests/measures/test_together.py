@@ -13,7 +13,7 @@ import structures
 import trees
 from foveal.measures import Measure, parse_measures
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.structure import nodes
+from foveal.measures.gains import nodes
 from foveal.measures.toy import judgements, parse_run
 from foveal.model import Run
 from foveal.recall import Forest

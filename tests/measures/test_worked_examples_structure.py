@@ -19,8 +19,7 @@ import structures
 import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.effort import natural_points
-from foveal.measures.xcg import XCG
+from foveal.measures.xcg import XCG, natural_points
 from foveal.recall import Assessed, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
 

@@ -33,7 +33,7 @@ from foveal.evaluation.truth import Truth
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.ip import best_precisions_within
+from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
 from foveal.model import Judgements, Results, Run
 from foveal.model.provenance import distinct_names

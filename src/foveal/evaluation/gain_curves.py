@@ -25,7 +25,7 @@ from foveal.evaluation.truth import Truth
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold, TopicView
-from foveal.measures.nxcg import Cumulated, Curves
+from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run
 from foveal.model.provenance import distinct_names
 from foveal.spans import Ints
@@ -111,7 +111,7 @@ def gain_curves(
     found = []
     for name, counted, views, _ in _prepared(runs, judgements, chosen, task, collection, options):
         kept = [view for view, use in zip(views, counted.tolist(), strict=True) if use]
-        kept = [view for view in kept if chosen.defined(view)]
+        kept = [view for view in kept if chosen.is_defined(view)]
         if not kept:
             raise UsageError(f"run {name!r}: no topic to average over has anything to gain")
         curves = tuple(chosen.curves(view) for view in kept)

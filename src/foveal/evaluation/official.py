@@ -19,7 +19,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats import Source, fol
 from foveal.formats.fields import first_lines
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.context import reading_score
+from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 

@@ -20,7 +20,7 @@ from foveal.evaluation.elements import named, whole
 from foveal.evaluation.options import Options
 from foveal.measures import Measure, Need, OverlapRule
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.structure import neighbours_meet
+from foveal.measures.gains import neighbours_meet
 from foveal.model import Judgements, Run
 from foveal.model.tallies import Tally
 from foveal.spans import Ints
@@ -234,7 +234,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     judgements = alignment.gold.judgements
     for measure in measures:
         try:
-            measure.check_judged(alignment.gold)
+            measure.check_gold(alignment.gold)
         except UsageError as error:
             raise InputError.at(judgements.sources[0].path, None, error.console_message) from None
         for need in measure.needs:

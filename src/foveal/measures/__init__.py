@@ -1,4 +1,4 @@
-"""Measures of focused retrieval: the registry, the syntax, and one file per measure.
+"""Measures of focused retrieval: the registry, the alignment of a run, and one file per family.
 
 Every registered measure is an attribute of this package: ``from foveal.measures import iP``.
 """
@@ -6,8 +6,13 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 from __future__ import annotations
 
 from foveal.measures.base import Cutoff, Measure, Need, OverlapRule, Parameter
-from foveal.measures.registry import all_measures, registered
-from foveal.measures.syntax import find_measure, parse_measure, parse_measures
+from foveal.measures.registry import (
+    all_measures,
+    find_measure,
+    parse_measure,
+    parse_measures,
+    registered,
+)
 
 __all__ = [
     "Cutoff",

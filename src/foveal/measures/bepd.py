@@ -35,7 +35,7 @@ class BestEntryPointDistance(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
 
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return topic.beps > 0
 
     def score_topic(self, topic: TopicView) -> float:
@@ -46,3 +46,6 @@ class BestEntryPointDistance(Measure):
         distance = np.abs(topic.start[docs.head[known]] - bep[docs.row[known]])
         scale = self.A * (topic.alignment.gold.mean_length if self.L is None else self.L)
         return float((scale / (scale + distance)).sum()) / topic.beps
+
+
+MEASURES = (BestEntryPointDistance,)

@@ -76,3 +76,6 @@ class AveragePrecision(_DocumentLevel):
     def score_topic(self, topic: TopicView) -> float:
         at = np.flatnonzero(topic.documents.relevant)
         return float((self.hits(topic)[at] / (at + 1)).sum()) / topic.relevant_documents
+
+
+MEASURES = (PrecisionAtRank, RecallAtRank, AveragePrecision)

@@ -46,7 +46,6 @@ class Covered(NamedTuple):
 
 class _Evidence(Measure):
     section = "12"
-    place = 3
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
     cutoff = Cutoff.RANK_OPTIONAL
 
@@ -257,3 +256,6 @@ def _united(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints,
     start, end = spans.union(start + base[code], end + base[code])
     own = np.searchsorted(base, start, side="right") - 1
     return row[head[own]], group[head[own]], start - base[own], end - base[own]
+
+
+MEASURES = (Answered, EvidenceRecall, EvidenceReciprocalRank)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need
-from foveal.measures.effort import (
+from foveal.measures.gains import Settings, recall_base, run_gains, worth
+from foveal.measures.xcg import (
     LEVELS,
     POINTS,
     EffortPrecision,
@@ -17,7 +18,6 @@ from foveal.measures.effort import (
     at_recall,
     mean_ep,
 )
-from foveal.measures.gains import Settings, recall_base, run_gains, worth
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
@@ -61,7 +61,7 @@ class FetchBrowseArticle(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.STRUCTURE,)
 
-    def check_judged(self, judged: Gold) -> None:
+    def check_gold(self, judged: Gold) -> None:
         if judged.forest is not None:
             find_quantisation(self.quant, judged.forest.assessed.scale)
 
@@ -97,7 +97,7 @@ class FetchBrowseArticle(Measure):
 
         return judged.memo(("ideal articles", self.quant, self.article_gain), by_topic)[topic.at]
 
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return len(self._ideal(topic)) > 0
 
     def _gains(self, topic: TopicView) -> Floats:
@@ -201,7 +201,7 @@ class FetchBrowseElement(MeanEffortPrecision):
         key = ("FBelement ep", gains, self.ideal_, topic.again, levels.tobytes())
         return float(alignment.memo(key, by_topic)[topic.at, POINTS.get(self.at, 0)])
 
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return len(self.ideal_gains(topic)) > 0
 
     def score_topic(self, topic: TopicView) -> float:
@@ -344,3 +344,6 @@ def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: boo
         high[left[~right]] = middle[~right]
         left = left[low[left] < high[left]]
     return low
+
+
+MEASURES = (FetchBrowseArticle, FetchBrowseElement)

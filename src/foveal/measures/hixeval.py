@@ -36,7 +36,7 @@ class _HiXEval(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return self.total(topic) > 0
 
     def total(self, topic: TopicView) -> int:
@@ -110,3 +110,6 @@ class HiXEvalF(_HiXEval):
     def score_topic(self, topic: TopicView) -> float:
         p, r = self.precision(topic), self.recall(topic)
         return 2 * p * r / (p + r) if p + r else 0.0
+
+
+MEASURES = (HiXEvalPrecision, HiXEvalRecall, HiXEvalF)

@@ -229,3 +229,13 @@ class EntryCharacterRecall(_AtRank):
 
     def score_topic(self, topic: TopicView) -> float:
         return int(self.top(topic).useful.sum()) / topic.trel
+
+
+MEASURES = (
+    ToleranceToIrrelevance,
+    EntryPrecision,
+    EntryRecall,
+    Effort,
+    EntryCharacterPrecision,
+    EntryCharacterRecall,
+)

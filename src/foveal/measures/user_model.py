@@ -19,8 +19,7 @@ import numpy.typing as npt
 from foveal.errors import InputError, UsageError
 from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, OverlapRule, Whole
-from foveal.measures.gains import Settings, recall_base, worth
-from foveal.measures.structure import forest_of, nodes, pairs
+from foveal.measures.gains import Settings, forest_of, nodes, pairs, recall_base, worth
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
 from foveal.recall.quantisation import find_quantisation
@@ -435,7 +434,7 @@ class UserModel(Measure):
         """What the ideal elements are worth."""
         return Ideality()
 
-    def check_judged(self, judged: Gold) -> None:
+    def check_gold(self, judged: Gold) -> None:
         if self.targets != "ideal" or judged.forest is None:
             return
         find_quantisation(self.ideality.quant, judged.forest.assessed.scale)
@@ -445,7 +444,7 @@ class UserModel(Measure):
                 "behaviour=hierarchical and classic do without"
             )
 
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return self.sought(topic).n > 0
 
     def sought(self, topic: TopicView) -> Targets:
@@ -535,8 +534,8 @@ class WeightedUserModel(UserModel):
                 f"{self}: only elements carry weights; weight={self.weight} takes targets=ideal"
             )
 
-    def check_judged(self, judged: Gold) -> None:
-        super().check_judged(judged)
+    def check_gold(self, judged: Gold) -> None:
+        super().check_gold(judged)
         if self.weight == "exh" and judged.forest is not None:
             scale = judged.forest.assessed.scale
             if scale not in _HIGHEST:

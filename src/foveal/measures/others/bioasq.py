@@ -36,7 +36,6 @@ class _Snippets(NamedTuple):
 
 class _Bioasq(Measure):
     section = "30"
-    place = 3
     source = "BioASQ, Evaluation-Measures (EvaluatorTask1b, phase A)"
     cutoff = Cutoff.RANK_OPTIONAL
 
@@ -207,3 +206,6 @@ class BioasqAveragePrecision(_Bioasq):
         precision = np.cumsum(found.overlap) / np.maximum(np.cumsum(found.size), 1)
         divisor = {"2": found.golden, "3": _MOST, "5": _MOST}
         return float(precision[hit].sum()) / divisor.get(self.version, min(_MOST, found.golden))
+
+
+MEASURES = (BioasqPrecision, BioasqRecall, BioasqF1, BioasqAveragePrecision)

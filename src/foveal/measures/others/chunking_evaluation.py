@@ -136,3 +136,6 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         _, group = np.unique(np.concatenate([topic.row[chunk], row]), return_inverse=True)
         start, end = spans.union(*spans.side_by_side(start, end, group))
         return self.found(topic) / int((end - start).sum())
+
+
+MEASURES = (ChunkingRecall, ChunkingPrecision, ChunkingIoU, ChunkingPrecisionOmega)

@@ -15,7 +15,6 @@ _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 
 class _Eraser(Measure):
     section = "30"
-    place = 4
     source = (
         "ERASER (DeYoung et al., ACL 2020), partial_match_score; there in tokens, here in the "
         "characters of spans, over all documents of a topic"
@@ -97,3 +96,6 @@ class EraserF1(_Eraser):
     def score_topic(self, topic: TopicView) -> float:
         p, r = self.precision(topic), self.recall(topic)
         return 2 * p * r / (p + r) if p + r else 0.0
+
+
+MEASURES = (EraserPrecision, EraserRecall, EraserF1)

@@ -17,7 +17,6 @@ _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:70-80"
 
 class _Genomics(Measure):
     section = "30"
-    place = 2
     source = _TRACK
 
     @staticmethod
@@ -173,3 +172,6 @@ class GenomicsPassage2(_Genomics):
         hits = np.arange(1, int(size.sum()) + 1)
         read = np.repeat(before - new, size) + hits
         return float((hits / read).sum()) / topic.trel
+
+
+MEASURES = (GenomicsDocument, GenomicsPassage, GenomicsAspect, GenomicsPassage2)

@@ -10,7 +10,6 @@ __all__ = ["LegalBenchPrecision", "LegalBenchRecall"]
 
 class _LegalBench(Measure):
     section = "30"
-    place = 1
     source = (
         "LegalBench-RAG (Pipitone and Houir Alami, 2024), run_benchmark.py; charP and charR with "
         "--overlap union count each character once"
@@ -51,3 +50,6 @@ class LegalBenchRecall(_LegalBench):
 
     def score_topic(self, topic: TopicView) -> float:
         return self.found(topic) / topic.trel
+
+
+MEASURES = (LegalBenchPrecision, LegalBenchRecall)

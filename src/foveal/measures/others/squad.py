@@ -30,7 +30,6 @@ class SquadF1(Measure):
 
     name = "squad_f1"
     section = "30"
-    place = 5
     cutoff = Cutoff.RANK_OPTIONAL
     formula = "squad_f1 = max over answers a of 2 |returned, a| / (|returned| + |a|)"
     source = "SQuAD (Rajpurkar et al., EMNLP 2016), evaluate-v1.1; on places instead of strings"
@@ -94,3 +93,6 @@ def answer_f1(answer: str, expected: Sequence[str]) -> float:
         common = (found & wanted).total()
         best = max(best, 2 * common / (found.total() + wanted.total()))
     return best
+
+
+MEASURES = (SquadF1,)

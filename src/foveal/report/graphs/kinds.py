@@ -12,7 +12,7 @@ import numpy as np
 from foveal.errors import UsageError, some
 from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
-from foveal.measures.nxcg import Cumulated
+from foveal.measures.xcg import Cumulated
 from foveal.model import Results
 from foveal.report.graphs.data import Axis, Floats, Graph, Line
 

@@ -10,7 +10,7 @@ import numpy as np
 from foveal.evaluation import find_preset
 from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.base import CURVE, OverlapRule
-from foveal.measures.nxcg import Cumulated
+from foveal.measures.xcg import Cumulated
 from foveal.model import Results
 from foveal.report.graphs import GRAPHS, Graph, Kind, Line
 from foveal.report.page.scores import scaled

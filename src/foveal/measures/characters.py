@@ -22,7 +22,6 @@ def f_score(precision: float, recall: float, beta: float = 1.0) -> float:
 
 class _Characters(Measure):
     section = "12"
-    place = 2
     source = "INEX 2007 and later (char_prec, char_rec); Restricted Focused 2010 for the budget"
     cutoff = Cutoff.RANK_OPTIONAL
 
@@ -85,3 +84,6 @@ class CharacterF(_Characters):
     def score_topic(self, topic: TopicView) -> float:
         found, read = self.totals(topic)
         return f_score(found / read if read else 0.0, found / topic.trel, self.beta)
+
+
+MEASURES = (CharacterPrecision, CharacterRecall, CharacterF)

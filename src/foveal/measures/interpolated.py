@@ -1,4 +1,4 @@
-"""iP: interpolated precision at a level of recall, in characters (INEX 2007 and later)."""
+"""Interpolated precision: the best value at a level of recall or beyond, in whole numbers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,75 @@ from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, TopicView
-from foveal.measures.base import Cutoff, Example, Measure, OverlapRule
-from foveal.measures.interpolation import Floats, best_from, least, rank_reaching, reaches
+from foveal.measures.base import Cutoff, Example, Measure, OverlapRule, Whole
 from foveal.measures.reading import Readings, budget_parameter, read_of, unit_parameter
 from foveal.spans import Ints
 
-__all__ = ["InterpolatedPrecision", "best_precisions_within", "interpolated"]
+__all__ = [
+    "AverageInterpolatedPrecision",
+    "InterpolatedPrecision",
+    "best_from",
+    "best_precisions_within",
+    "interpolated",
+    "least",
+    "levels",
+    "rank_reaching",
+    "ranks_reaching",
+    "reaches",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+def best_from(values: Floats) -> Floats:
+    """The largest value at each rank or later, and a final 0 for levels never reached.
+
+    >>> best_from(np.array([0.5, 0.25, 0.75])).tolist()
+    [0.75, 0.75, 0.75, 0.0]
+    """
+    best = np.zeros(len(values) + 1)
+    np.maximum.accumulate(values[::-1], out=best[:-1][::-1])
+    return best
+
+
+def least(total: int, level: Decimal | None) -> int:
+    """The smallest whole number that is `level` of `total`.
+
+    In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
+    """
+    numerator, denominator = (level or Decimal(0)).as_integer_ratio()
+    return -(-numerator * total // denominator)
+
+
+def reaches(found: Ints, total: int, level: Decimal | None) -> npt.NDArray[np.bool_]:
+    """Whether each number is `level` of `total` or more.
+
+    >>> reaches(np.array([28, 29]), 100, Decimal("0.29")).tolist()
+    [False, True]
+    """
+    return found >= least(total, level)
+
+
+def rank_reaching(found: Ints, total: int, level: Decimal | None) -> int:
+    """The first rank (from 0) at which `found` is `level` of `total`."""
+    return int(np.searchsorted(found, least(total, level)))
+
+
+def levels(total: Ints, steps: int) -> Ints:
+    """The smallest whole numbers that are 0, 1/steps, ..., 1 of each total, in a last dimension.
+
+    >>> levels(np.array([7, 8]), 4).tolist()
+    [[0, 2, 4, 6, 7], [0, 2, 4, 6, 8]]
+    """
+    return -(-np.arange(steps + 1) * total[..., None] // steps)
+
+
+def ranks_reaching(found: Ints, total: int, steps: int) -> Ints:
+    """The ranks that reach 0, 1/steps, ..., 1 of `total`."""
+    return np.searchsorted(found, levels(np.array(total), steps))
 
 
 def interpolated(
@@ -109,3 +170,53 @@ class InterpolatedPrecision(Measure):
             return interpolated(run, of_judged[run.judged_topic][:, None], union=union)[:, 0]
 
         return run.memo(("iP", self.at, union), calculate)
+
+
+_CELLS = 1 << 18
+"""Levels of all topics that are looked up together: 2 MB, 2,500 topics of the usual 101."""
+
+
+class AverageInterpolatedPrecision(Measure):
+    """Interpolated precision averaged over 101 levels of recall: 0, .01, ..., 1.
+
+    Its mean over topics is MAiP, the overall figure of the Focused task.
+    """
+
+    name = "AiP"
+    aliases = ("MAiP",)
+    section = "12"
+    formula = "AiP = (1/101) sum of iP[j/100], j = 0..100"
+    source = "INEX 2007 evaluation measures"
+    example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8304)
+
+    points = Whole(101, "number of recall levels, 0 and 1 included", low=2, high=100_001)
+
+    @property
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ERROR
+
+    def score_topic(self, topic: TopicView) -> float:
+        if topic.place is None:
+            return 0.0
+        return float(self._values(topic.alignment, union=topic.union)[topic.place])
+
+    def of_run(self, run: Alignment, *, union: bool) -> Floats:
+        return self._values(run, union=union)
+
+    def _values(self, run: Alignment, *, union: bool) -> Floats:
+        """The scores of all topics of the run."""
+
+        def calculate() -> Floats:
+            trel = run.gold.trel[run.judged_topic]
+            own = np.zeros(len(trel))
+            step = max(_CELLS // self.points, 1)
+            for low in range(0, len(trel), step):
+                some = slice(low, low + step)
+                reached = levels(trel[some], self.points - 1)
+                own[some] = interpolated(run, reached, union=union, topics=some).mean(axis=1)
+            return own
+
+        return run.memo(("AiP", self.points, union), calculate)
+
+
+MEASURES = (InterpolatedPrecision, AverageInterpolatedPrecision)

@@ -13,9 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, Documents, TopicView
-from foveal.measures.base import Choice, Measure, Need, Number, OverlapRule, Whole
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
+from foveal.measures.interpolated import best_from, rank_reaching, ranks_reaching
 
-__all__ = ["InContext", "reading_score"]
+__all__ = [
+    "AverageGeneralisedPrecision",
+    "GeneralisedPrecision",
+    "GeneralisedRecall",
+    "InContext",
+    "InterpolatedGeneralisedPrecision",
+    "WeightedAverageGeneralisedPrecision",
+    "WeightedGeneralisedRecall",
+    "generalised_recall",
+    "reading_score",
+]
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
@@ -187,3 +198,179 @@ def _stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int
     if start < end:
         found.append((end - start, False))
     return found
+
+
+class GeneralisedPrecision(InContext):
+    """Mean score of the first k documents.
+
+    A document scores between 0 and 1 by how well its returned parts match its relevant text
+    (F), how near the entry point is (BEP), or what a reader finds (T2I).
+    """
+
+    name = "gP"
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    curve = ("1", "2", "3", "5", "10", "25", "50")
+    formula = "gP[k] = (1/k) sum of S(d_j), j <= k"
+    source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 4"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3, "gP@2")
+    ideal = None
+
+    short = Choice(
+        "pad", "last", description="beyond a short list: divide by k, or keep the last value"
+    )
+
+    def score_topic(self, topic: TopicView) -> float:
+        scores = self.document_scores(topic)
+        k = self.rank or 1
+        if self.short == "last":
+            k = min(k, max(len(scores), 1))
+        return float(scores[:k].sum()) / k
+
+
+_SOURCE = "Pehcevski, Thom and Kamps, eqs 5-6"
+
+
+def generalised_recall(
+    topic: TopicView, *, weighted: bool
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int]:
+    """What is found up to each document rank and in all: documents, or their relevant characters.
+
+    A relevant document counts as found even if the returned parts miss its relevant text.
+    """
+    docs = topic.documents
+    if weighted:
+        return np.cumsum(docs.rel_size), topic.trel
+    return np.cumsum(docs.relevant), topic.relevant_documents
+
+
+class GeneralisedRecall(Measure):
+    """Share of the relevant documents among the first k."""
+
+    name = "gR"
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    grouped = True
+    formula = "gR[k] = (1/Nrel) sum of rel(d_j), j <= k"
+    source = _SOURCE
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
+    ideal = None
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return ()
+
+    def score_topic(self, topic: TopicView) -> float:
+        return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
+
+
+class WeightedGeneralisedRecall(Measure):
+    """Share of the relevant text that the first k documents hold, returned or not."""
+
+    name = "gRw"
+    aliases = ("gR'",)
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    grouped = True
+    formula = "gR'[k] = (1/Trel) sum of Trel(d_j), j <= k"
+    source = _SOURCE
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
+    ideal = None
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need.TEXT,)
+
+    def score_topic(self, topic: TopicView) -> float:
+        return int(topic.documents.rel_size[: self.rank].sum()) / topic.trel
+
+
+class AverageGeneralisedPrecision(InContext):
+    """Generalised precision averaged over the ranks of the relevant documents.
+
+    Relevant documents that are not returned count 0; one whose returned parts miss the relevant
+    text still counts as found, with the gP at its rank. With scores of 0 and 1 this is AP.
+    """
+
+    name = "AgP"
+    aliases = ("MAgP",)
+    section = "13.2"
+    formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
+    source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
+
+    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
+        if self.score == "T2I":
+            return None
+        gained, bounds = self.run_precision(run, union=union), run.document_bounds.tolist()
+        relevant = run.documents(union=union).relevant
+        # Topic by topic: another order of the sums would be other last digits.
+        sums = [float(gained[a:b][relevant[a:b]].sum()) for a, b in pairwise(bounds)]
+        return np.array(sums) / np.maximum(run.gold.nrel[run.judged_topic], 1)
+
+    def score_topic(self, topic: TopicView) -> float:
+        gained = self.generalised_precision(topic)[topic.relevant]
+        return float(gained.sum()) / topic.relevant_documents
+
+
+class WeightedAverageGeneralisedPrecision(InContext):
+    """AgP with documents weighted by how much relevant text they hold.
+
+    Form 8 weighs the gP at each relevant document; it can prefer a list with two documents
+    swapped behind a non-relevant one. Form 11 multiplies the final weighted recall by the plain
+    mean of those gP. ``interpolated`` is the mean of the best gP at 11 levels of weighted recall.
+    """
+
+    name = "AgPw"
+    aliases = ("AgP'", "MAgP'")
+    section = "13.2"
+    formula = (
+        "form=8: sum of (Trel(d_j)/Trel) gP[j]; form=11: gR'[end] * mean of gP[j] over retrieved "
+        "relevant j; interpolated: mean over x = 0, .1, ..., 1 of max gP[r] with gR'[r] >= x"
+    )
+    source = "Pehcevski, Thom and Kamps, eqs 8 and 11"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3679)
+
+    form = Choice("8", "11", "interpolated", description="which equation", first=True)
+
+    def score_topic(self, topic: TopicView) -> float:
+        gp = self.generalised_precision(topic)
+        at = np.flatnonzero(topic.documents.relevant)
+        if not len(at):
+            return 0.0
+        weight = topic.documents.rel_size[at]
+        if self.form == "8":
+            return float((weight * gp[at]).sum()) / topic.trel
+        if self.form == "11":
+            return int(weight.sum()) / topic.trel * float(gp[at].mean())
+        found, total = generalised_recall(topic, weighted=True)
+        return float(best_from(gp)[ranks_reaching(found, total, 10)].mean())
+
+
+class InterpolatedGeneralisedPrecision(InContext):
+    """The best generalised precision at recall x or beyond; igP@curve gives the 11 points."""
+
+    name = "igP"
+    section = "13.2"
+    cutoff = Cutoff.RECALL
+    curve = tuple(f"{j / 10:.1f}" for j in range(11))
+    formula = "igP[x] = max gP[r] over ranks with gR[r] >= x"
+    source = "Pehcevski, Thom and Kamps, 11-point graph; inex_eval 3.1"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4222, "igP@0.5")
+
+    recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
+
+    def score_topic(self, topic: TopicView) -> float:
+        found, total = generalised_recall(topic, weighted=self.recall == "gRw")
+        best = best_from(self.generalised_precision(topic))
+        return float(best[rank_reaching(found, total, self.at)])
+
+
+MEASURES = (
+    GeneralisedPrecision,
+    GeneralisedRecall,
+    WeightedGeneralisedRecall,
+    AverageGeneralisedPrecision,
+    WeightedAverageGeneralisedPrecision,
+    InterpolatedGeneralisedPrecision,
+)

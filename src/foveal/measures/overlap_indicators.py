@@ -136,3 +136,6 @@ class Redundancy(_OverlapIndicator):
         size, new = self.sizes(topic)
         total = int(size.sum())
         return 1 - int(new.sum()) / total if total else 0.0
+
+
+MEASURES = (SetOverlap, ListOverlap, MeanOverlap, Redundancy)
