@@ -1,9 +1,15 @@
-"""judged: how much of a run's top was seen by an assessor."""
+"""judged, num_ret, ret_size and others: how much is returned, judged and relevant."""
 
 from __future__ import annotations
 
-from foveal.measures.alignment import TopicView
+from typing import ClassVar
+
+import numpy as np
+
+from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Cutoff, Example, Measure, Need
+from foveal.measures.documents import count_relevant
+from foveal.measures.totals import sum_first
 
 __all__ = ["Count", "JudgedShare"]
 
@@ -27,9 +33,11 @@ class JudgedShare(Measure):
     def needs(self) -> tuple[Need, ...]:
         return ()
 
-    def score_topic(self, topic: TopicView) -> float:
-        top = topic.row[: self.rank]
-        return float((top >= 0).mean()) if len(top) else 0.0
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds = alignment.run.bounds
+        before = np.concatenate([[0], np.cumsum(alignment.row >= 0)])
+        results = np.minimum(np.diff(bounds), self.rank or 1)
+        return alignment.spread_topics(sum_first(before, bounds, self.rank) / results)
 
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
@@ -45,45 +53,44 @@ class Count(Measure):
     range = (0.0, None)
     ideal = None
     higher_is_better = None
+    needed: ClassVar[tuple[Need, ...]] = ()
 
-
-class _Documents(Count):
     @property
     def needs(self) -> tuple[Need, ...]:
-        return ()
+        return self.needed
 
 
-class DocumentsReturned(_Documents):
+class DocumentsReturned(Count):
     """Distinct documents returned."""
 
     name = "num_ret"
     formula = "number of documents with a result"
     example = Example(_RUN, 3)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return len(topic.documents.head)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(np.diff(alignment.document_bounds))
 
 
-class DocumentsRelevant(_Documents):
+class DocumentsRelevant(Count):
     """Relevant documents of the topic."""
 
     name = "num_rel"
     formula = "number of documents with relevant text"
     example = Example(_RUN, 2)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.gold.nrel.astype(np.float64)
 
 
-class DocumentsRelevantReturned(_Documents):
+class DocumentsRelevantReturned(Count):
     """Relevant documents returned, whether or not their results hit the relevant text."""
 
     name = "num_rel_ret"
     formula = "number of documents with a result and with relevant text"
     example = Example(_RUN, 2)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.documents.relevant.sum())
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(count_relevant(alignment))
 
 
 class CharactersReturned(Count):
@@ -92,13 +99,10 @@ class CharactersReturned(Count):
     name = "ret_size"
     formula = "sum size(i)"
     example = Example(_RUN, 150)
+    needed = (Need.SPANS,)
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.SPANS,)
-
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.size.sum())
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(sum_first(alignment.read_before, alignment.run.bounds))
 
 
 class CharactersRelevant(Count):
@@ -107,13 +111,10 @@ class CharactersRelevant(Count):
     name = "rel_size"
     formula = "Trel"
     example = Example(_RUN, 90)
+    needed = (Need.TEXT,)
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT,)
-
-    def score_topic(self, topic: TopicView) -> float:
-        return topic.trel
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.gold.trel.astype(np.float64)
 
 
 class CharactersRelevantReturned(Count):
@@ -122,9 +123,10 @@ class CharactersRelevantReturned(Count):
     name = "rel_ret_size"
     formula = "sum rsize(i)"
     example = Example(_RUN, 80)
+    needed = (Need.TEXT, Need.SPANS)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.rsize.sum())
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(sum_first(alignment.found_before, alignment.run.bounds))
 
 
 MEASURES = (

@@ -1,20 +1,22 @@
-"""The score of each document in the in-context tasks, shared by gP, AgP, AgPw and igP.
+"""gP, gR, AgP, igP: measures of the in-context tasks, on documents ranked by their first result.
 
-``F``: precision and recall of the returned parts within the document. ``BEP``: distance of the
-returned entry point from the best one. ``T2I``: what a reader with limited patience finds.
+The score S(d) of a document is one of three. ``F``: precision and recall of the returned parts
+within the document. ``BEP``: distance of the returned entry point from the best one. ``T2I``: what
+a reader with limited patience finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import Alignment, Documents, TopicView
+from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
+from foveal.measures.documents import count_relevant
 from foveal.measures.interpolated import best_from, rank_reaching, ranks_reaching
+from foveal.measures.totals import sum_first, sum_slices
 
 __all__ = [
     "AverageGeneralisedPrecision",
@@ -24,11 +26,9 @@ __all__ = [
     "InterpolatedGeneralisedPrecision",
     "WeightedAverageGeneralisedPrecision",
     "WeightedGeneralisedRecall",
-    "generalised_recall",
     "reading_score",
 ]
 
-Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
 
 
@@ -58,43 +58,42 @@ class InContext(Measure):
         extra = (Need.RELEVANT_LENGTHS,) if self.score == "T2I" else ()
         return (Need.TEXT, Need.RELEVANT_SPANS, *extra)
 
-    def document_scores(self, topic: TopicView) -> Floats:
-        """S(d) of the documents in rank order; 0 where nothing is relevant."""
-        if self.score == "T2I":
-            key = ("S", "T2I", self.irr, self.stop)
-            return topic.memo(key, lambda: _t2i_scores(topic, self.irr, self.stop))
-        return self._run_scores(topic.alignment, union=topic.union)[topic.own_documents]
+    @property
+    def _scoring(self) -> tuple[str, float, float, int, str]:
+        return self.score, self.beta, self.n, self.irr, self.stop
 
-    def _run_scores(self, run: Alignment, *, union: bool) -> Floats:
-        """S(d) of the documents of all topics by F or BEP: each depends on nothing but itself."""
-        if self.score == "F":
-            key, by = ("S", "F", self.beta, union), self.beta
-            return run.memo(key, lambda: _f_scores(run.documents(union=union), by))
-        return run.memo(("S", "BEP", self.n), lambda: _bep_scores(run, self.n))
+    def document_scores(self, alignment: Alignment) -> Floats:
+        """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
+        return alignment.cached(_score_documents, *self._scoring)
 
-    def generalised_precision(self, topic: TopicView) -> Floats:
-        """gP[r] at every rank of the list."""
-        if self.score == "T2I":
-            scores = self.document_scores(topic)
-            return np.cumsum(scores) / np.arange(1, len(scores) + 1)
-        return self.run_precision(topic.alignment, union=topic.union)[topic.own_documents]
-
-    def run_precision(self, run: Alignment, *, union: bool) -> Floats:
-        """gP[r] by F or BEP at every rank of every topic of the run."""
-        key = ("gP", self.score, self.beta, self.n, union)
-        return run.memo(key, lambda: self._run_precision(run, union=union))
-
-    def _run_precision(self, run: Alignment, *, union: bool) -> Floats:
-        scores, bounds = self._run_scores(run, union=union), run.document_bounds
-        total = np.empty(len(scores))
-        # Not as differences of one sum over all topics: those are not exact.
-        for low, high in pairwise(bounds.tolist()):
-            np.cumsum(scores[low:high], out=total[low:high])
-        before = np.repeat(bounds[:-1], np.diff(bounds))
-        return total / (np.arange(1, len(scores) + 1) - before)
+    def generalised_precision(self, alignment: Alignment) -> Floats:
+        """Return gP[r] at every rank of every topic of the run."""
+        return alignment.cached(_average_scores, *self._scoring)
 
 
-def _f_scores(docs: Documents, beta: float) -> Floats:
+def _score_documents(
+    alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
+) -> Floats:
+    if score == "F":
+        return _score_by_f(alignment, beta)
+    if score == "BEP":
+        return _score_by_distance(alignment, n)
+    return _score_by_reading(alignment, irr, stop)
+
+
+def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
+    """Return the mean score of the first documents of a topic, at every rank."""
+    scores, bounds = alignment.cached(_score_documents, *scoring), alignment.document_bounds
+    total = np.empty(len(scores))
+    # Not as differences of one sum over all topics: those are not exact.
+    for low, high in pairwise(bounds.tolist()):
+        np.cumsum(scores[low:high], out=total[low:high])
+    before = np.repeat(bounds[:-1], np.diff(bounds))
+    return total / (np.arange(1, len(scores) + 1) - before)
+
+
+def _score_by_f(alignment: Alignment, beta: float) -> Floats:
+    docs = alignment.documents
     scores = np.zeros(len(docs.head))
     hit = docs.rsize > 0
     p = docs.rsize[hit] / docs.size[hit]
@@ -104,34 +103,37 @@ def _f_scores(docs: Documents, beta: float) -> Floats:
     return scores
 
 
-def _bep_scores(run: Alignment, n: float) -> Floats:
-    docs = run.documents(union=False)
-    scores = np.zeros(len(docs.head))
-    bep = run.gold.judgements.bep
-    known = np.flatnonzero(docs.relevant)
-    known = known[bep[docs.row[known]] >= 0]
-    distance = np.abs(run.run.start[docs.head[known]] - bep[docs.row[known]])
+def _score_by_distance(alignment: Alignment, n: float) -> Floats:
+    head, row = alignment.run.heads, alignment.document_row
+    scores = np.zeros(len(head))
+    bep = alignment.gold.judgements.bep
+    known = np.flatnonzero(alignment.relevant_documents)
+    known = known[bep[row[known]] >= 0]
+    distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
     scores[known] = np.maximum(n - distance, 0) / n
     return scores
 
 
-def _t2i_scores(topic: TopicView, patience: int, stop: str) -> Floats:
-    docs = topic.documents
-    scores = np.zeros(len(docs.head))
-    length = topic.alignment.gold.length
-    parts = topic.parts
-    of_part = docs.of_result[parts.owner]
-    order = np.lexsort((parts.end, parts.start, of_part))
-    of_part = of_part[order]
-    wanted = np.flatnonzero(docs.relevant)
-    first, last = np.searchsorted(of_part, wanted), np.searchsorted(of_part, wanted, side="right")
-    starts, ends = parts.start[order].tolist(), parts.end[order].tolist()
-    for d, low, high in zip(wanted.tolist(), first.tolist(), last.tolist(), strict=True):
-        row = int(docs.row[d])
+def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
+    run, judgements = alignment.run, alignment.gold.judgements
+    scores = np.zeros(len(run.heads))
+    if alignment.overlap is Overlap.UNION:
+        start, end, owner = alignment.pieces
+    else:
+        start, end, owner = run.start, alignment.end, np.arange(len(run))
+    document = run.head_of[owner]
+    order = np.lexsort((end, start, document))
+    document = document[order]
+    relevant = np.flatnonzero(alignment.relevant_documents)
+    first = np.searchsorted(document, relevant).tolist()
+    last = np.searchsorted(document, relevant, side="right").tolist()
+    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
+    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
+        row = int(alignment.document_row[d])
         scores[d] = reading_score(
-            list(zip(starts[low:high], ends[low:high], strict=True)),
-            topic.passages(row),
-            int(length[row]),
+            parts[low:high],
+            judgements.passages(row),
+            int(alignment.gold.length[row]),
             patience,
             consecutive=stop == "consecutive",
         )
@@ -220,28 +222,11 @@ class GeneralisedPrecision(InContext):
         "pad", "last", description="beyond a short list: divide by k, or keep the last value"
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        scores = self.document_scores(topic)
-        k = self.rank or 1
-        if self.short == "last":
-            k = min(k, max(len(scores), 1))
-        return float(scores[:k].sum()) / k
-
-
-_SOURCE = "Pehcevski, Thom and Kamps, eqs 5-6"
-
-
-def generalised_recall(
-    topic: TopicView, *, weighted: bool
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int]:
-    """What is found up to each document rank and in all: documents, or their relevant characters.
-
-    A relevant document counts as found even if the returned parts miss its relevant text.
-    """
-    docs = topic.documents
-    if weighted:
-        return np.cumsum(docs.rel_size), topic.trel
-    return np.cumsum(docs.relevant), topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        k, bounds = self.rank or 1, alignment.document_bounds
+        total = sum_slices(self.document_scores(alignment), bounds, k)
+        ranks = np.minimum(np.diff(bounds), k) if self.short == "last" else k
+        return alignment.fill_topics(total / ranks)
 
 
 class GeneralisedRecall(Measure):
@@ -252,7 +237,7 @@ class GeneralisedRecall(Measure):
     cutoff = Cutoff.RANK
     grouped = True
     formula = "gR[k] = (1/Nrel) sum of rel(d_j), j <= k"
-    source = _SOURCE
+    source = "Pehcevski, Thom and Kamps, eqs 5-6"
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
     ideal = None
 
@@ -260,8 +245,9 @@ class GeneralisedRecall(Measure):
     def needs(self) -> tuple[Need, ...]:
         return ()
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found = alignment.fill_topics(count_relevant(alignment, self.rank))
+        return found / np.maximum(alignment.gold.nrel, 1)
 
 
 class WeightedGeneralisedRecall(Measure):
@@ -273,7 +259,7 @@ class WeightedGeneralisedRecall(Measure):
     cutoff = Cutoff.RANK
     grouped = True
     formula = "gR'[k] = (1/Trel) sum of Trel(d_j), j <= k"
-    source = _SOURCE
+    source = "Pehcevski, Thom and Kamps, eqs 5-6"
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
     ideal = None
 
@@ -281,8 +267,10 @@ class WeightedGeneralisedRecall(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT,)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.documents.rel_size[: self.rank].sum()) / topic.trel
+    def score_topics(self, alignment: Alignment) -> Floats:
+        before = np.concatenate([[0], np.cumsum(alignment.documents.rel_size)])
+        found = sum_first(before, alignment.document_bounds, self.rank)
+        return alignment.fill_topics(found) / np.maximum(alignment.gold.trel, 1)
 
 
 class AverageGeneralisedPrecision(InContext):
@@ -299,18 +287,11 @@ class AverageGeneralisedPrecision(InContext):
     source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
 
-    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
-        if self.score == "T2I":
-            return None
-        gained, bounds = self.run_precision(run, union=union), run.document_bounds.tolist()
-        relevant = run.documents(union=union).relevant
-        # Topic by topic: another order of the sums would be other last digits.
-        sums = [float(gained[a:b][relevant[a:b]].sum()) for a, b in pairwise(bounds)]
-        return np.array(sums) / np.maximum(run.gold.nrel[run.judged_topic], 1)
-
-    def score_topic(self, topic: TopicView) -> float:
-        gained = self.generalised_precision(topic)[topic.relevant]
-        return float(gained.sum()) / topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        relevant = np.flatnonzero(alignment.relevant_documents)
+        own = np.searchsorted(relevant, alignment.document_bounds)
+        gained = sum_slices(self.generalised_precision(alignment)[relevant], own)
+        return alignment.fill_topics(gained) / np.maximum(alignment.gold.nrel, 1)
 
 
 class WeightedAverageGeneralisedPrecision(InContext):
@@ -334,8 +315,8 @@ class WeightedAverageGeneralisedPrecision(InContext):
     form = Choice("8", "11", "interpolated", description="which equation", first=True)
 
     def score_topic(self, topic: TopicView) -> float:
-        gp = self.generalised_precision(topic)
-        at = np.flatnonzero(topic.documents.relevant)
+        gp = self.generalised_precision(topic.alignment)[topic.own_documents]
+        at = np.flatnonzero(topic.relevant)
         if not len(at):
             return 0.0
         weight = topic.documents.rel_size[at]
@@ -343,8 +324,8 @@ class WeightedAverageGeneralisedPrecision(InContext):
             return float((weight * gp[at]).sum()) / topic.trel
         if self.form == "11":
             return int(weight.sum()) / topic.trel * float(gp[at].mean())
-        found, total = generalised_recall(topic, weighted=True)
-        return float(best_from(gp)[ranks_reaching(found, total, 10)].mean())
+        found = np.cumsum(topic.documents.rel_size)
+        return float(best_from(gp)[ranks_reaching(found, topic.trel, 10)].mean())
 
 
 class InterpolatedGeneralisedPrecision(InContext):
@@ -361,8 +342,12 @@ class InterpolatedGeneralisedPrecision(InContext):
     recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
 
     def score_topic(self, topic: TopicView) -> float:
-        found, total = generalised_recall(topic, weighted=self.recall == "gRw")
-        best = best_from(self.generalised_precision(topic))
+        # A relevant document counts as found even if the returned parts miss its relevant text.
+        if self.recall == "gRw":
+            found, total = np.cumsum(topic.documents.rel_size), topic.trel
+        else:
+            found, total = np.cumsum(topic.relevant), topic.relevant_documents
+        best = best_from(self.generalised_precision(topic.alignment)[topic.own_documents])
         return float(best[rank_reaching(found, total, self.at)])
 
 

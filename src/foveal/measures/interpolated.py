@@ -6,11 +6,10 @@ from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, OverlapRule, Whole
-from foveal.measures.reading import Readings, budget_parameter, read_of, unit_parameter
+from foveal.measures.reading import BUDGET, UNIT, Readings, readings
 from foveal.spans import Ints
 
 __all__ = [
@@ -18,7 +17,7 @@ __all__ = [
     "InterpolatedPrecision",
     "best_from",
     "best_precisions_within",
-    "interpolated",
+    "interpolate",
     "least",
     "levels",
     "rank_reaching",
@@ -26,11 +25,9 @@ __all__ = [
     "reaches",
 ]
 
-Floats = npt.NDArray[np.float64]
-
 
 def best_from(values: Floats) -> Floats:
-    """The largest value at each rank or later, and a final 0 for levels never reached.
+    """Return the largest value at each rank or later, and a final 0 for levels never reached.
 
     >>> best_from(np.array([0.5, 0.25, 0.75])).tolist()
     [0.75, 0.75, 0.75, 0.0]
@@ -41,7 +38,7 @@ def best_from(values: Floats) -> Floats:
 
 
 def least(total: int, level: Decimal | None) -> int:
-    """The smallest whole number that is `level` of `total`.
+    """Return the smallest whole number that is `level` of `total`.
 
     In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
     """
@@ -49,8 +46,8 @@ def least(total: int, level: Decimal | None) -> int:
     return -(-numerator * total // denominator)
 
 
-def reaches(found: Ints, total: int, level: Decimal | None) -> npt.NDArray[np.bool_]:
-    """Whether each number is `level` of `total` or more.
+def reaches(found: Ints, total: int, level: Decimal | None) -> Bools:
+    """Return which numbers are `level` of `total` or more.
 
     >>> reaches(np.array([28, 29]), 100, Decimal("0.29")).tolist()
     [False, True]
@@ -59,12 +56,12 @@ def reaches(found: Ints, total: int, level: Decimal | None) -> npt.NDArray[np.bo
 
 
 def rank_reaching(found: Ints, total: int, level: Decimal | None) -> int:
-    """The first rank (from 0) at which `found` is `level` of `total`."""
+    """Return the first rank (from 0) at which `found` is `level` of `total`."""
     return int(np.searchsorted(found, least(total, level)))
 
 
 def levels(total: Ints, steps: int) -> Ints:
-    """The smallest whole numbers that are 0, 1/steps, ..., 1 of each total, in a last dimension.
+    """Return the smallest whole numbers that are 0, 1/steps, ..., 1 of each total.
 
     >>> levels(np.array([7, 8]), 4).tolist()
     [[0, 2, 4, 6, 7], [0, 2, 4, 6, 8]]
@@ -73,44 +70,38 @@ def levels(total: Ints, steps: int) -> Ints:
 
 
 def ranks_reaching(found: Ints, total: int, steps: int) -> Ints:
-    """The ranks that reach 0, 1/steps, ..., 1 of `total`."""
+    """Return the ranks that reach 0, 1/steps, ..., 1 of `total`."""
     return np.searchsorted(found, levels(np.array(total), steps))
 
 
-def interpolated(
-    run: Alignment, reached: Ints, *, union: bool, topics: slice = slice(None)
-) -> Floats:
-    """The best P[r] of each topic of the run from the ranks on that reach these numbers.
+def interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)) -> Floats:
+    """Return the best P[r] of each topic of the run at or after the ranks that reach `reached`.
 
-    `reached` and the result have a row for each of these topics of the run: relevant characters,
-    and the precision of the best rank that has found as many, 0 where none has. All topics are
-    searched through at once: over the whole run, what is found never falls either.
+    `reached` and the result have a row for each of these topics of the run: numbers of relevant
+    characters, and the precision of the best rank that has found as many, 0 where none has. All
+    topics are searched at once: over the whole run, the number found never falls either.
     """
-    bounds = run.run.bounds
+    bounds = alignment.run.bounds
     low, high = bounds[:-1][topics, None], bounds[1:][topics, None]
     number = np.arange(len(bounds) - 1)[topics, None]
-    total = run.found_before(union=union)
+    total = alignment.found_before
     at = np.searchsorted(total[1:], total[low] + reached)
-    # Before each topic stand the zeros that close the topics before it.
-    best: Floats = _best_precisions(run, union=union)[np.clip(at, low, high) + number]
+    # Each topic is preceded by the zeros that end the topics before it.
+    best: Floats = alignment.cached(_find_best_precisions)[np.clip(at, low, high) + number]
     return best
 
 
-def _best_precisions(run: Alignment, *, union: bool) -> Floats:
-    """The best P[r] at each rank or later, topic by topic, each with a final 0."""
-
-    def calculate() -> Floats:
-        precision, bounds = run.precision(union=union), run.run.bounds.tolist()
-        best = np.zeros(len(precision) + len(bounds) - 1)
-        for i, (low, high) in enumerate(pairwise(bounds)):
-            best[low + i : high + i + 1] = best_from(precision[low:high])
-        return best
-
-    return run.memo(("best precisions", union), calculate)
+def _find_best_precisions(alignment: Alignment) -> Floats:
+    """Return the best P[r] at each rank or later, topic by topic, each with a final 0."""
+    precision, bounds = alignment.precision, alignment.run.bounds.tolist()
+    best = np.zeros(len(precision) + len(bounds) - 1)
+    for i, (low, high) in enumerate(pairwise(bounds)):
+        best[low + i : high + i + 1] = best_from(precision[low:high])
+    return best
 
 
 def best_precisions_within(topic: TopicView, level: Decimal | None, read: Readings) -> Floats:
-    """The best precision at a level of recall or beyond, within each of several budgets.
+    """Return the best precision at a level of recall or beyond, within each of several budgets.
 
     A reader looks back at the end of every result, and where the budget ends. `read` is one row.
     """
@@ -139,41 +130,32 @@ class InterpolatedPrecision(Measure):
     source = "INEX 2007 evaluation measures"
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.5333, "iP@0.80")
 
-    budget = budget_parameter()
-    unit = unit_parameter()
+    budget = BUDGET
+    unit = UNIT
 
     @property
     def overlap_rule(self) -> OverlapRule:
         return OverlapRule.ERROR
 
-    def score_topic(self, topic: TopicView) -> float:
-        if self.budget is not None:
-            within = read_of(topic, int(self.budget), self.unit)
-            read = Readings(*(np.array([value]) for value in within))
-            return float(best_precisions_within(topic, self.at, read)[0])
-        if topic.place is None:
-            return 0.0
-        return float(self._values(topic.alignment, union=topic.union)[topic.place])
+    def score_topics(self, alignment: Alignment) -> Floats:
+        if self.budget is None:
+            reached = alignment.gold.cached(_find_least, self.at)[alignment.judged_topic]
+            return alignment.fill_topics(interpolate(alignment, reached[:, None])[:, 0])
+        read = readings(alignment, np.array([int(self.budget)]), self.unit)
+        values = np.zeros(len(alignment.run.topics))
+        for i, name in enumerate(alignment.run.topics):
+            own = Readings(*(column[i] for column in read))
+            values[i] = best_precisions_within(alignment.topic(name), self.at, own)[0]
+        return alignment.fill_topics(values)
 
-    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
-        return self._values(run, union=union) if self.budget is None else None
 
-    def _values(self, run: Alignment, *, union: bool) -> Floats:
-        """The scores of all topics of the run."""
-
-        def calculate() -> Floats:
-            judged = run.gold
-            of_judged = judged.memo(
-                ("least", self.at),
-                lambda: np.array([least(int(total), self.at) for total in judged.trel]),
-            )
-            return interpolated(run, of_judged[run.judged_topic][:, None], union=union)[:, 0]
-
-        return run.memo(("iP", self.at, union), calculate)
+def _find_least(gold: Gold, level: Decimal) -> Ints:
+    """Return the fewest characters that are this share of the relevant ones of each topic."""
+    return np.array([least(total, level) for total in gold.trel.tolist()], dtype=np.int64)
 
 
 _CELLS = 1 << 18
-"""Levels of all topics that are looked up together: 2 MB, 2,500 topics of the usual 101."""
+"""Levels of recall looked up together: 2 MB, or 2,500 topics of the usual 101 levels."""
 
 
 class AverageInterpolatedPrecision(Measure):
@@ -195,28 +177,15 @@ class AverageInterpolatedPrecision(Measure):
     def overlap_rule(self) -> OverlapRule:
         return OverlapRule.ERROR
 
-    def score_topic(self, topic: TopicView) -> float:
-        if topic.place is None:
-            return 0.0
-        return float(self._values(topic.alignment, union=topic.union)[topic.place])
-
-    def of_run(self, run: Alignment, *, union: bool) -> Floats:
-        return self._values(run, union=union)
-
-    def _values(self, run: Alignment, *, union: bool) -> Floats:
-        """The scores of all topics of the run."""
-
-        def calculate() -> Floats:
-            trel = run.gold.trel[run.judged_topic]
-            own = np.zeros(len(trel))
-            step = max(_CELLS // self.points, 1)
-            for low in range(0, len(trel), step):
-                some = slice(low, low + step)
-                reached = levels(trel[some], self.points - 1)
-                own[some] = interpolated(run, reached, union=union, topics=some).mean(axis=1)
-            return own
-
-        return run.memo(("AiP", self.points, union), calculate)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        trel = alignment.gold.trel[alignment.judged_topic]
+        values = np.zeros(len(trel))
+        step = max(_CELLS // self.points, 1)
+        for low in range(0, len(trel), step):
+            some = slice(low, low + step)
+            reached = levels(trel[some], self.points - 1)
+            values[some] = interpolate(alignment, reached, some).mean(axis=1)
+        return alignment.fill_topics(values)
 
 
 MEASURES = (InterpolatedPrecision, AverageInterpolatedPrecision)
