@@ -363,7 +363,7 @@ class Alignment(_WithCache):
         scores[self.judged_topic] = values
         return scores
 
-    def fill_topics(self, values: Floats) -> Floats:
+    def fill_topics(self, values: Floats | Ints) -> Floats:
         """Spread scores of the run's topics over all judged ones.
 
         A topic without results scores 0; where nothing is relevant, the score is undefined (nan).
