@@ -66,10 +66,11 @@ def executor(
     if workers is None:
         workers = cores() if worth else 1
     workers = min(workers, most or workers)
+    del here
     if workers == 1:
         yield None
         return
-    with Processes(workers, here=here, ahead=ahead) as processes:
+    with Processes(workers, preload=ahead) as processes:
         yield processes
 
 

@@ -214,7 +214,7 @@ def _gains(
     ranks: int | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.evaluation.gain_curves import gain_curves
+    from foveal.analysis.gain_curves import gain_curves
     from foveal.formats import read_judgements
     from foveal.report.graphs import gain_graph, gain_measures
 
@@ -262,7 +262,7 @@ def _lengths(
     task: str | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.evaluation.gain_curves import result_lengths
+    from foveal.analysis.gain_curves import result_lengths
     from foveal.report.graphs import lengths_graph
 
     runs, truth = runs_of(files, *judgements), locate_judgements(judgements)

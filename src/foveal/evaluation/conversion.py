@@ -15,7 +15,7 @@ from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas import CasFilter
-from foveal.evaluation.elements import named
+from foveal.evaluation.elements import is_element
 from foveal.formats.grades import relevant_rows
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
@@ -139,7 +139,7 @@ def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
     rows = np.flatnonzero(both & (collection.lengths(run.doc) >= 0))
     found = collection.resolve(run.doc.gather(rows), run.xpath.gather(rows))
     apart = (found.start != run.start[rows]) | (found.end != run.end[rows])
-    apart &= (found.start >= 0) | named(run)[rows]
+    apart &= (found.start >= 0) | is_element(run)[rows]
     said = []
     for i in np.flatnonzero(apart).tolist():
         row = int(rows[i])

@@ -18,7 +18,7 @@ from foveal.model import UNKNOWN, Run
 from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
-__all__ = ["CLIPPED", "MAPPED", "named", "place_elements", "whole"]
+__all__ = ["CLIPPED", "MAPPED", "is_element", "is_whole_document", "place_elements"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -27,8 +27,8 @@ MAPPED = "results mapped to the smallest element around them: {}"
 """What may be said of results."""
 
 
-def named(run: Run) -> Bools:
-    """Which results name an element by its XPath."""
+def is_element(run: Run) -> Bools:
+    """Return which results name an element by its XPath."""
     if run.xpath is None:
         return np.zeros(len(run), dtype=bool)
     return _is_element(run.xpath)
@@ -39,7 +39,7 @@ def _is_element(xpath: pl.Series) -> Bools:
     return found
 
 
-def whole(run: Run) -> Bools:
+def is_whole_document(run: Run) -> Bools:
     """Which results are whole documents, as long as no collection gave them an end."""
     article: Bools = (run.start == 0) & (run.end < 0)
     return article if run.xpath is None else article & run.xpath.is_null().to_numpy()
@@ -84,7 +84,7 @@ def place_elements(
     element = _of_extent(trees, tree, placed.start[left], placed.end[left])
     if snap:  # a place without extent is a point, not an empty element that stands there
         element[placed.start[left] == placed.end[left]] = UNKNOWN
-    articles = whole(run)[left]
+    articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
     odd = np.flatnonzero(element < 0)
     points: list[str] = []

@@ -13,10 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, UsageError, some
-from foveal.evaluation import Options
-from foveal.evaluation.truth import Truth
+from foveal.evaluation.scoring import Evaluation
 from foveal.formats import read_judgements
-from foveal.measures import parse_measure
 from foveal.model import Judgements, display
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
 from foveal.recall.forest import scale_of
@@ -201,10 +199,28 @@ def recall_base(
     scale = scale_of(given)
     function = _quantisation(quant, scale)
     given = replace(given, header={**(given.header or {}), "scale": scale})
-    options = Options(assessors=assessors, exclude_tags=tuple(dict.fromkeys(exclude_tags)))
-    truth = Truth(_of_documents(given.for_topics([topic]), docs), options, collection)
-    combined, forest = _trees(truth)
-    warnings = [*truth.warnings]
+    excluded = tuple(dict.fromkeys(exclude_tags))
+    if assessors == "each":
+        raise UsageError("a recall base is of one assessor, or of all together; give a name")
+    chosen = _of_documents(given.for_topics([topic]), docs)
+    has_elements = chosen.places is not None or chosen.elements is not None
+    if chosen.relevant.any() and not (chosen.has_text or has_elements):
+        raise InputError.at(
+            chosen.sources[0].path,
+            None,
+            "the judgements are of whole documents and tell nothing of their elements; expected "
+            "highlighted text or assessed elements",
+        )
+    # Any measure of recall bases will do: these are the trees that it is scored on.
+    evaluation = Evaluation(
+        chosen,
+        "MAep",
+        collection=collection,
+        assessors=assessors,
+        exclude_tags=excluded,
+    )
+    combined, forest = _trees(evaluation)
+    warnings = [*evaluation.warnings]
     if forest is None:
         elements, hidden = _no_elements(scale), np.zeros(0, dtype=np.int64)
         documents = pl.DataFrame(schema=_COUNTS)
@@ -228,7 +244,7 @@ def recall_base(
         base=base,
         tie=tie,
         assessors=assessors,
-        exclude_tags=options.exclude_tags,
+        exclude_tags=excluded,
         docs=tuple(dict.fromkeys(docs)),
         warnings=tuple(warnings),
         inputs=tuple((source.path, source.sha256) for source in given.sources),
@@ -264,23 +280,10 @@ def _of_documents(judgements: Judgements, docs: Collection[str]) -> Judgements:
     return judgements.only(judgements.doc.is_in(list(docs)).to_numpy()) if docs else judgements
 
 
-def _trees(truth: Truth) -> tuple[Judgements, Forest | None]:
-    """The combined judgements and their trees; None where nothing is relevant anyway."""
-    if truth.options.assessors == "each":
-        raise UsageError("a recall base is of one assessor, or of all together; give a name")
-    (assessor,) = truth.assessors
-    judgements = truth.judgements
-    untold = judgements.elements is None and not judgements.has_text
-    if untold and judgements.places is None and judgements.relevant.any():
-        raise InputError.at(
-            judgements.sources[0].path,
-            None,
-            "the judgements are of whole documents and tell nothing of their elements; expected "
-            "highlighted text or assessed elements",
-        )
-    # Any measure of recall bases will do: these are the trees that it is scored on.
-    judged = truth.judged(assessor, [parse_measure("MAep")])
-    if judged.forest is None and judged.judgements.relevant.any():
+def _trees(evaluation: Evaluation) -> tuple[Judgements, Forest | None]:
+    """Return the combined judgements and their trees; None where nothing is relevant anyway."""
+    judgements, (gold,) = evaluation.judgements, evaluation.golds
+    if gold.forest is None and gold.judgements.relevant.any():
         raise InputError.at(
             judgements.sources[0].path,
             None,
@@ -288,7 +291,7 @@ def _trees(truth: Truth) -> tuple[Judgements, Forest | None]:
             "give an index of the collection (-C), or assessments of elements (INEX XML, JSON "
             "Lines)",
         )
-    return judged.judgements, judged.forest
+    return gold.judgements, gold.forest
 
 
 def _unlisted(judgements: Judgements, forest: Forest) -> list[str]:

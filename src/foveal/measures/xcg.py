@@ -1,9 +1,8 @@
-"""What the XCG measures share: their parameters, and the cumulated gains of run and ideal list."""
+"""The XCG family: cumulated gains, effort-precision, Q and R measure (INEX 2005 and 2006)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from decimal import Decimal
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self
 
@@ -12,44 +11,53 @@ import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag, Measure, Need, Number
-from foveal.measures.gains import Settings, ideal_gains, run_gains
-from foveal.model import Run
+from foveal.measures.gains import GainSettings, Ideal, compute_gains, list_ideals
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
 __all__ = [
     "LEVELS",
-    "POINTS",
     "XCG",
+    "AtRecall",
     "Cumulated",
+    "Curves",
     "EffortPrecision",
     "GainRecall",
     "InterpolatedMeanEffortPrecision",
     "MeanEffortPrecision",
     "MeanNormalisedGain",
-    "Natural",
+    "NaturalPoints",
     "NormalisedGain",
     "QMeasure",
     "RMeasure",
     "TotalGain",
-    "at_recall",
-    "cumulated",
-    "flat",
-    "mean_ep",
-    "natural_points",
+    "cumulate",
+    "find_points",
+    "interpolate",
 ]
 
 Floats = npt.NDArray[np.float64]
+LEVELS = np.arange(1, 101) / 100
+"""The levels of recall that curves and means over levels have."""
+_TOLERANCE = 1e-12
+_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
 
-def cumulated(gains: Floats) -> Floats:
-    """Gains summed from rank 0, where there is nothing, on."""
+def cumulate(gains: Floats) -> Floats:
+    """Sum up gains from rank 0, where there is nothing, on."""
     return np.concatenate([[0.0], np.cumsum(gains)])
 
 
-def flat(curve: Floats, rank: int) -> float:
-    """A cumulated curve at a rank; it stays flat after its end."""
-    return float(curve[min(rank, len(curve) - 1)])
+class Curves(NamedTuple):
+    """Gains summed from rank 0, where there is nothing, on."""
+
+    xCG: Floats  # noqa: N815 - the names of the papers
+    xCI: Floats  # noqa: N815 - the names of the papers
+
+    def divide_at(self, ranks: Ints) -> Floats:
+        """Return xCG / xCI at some ranks; both curves stay flat after their ends."""
+        run, ideal = (curve[np.minimum(ranks, len(curve) - 1)] for curve in self)
+        return run / ideal
 
 
 class XCG(Measure):
@@ -59,7 +67,7 @@ class XCG(Measure):
     source = "Kazai and Lalmas, INEX 2005 evaluation measures"
 
     quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
-    overlap_ = Choice(
+    overlap = Choice(
         "off",
         "on",
         description="off: every element counts by itself; on: what was seen before gains nothing, "
@@ -102,15 +110,15 @@ class XCG(Measure):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        sizes = (Need.ELEMENT_SIZES,) if self.overlap_ == "on" else ()
+        sizes = (Need.ELEMENT_SIZES,) if self.overlap == "on" else ()
         return (Need.STRUCTURE, Need.ELEMENT_RESULTS, *sizes)
 
-    def check_gold(self, judged: Gold) -> None:
-        if judged.forest is not None:
-            find_quantisation(self.quant, judged.forest.assessed.scale)
+    def check_gold(self, gold: Gold) -> None:
+        if gold.forest is not None:
+            find_quantisation(self.quant, gold.forest.assessed.scale)
 
-    def notes(self, judged: Gold) -> tuple[str, ...]:
-        if judged.forest is None or self.settings_of_gains(judged).mixed == self.mixed:
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        if self.overlap == "off" or self.gain_settings(gold).mixed == self.mixed:
             return ()
         note = (
             f"{self.name}: the text directly inside elements is not known without a collection; "
@@ -118,25 +126,22 @@ class XCG(Measure):
         )
         return (note,)
 
-    def settings_of_gains(self, judged: Gold) -> Settings:
-        """The parameters that change gains, and what they are on these judgements."""
-        key = ("settings of gains", type(self), self.key)
-        return judged.memo(key, lambda: self._settings_of_gains(judged))
+    def gain_settings(self, gold: Gold) -> GainSettings:
+        """Return the parameters that change gains, as they apply to these judgements.
 
-    def _settings_of_gains(self, judged: Gold) -> Settings:
-        """As `settings_of_gains`.
-
-        What the text directly inside an element is worth takes a collection, except where worth is
+        The worth of the text directly inside an element takes a collection, except where worth is
         counted in highlighted characters.
         """
-        assert judged.forest is not None
-        mixed = self.mixed
-        if self.overlap_ == "on" and not judged.forest.complete and mixed == "text":
-            function = find_quantisation(self.quant, judged.forest.assessed.scale)
-            mixed = "text" if function.name == "spec" else "ignore"
-        return Settings(
+        if self.overlap == "off":
+            return GainSettings(self.quant, self.normalise)
+        mixed, forest = self.mixed, gold.forest
+        if mixed == "text" and forest is not None and not forest.complete:
+            spec = find_quantisation(self.quant, forest.assessed.scale).name == "spec"
+            mixed = "text" if spec else "ignore"
+        return GainSettings(
             self.quant,
-            self.overlap_,
+            self.normalise,
+            self.overlap,
             self.alpha,
             self.base,
             self.tie,
@@ -144,220 +149,124 @@ class XCG(Measure):
             mixed,
             self.formula_,
             self.clamp,
-            self.normalise,
         )
 
-    def gains_key(self, judged: Gold) -> Hashable:
-        """What gains and ideal gains depend on: a class may have its own."""
-        own = (type(self).gains, type(self).ideal_gains)
-        return own, self.settings_of_gains(judged)
-
-    def gains_of_run(self, run: Alignment, *, again: bool) -> Floats:
-        """xG: the gain of each result, those of all topics at once."""
-        if type(self).gains is XCG.gains:
-            return run_gains(run, self.settings_of_gains(run.gold), again=again)
-        own = [self.gains(run.topic(topic, again=again)) for topic in run.run.topics]
-        return np.concatenate([np.zeros(0), *own])
-
     def gains(self, topic: TopicView) -> Floats:
-        """xG: the gain of each result."""
-        settings = self.settings_of_gains(topic.alignment.gold)
-        return run_gains(topic.alignment, settings, again=topic.again)[topic.slice]
+        """Return xG, the gain of each result."""
+        settings = self.gain_settings(topic.alignment.gold)
+        return topic.alignment.cached(compute_gains, settings)[topic.slice]
 
-    def ideal_gains(self, topic: TopicView) -> Floats:
-        """xI: the gains of the ideal list."""
-        judged = topic.alignment.gold
-        return ideal_gains(judged, self.settings_of_gains(judged), topic.at)
-
-    def ideal_curves(self, judged: Gold) -> list[Floats]:
-        """The xCI of each judged topic: gains of its ideal list summed up, once for all runs."""
-        return judged.memo(("xCI", self.gains_key(judged)), lambda: self._ideal_curves(judged))
-
-    def _ideal_curves(self, judged: Gold) -> list[Floats]:
-        nothing = Alignment(Run.from_results({}), judged)
-        topics = map(nothing.topic, judged.judgements.topics)
-        return [cumulated(self.ideal_gains(topic)) for topic in topics]
-
-    def ideal_curve(self, topic: TopicView) -> Floats:
-        """xCI: the gains of the ideal list summed up."""
-        return self.ideal_curves(topic.alignment.gold)[topic.at]
-
-    def curve_of_run(self, topic: TopicView) -> Floats:
-        """xCG: the gains of the results summed up, once for all measures of these gains."""
-        key = ("xCG", self.gains_key(topic.alignment.gold))
-        return topic.memo(key, lambda: cumulated(self.gains(topic)))
+    def ideal_list(self, topic: TopicView) -> Ideal:
+        """Return xI and xCI, the gains of the ideal list."""
+        gold = topic.alignment.gold
+        return gold.cached(list_ideals, self.gain_settings(gold))[topic.at]
 
     def is_defined(self, topic: TopicView) -> bool:
-        return len(self.ideal_gains(topic)) > 0
-
-
-Floats = npt.NDArray[np.float64]
-_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
-
-
-class Curves(NamedTuple):
-    """Gains summed from rank 0, where there is nothing, on."""
-
-    xCG: Floats  # noqa: N815 - the names of the papers
-    xCI: Floats  # noqa: N815 - the names of the papers
+        return len(self.ideal_list(topic).gains) > 0
 
 
 class Cumulated(XCG):
-    """What cut-offs and points of a curve share: the gains of a topic are summed up once."""
+    """A measure of the curves of cumulated gain."""
 
     def curves(self, topic: TopicView) -> Curves:
-        """The cumulated gains of the run and of the ideal list."""
-        return Curves(self.curve_of_run(topic), self.ideal_curve(topic))
+        """Return the cumulated gains of the run and of the ideal list."""
+        return Curves(cumulate(self.gains(topic)), self.ideal_list(topic).curve)
 
 
-class _AtRank(Cumulated):
-    cutoff = Cutoff.RANK
-
-    def at_rank(self) -> int:
-        assert self.rank is not None
-        return self.rank
+# -- at ranks ----------------------------------------------------------------------------------
 
 
-class TotalGain(_AtRank):
+class TotalGain(Cumulated):
     """Extended cumulated gain: what the first k results bring together."""
 
     name = "xCG"
     section = "6"
+    cutoff = Cutoff.RANK
     formula = "xCG@k = sum of xG[i] over i <= k"
     range = (0.0, None)
     ideal = None
     example = Example(_RUN, 2.25, "xCG@4")
 
     def score_topic(self, topic: TopicView) -> float:
-        return float(self.gains(topic)[: self.at_rank()].sum())
+        return float(self.gains(topic)[: self.rank].sum())
 
 
-class NormalisedGain(_AtRank):
+class NormalisedGain(Cumulated):
     """Normalised extended cumulated gain: xCG@k as a share of that of the ideal list."""
 
     name = "nxCG"
     section = "7"
+    cutoff = Cutoff.RANK
     formula = "nxCG@k = xCG[k] / xCI[k]"
     curve = tuple(str(15 * p) for p in range(1, 101))
     example = Example(_RUN, 0.875, "nxCG(overlap=on)@4")
 
-    def score_topic(self, topic: TopicView) -> float:
-        k, curves = self.at_rank(), self.curves(topic)
-        return flat(curves.xCG, k) / flat(curves.xCI, k)
-
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
-        one, ranks = measures[0], tuple(measure.at_rank() for measure in measures)
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        one, ranks = measures[0], np.array([measure.rank or 1 for measure in measures])
+        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if one.is_defined(view):
+                scores[view.at] = cls.summarise(one.curves(view), ranks)
+        return scores
 
-        def values(topic: TopicView) -> Sequence[float]:
-            run, again = topic.alignment, topic.again
-            if not one.is_defined(topic):
-                return [float("nan")] * len(ranks)
-            if topic.place is None:
-                return [0.0] * len(ranks)
-            key = ("nxCG", one.gains_key(run.gold), ranks, again)
-            return run.memo(key, lambda: one._shares_at(run, ranks, again=again))[topic.place]
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_curve([self], alignment)[:, 0]
 
-        return values
-
-    def _shares_at(
-        self, run: Alignment, ranks: tuple[int, ...], *, again: bool
-    ) -> list[list[float]]:
-        """The values at these ranks on each topic of a run; nan where there is nothing to find."""
-        gains, bounds = self.gains_of_run(run, again=again), run.run.bounds
-        sizes = np.diff(bounds)
-        width = min(max(ranks), int(sizes.max(initial=0)))
-        curves = np.zeros((len(sizes), width + 1))
-        for curve, (low, high) in zip(curves, pairwise(bounds.tolist()), strict=True):
-            n = min(high - low, width)
-            np.cumsum(gains[low : low + n], out=curve[1 : n + 1])
-        at = np.minimum(ranks, sizes[:, None])
-        xcg = np.take_along_axis(curves, at, axis=1)
-        xci = self._ideal_at(run.gold, ranks)[run.judged_topic]
-        shares: list[list[float]] = (xcg / xci).tolist()
-        return shares
-
-    def _ideal_at(self, judged: Gold, ranks: tuple[int, ...]) -> Floats:
-        """The xCI of each judged topic at these ranks; nan where there is nothing to find."""
-
-        def calculate() -> Floats:
-            ideal = np.full((len(judged.judgements.topics), len(ranks)), np.nan)
-            for topic, curve in enumerate(self.ideal_curves(judged)):
-                if len(curve) > 1:
-                    ideal[topic] = _at(curve, np.array(ranks))
-            return ideal
-
-        return judged.memo(("xCI at", self.gains_key(judged), ranks), calculate)
+    @staticmethod
+    def summarise(curves: Curves, ranks: Ints) -> Floats:
+        """Return the scores at ranks from the curves of a topic."""
+        return curves.divide_at(ranks)
 
 
-class MeanNormalisedGain(_AtRank):
+class MeanNormalisedGain(NormalisedGain):
     """The mean of nxCG over the ranks up to k."""
 
     name = "MAnxCG"
     aliases = ("MAxCG",)
-    section = "7"
+    curve = ()
     formula = "MAnxCG@k = mean of nxCG@j over j = 1..k"
     example = Example(_RUN, 0.7812, "MAnxCG(overlap=on)@4")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return float(self._shares(topic, self.at_rank()).mean())
-
-    def _shares(self, topic: TopicView, k: int) -> Floats:
-        """The values of nxCG at the ranks up to k."""
-        ranks, curves = np.arange(1, k + 1), self.curves(topic)
-        return _at(curves.xCG, ranks) / _at(curves.xCI, ranks)
-
-    @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
-        one, ranks = measures[0], [measure.at_rank() for measure in measures]
-
-        def values(topic: TopicView) -> Sequence[float]:
-            if not one.is_defined(topic):
-                return [float("nan")] * len(ranks)
-            shares = one._shares(topic, max(ranks))
-            return [float(shares[:k].mean()) for k in ranks]
-
-        return values
+    @staticmethod
+    def summarise(curves: Curves, ranks: Ints) -> Floats:
+        shares = curves.divide_at(np.arange(1, ranks.max() + 1))
+        return np.array([shares[:k].mean() for k in ranks])
 
 
-def _at(curve: Floats, ranks: Ints) -> Floats:
-    """A cumulated curve at some ranks; it stays flat after its end."""
-    return curve[np.minimum(ranks, len(curve) - 1)]
-
-
-class GainRecall(_AtRank):
+class GainRecall(Cumulated):
     """Gain-recall: xCG at rank k as a share of all that there is to gain."""
 
     name = "gr"
     section = "8"
+    cutoff = Cutoff.RANK
     formula = "gr@k = xCG[k] / xCI[n]"
     example = Example(_RUN, 0.875, "gr(overlap=on)@4")
 
     def score_topic(self, topic: TopicView) -> float:
-        gained = float(self.gains(topic)[: self.at_rank()].sum())
-        return gained / float(self.ideal_gains(topic).sum())
+        gained = float(self.gains(topic)[: self.rank].sum())
+        return gained / float(self.ideal_list(topic).gains.sum())
 
 
-Floats = npt.NDArray[np.float64]
-_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
-LEVELS = np.arange(1, 101) / 100
-"""The levels of recall that curves and means over levels have."""
-POINTS = {Decimal(point) / 100: point - 1 for point in range(1, 101)}
-"""Level to its place among `LEVELS`."""
-_TOLERANCE = 1e-12
+# -- effort-precision --------------------------------------------------------------------------
 
 
-class Natural(NamedTuple):
-    """The natural recall points of a run: the ranks at which it gains."""
+class NaturalPoints(NamedTuple):
+    """The natural recall points of a list: the ranks at which it gains."""
 
     rank: Floats
+    gain: Floats
     gained: Floats
     """xCG there."""
     ep: Floats
 
+    def mean(self, n: int, divisor: str = "max") -> float:
+        """Return the mean of ep over these points and those of `n` that were never found."""
+        return float(self.ep.sum()) / (max(n, len(self.rank)) if divisor == "max" else n)
 
-def _ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
-    """The rank at which the ideal curve reaches these gains, on straight lines or in steps."""
+
+def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
+    """Return the ranks at which an ideal curve reaches gains, on straight lines or in steps."""
     if mode == "line":
         return np.interp(gained, ideal, np.arange(len(ideal)))
     slack = _TOLERANCE * ideal[-1]
@@ -365,48 +274,54 @@ def _ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
     return np.clip(found, 1, len(ideal) - 1)
 
 
-def natural_points(gains: Floats, ideal_gains: Floats, ideal: str = "line") -> Natural:
-    """Effort-precision at every rank that gains."""
-    return _natural(gains, Curves(cumulated(gains), cumulated(ideal_gains)), ideal)
+def find_points(
+    gains: Floats, bounds: Ints, ideal: Sequence[Floats], mode: str = "line"
+) -> list[NaturalPoints]:
+    """Return effort-precision at every rank that gains, list by list.
 
+    Parameters
+    ----------
+    gains : float array
+        The gains of all lists, one list after the other.
+    bounds : int64 array
+        List ``i`` is ``gains[bounds[i]:bounds[i + 1]]``.
+    ideal : sequence of float arrays
+        The cumulated gains of the ideal list for each list.
+    mode : {"line", "step"}
+        Read the ideal curve on straight lines between ranks, or in steps.
 
-def _natural(gains: Floats, curves: Curves, ideal: str) -> Natural:
-    rank = np.flatnonzero(gains > 0) + 1
-    gained = curves.xCG[rank]
-    ep = _ideal_rank(gained, curves.xCI, ideal) / rank
-    return Natural(rank.astype(np.float64), gained, ep)
-
-
-def mean_ep(
-    gains: Floats, ideal_gains: Floats, *, ideal: str = "line", divisor: str = "max"
-) -> float:
-    """The mean of effort-precision over natural recall points and what was never found."""
-    return _mean(natural_points(gains, ideal_gains, ideal), len(ideal_gains), divisor)
-
-
-def _mean(points: Natural, n: int, divisor: str) -> float:
-    return float(points.ep.sum()) / (max(n, len(points.rank)) if divisor == "max" else n)
-
-
-def at_recall(
-    levels: Floats, gains: Floats, ideal_gains: Floats, *, ideal: str, between: str
-) -> Floats:
-    """Effort-precision at levels of gain-recall; 0 where the run does not come so far.
-
-    Between natural recall points, ``curve`` reads run and ideal list on straight lines and
-    ``step`` both in steps: a mixture could exceed 1. So `ideal` matters to ``line`` only.
+    Examples
+    --------
+    >>> (points,) = find_points(np.array([0.5, 0, 1]), np.array([0, 3]), [np.array([0, 1, 1.5])])
+    >>> points.rank.tolist(), points.ep.round(4).tolist()
+    ([1.0, 3.0], [0.5, 0.6667])
     """
-    points = natural_points(gains, ideal_gains, ideal)
-    return _at_levels(levels, gains, points, cumulated(ideal_gains), between)
+    at = np.flatnonzero(gains > 0)
+    ends = np.searchsorted(at, bounds)
+    rank = (at + 1 - np.repeat(bounds[:-1], np.diff(ends))).astype(np.float64)
+    # What gains nothing changes no sum: those of the others alone are the same to the last bit.
+    gains, gained, ideal_rank = gains[at], np.empty(len(at)), np.zeros(len(at))
+    own = [slice(low, high) for low, high in pairwise(ends.tolist())]
+    for part, curve in zip(own, ideal, strict=True):
+        np.cumsum(gains[part], out=gained[part])
+        if part.start < part.stop and len(curve) > 1:
+            ideal_rank[part] = find_ideal_rank(gained[part], curve, mode)
+    ep = ideal_rank / rank
+    return [NaturalPoints(rank[part], gains[part], gained[part], ep[part]) for part in own]
 
 
-def _at_levels(
-    levels: Floats, gains: Floats, points: Natural, curve: Floats, between: str
+def interpolate(
+    points: NaturalPoints, ideal: Floats, levels: Floats, between: str = "line"
 ) -> Floats:
-    """As `at_recall`, from the natural recall points of the run and the curve of the ideal list."""
+    """Return effort-precision at levels of gain-recall; 0 where the list does not come so far.
+
+    Between natural recall points, ``line`` draws straight lines of ep, ``curve`` reads run and
+    ideal list on straight lines and ``step`` both in steps: a mixture could exceed 1. So it
+    matters only to ``line`` how the points were found.
+    """
     if not len(points.rank):
         return np.zeros(len(levels))
-    wanted, slack = levels * curve[-1], _TOLERANCE * curve[-1]
+    wanted, slack = levels * ideal[-1], _TOLERANCE * ideal[-1]
     reached = wanted <= points.gained[-1] + slack
     if between == "line":
         ep = np.interp(wanted, points.gained, points.ep)
@@ -415,12 +330,54 @@ def _at_levels(
         target = np.clip(wanted, slack, points.gained[-1])
         at = np.minimum(np.searchsorted(points.gained, target - slack), len(points.rank) - 1)
         missing = np.maximum(points.gained[at] - target, 0.0)
-        needed = points.rank[at] - missing / gains[gains > 0][at]
-        ep = _ideal_rank(target, curve, "line") / needed
+        needed = points.rank[at] - missing / points.gain[at]
+        ep = find_ideal_rank(target, ideal, "line") / needed
     else:
         at = np.minimum(np.searchsorted(points.gained, wanted - slack), len(points.rank) - 1)
-        ep = _ideal_rank(np.maximum(wanted, slack), curve, "step") / points.rank[at]
+        ep = find_ideal_rank(np.maximum(wanted, slack), ideal, "step") / points.rank[at]
     return np.where(reached, ep, 0.0)
+
+
+def _find_run_points(
+    alignment: Alignment, settings: GainSettings, mode: str
+) -> list[NaturalPoints]:
+    """Return the natural recall points of each topic of a run."""
+    ideal = alignment.gold.cached(list_ideals, settings)
+    curves = [ideal[topic].curve for topic in alignment.judged_topic.tolist()]
+    gains = alignment.cached(compute_gains, settings)
+    return find_points(gains, alignment.run.bounds, curves, mode)
+
+
+_NOTHING = NaturalPoints(*np.zeros((4, 0)))
+
+
+class AtRecall(Measure):
+    """Precision at levels of recall, or without a cut-off its mean over the levels .01 to 1."""
+
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        """Return precision at levels of recall: one curve, or several to average."""
+        raise NotImplementedError  # pragma: no cover - every measure defines it
+
+    def average(self, topic: TopicView) -> float:
+        """Return the score without a cut-off."""
+        return float(np.mean([curve.mean() for curve in self.curve_at(topic, LEVELS)]))
+
+    @classmethod
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        one, levels = measures[0], np.array([float(m.at) for m in measures if m.at is not None])
+        cut = np.array([measure.at is not None for measure in measures])
+        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if not one.is_defined(view):
+                continue
+            if len(levels):
+                scores[view.at, cut] = np.mean(one.curve_at(view, levels), axis=0)
+            if len(levels) < len(measures):
+                scores[view.at, ~cut] = one.average(view)
+        return scores
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_curve([self], alignment)[:, 0]
 
 
 class _Effort(Cumulated):
@@ -430,36 +387,15 @@ class _Effort(Cumulated):
         description="the ideal curve is read on straight lines between ranks, or in steps",
     )
 
-    def points(self, topic: TopicView) -> Natural:
-        """The natural recall points."""
-        points, bounds = self.points_of_run(topic.alignment, again=topic.again)
-        low, high = (0, 0) if topic.place is None else bounds[topic.place : topic.place + 2]
-        return Natural(*(column[low:high] for column in points))
-
-    def points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
-        """The natural recall points of all topics, and their bounds as those of the run.
-
-        Once for all measures of these gains.
-        """
-        key = ("points", self.gains_key(run.gold), self.ideal_, again)
-        return run.memo(key, lambda: self._points_of_run(run, again=again))
-
-    def _points_of_run(self, run: Alignment, *, again: bool) -> tuple[Natural, Ints]:
-        gains, ideal = self.gains_of_run(run, again=again), self.ideal_curves(run.gold)
-        at = np.flatnonzero(gains > 0)
-        bounds = np.searchsorted(at, run.run.bounds)
-        rank = (at + 1 - np.repeat(run.run.bounds[:-1], np.diff(bounds))).astype(np.float64)
-        # What gains nothing changes no sum: those of the others alone are the same to the last bit.
-        gained, ideal_rank, gains = np.empty(len(at)), np.zeros(len(at)), gains[at]
-        owners = zip(pairwise(bounds.tolist()), run.judged_topic.tolist(), strict=True)
-        for (low, high), topic in owners:
-            own = np.cumsum(gains[low:high], out=gained[low:high])
-            if len(own) and len(ideal[topic]) > 1:
-                ideal_rank[low:high] = _ideal_rank(own, ideal[topic], self.ideal_)
-        return Natural(rank, gained, ideal_rank / rank), bounds
+    def points(self, topic: TopicView) -> NaturalPoints:
+        """Return the natural recall points, found once for all measures of these gains."""
+        alignment = topic.alignment
+        settings = self.gain_settings(alignment.gold)
+        points = alignment.cached(_find_run_points, settings, self.ideal_)
+        return _NOTHING if topic.place is None else points[topic.place]
 
 
-class _Interpolated(_Effort):
+class _Interpolated(AtRecall, _Effort):
     between = Choice(
         "line",
         "curve",
@@ -468,34 +404,9 @@ class _Interpolated(_Effort):
         "curves, or steps",
     )
 
-    def ep(self, topic: TopicView, levels: Floats) -> Floats:
-        """Effort-precision at levels of gain-recall."""
-        gains, curve = self.gains(topic), self.ideal_curve(topic)
-        return _at_levels(levels, gains, self.points(topic), curve, self.between)
-
-    def ep_at_all_levels(self, topic: TopicView) -> Floats:
-        """Effort-precision at .01, .02, ..., 1, calculated once for all points of the curve."""
-        if self.between != "line":
-            key = ("ep", self.gains_key(topic.alignment.gold), self.ideal_, self.between)
-            return topic.memo(key, lambda: self.ep(topic, LEVELS))
-        if topic.place is None:
-            return np.zeros(len(LEVELS))
-        run, again = topic.alignment, topic.again
-        of_all = ("ep", self.gains_key(run.gold), self.ideal_, again)
-        own: Floats = run.memo(of_all, lambda: self._on_lines(run, again=again))[topic.place]
-        return own
-
-    def _on_lines(self, run: Alignment, *, again: bool) -> Floats:
-        """As `ep` at all levels, of each topic of a run: between its points on straight lines."""
-        points, bounds = self.points_of_run(run, again=again)
-        curves = self.ideal_curves(run.gold)
-        total = np.array([curves[topic][-1] for topic in run.judged_topic.tolist()])
-        wanted, ep = LEVELS * total[:, None], np.zeros((len(total), len(LEVELS)))
-        for i, (low, high) in enumerate(pairwise(bounds.tolist())):
-            if low < high:
-                ep[i] = np.interp(wanted[i], points.gained[low:high], points.ep[low:high])
-        last = np.append(0.0, points.gained)[bounds[1:]]  # where there are no points, ep is 0
-        return np.where(wanted <= (last + _TOLERANCE * total)[:, None], ep, 0.0)
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        ideal = self.ideal_list(topic).curve
+        return [interpolate(self.points(topic), ideal, levels, self.between)]
 
 
 class EffortPrecision(_Interpolated):
@@ -507,28 +418,6 @@ class EffortPrecision(_Interpolated):
     curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
     formula = "ep@x = rank of the ideal list at gain x / rank of the run at gain x"
     example = Example(_RUN, 0.75, "ep(overlap=on)@0.5")
-
-    def score_topic(self, topic: TopicView) -> float:
-        assert self.at is not None
-        point = POINTS.get(self.at)
-        if point is not None:
-            return float(self.ep_at_all_levels(topic)[point])
-        return float(self.ep(topic, np.array([float(self.at)]))[0])
-
-    @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
-        points = [POINTS.get(measure.at or Decimal(0)) for measure in measures]
-        if None in points:
-            return super().together(measures)
-        one, at = measures[0], np.array(points)
-
-        def values(topic: TopicView) -> Sequence[float]:
-            if not one.is_defined(topic):
-                return [float("nan")] * len(at)
-            found: list[float] = one.ep_at_all_levels(topic)[at].tolist()
-            return found
-
-        return values
 
 
 class MeanEffortPrecision(_Effort):
@@ -548,7 +437,7 @@ class MeanEffortPrecision(_Effort):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        return _mean(self.points(topic), len(self.ideal_gains(topic)), self.divisor)
+        return self.points(topic).mean(len(self.ideal_list(topic).gains), self.divisor)
 
 
 class InterpolatedMeanEffortPrecision(_Interpolated):
@@ -559,20 +448,25 @@ class InterpolatedMeanEffortPrecision(_Interpolated):
     formula = "iMAep = mean of ep@x over x = .01, .02, ..., 1"
     example = Example(_RUN, 0.5991, "iMAep(overlap=on)")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return float(self.ep_at_all_levels(topic).mean())
+
+# -- Q and R measure ---------------------------------------------------------------------------
 
 
-Floats = npt.NDArray[np.float64]
-_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
-
-
-def _bonus(gains: Floats) -> Floats:
-    """Gains with one more for every result that gains."""
+def _add_bonus(gains: Floats) -> Floats:
+    """Add 1 to every gain that is not 0."""
     return np.where(gains > 0, gains + 1, 0.0)
 
 
-class _Sakai(XCG):
+class QMeasure(XCG):
+    """Q-measure: gain with a bonus for every hit, over the ideal gain and the rank."""
+
+    name = "Q"
+    aliases = ("Q-measure",)
+    section = "9"
+    formula = "Q = 1/R * sum over gaining ranks j of cbg(j) / (cig(j) + j)"
+    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
+    example = Example(_RUN, 0.8472, "Q(overlap=on)")
+
     divisor = Choice(
         "max",
         "n",
@@ -586,33 +480,16 @@ class _Sakai(XCG):
         "not reach 1 then)",
     )
 
-    def with_bonus(self, topic: TopicView) -> Floats:
-        """cbg: gains with the bonus summed up, once for both measures."""
-        key = ("cbg", self.settings_of_gains(topic.alignment.gold))
-        return topic.memo(key, lambda: cumulated(_bonus(self.gains(topic))))
-
-
-class QMeasure(_Sakai):
-    """Q-measure: gain with a bonus for every hit, over the ideal gain and the rank."""
-
-    name = "Q"
-    aliases = ("Q-measure",)
-    section = "9"
-    formula = "Q = 1/R * sum over gaining ranks j of cbg(j) / (cig(j) + j)"
-    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
-    example = Example(_RUN, 0.8472, "Q(overlap=on)")
-
     def score_topic(self, topic: TopicView) -> float:
-        gains, ideal = self.gains(topic), self.ideal_gains(topic)
-        rank = np.flatnonzero(gains > 0) + 1
-        best = self.ideal_curve(topic) if self.form == "sakai" else cumulated(_bonus(ideal))
-        at_best = best[np.minimum(rank, len(ideal))]
-        total = float((self.with_bonus(topic)[rank] / (at_best + rank)).sum())
-        n = len(ideal)
+        gains, ideal = self.gains(topic), self.ideal_list(topic)
+        n, rank = len(ideal.gains), np.flatnonzero(gains > 0) + 1
+        best = ideal.curve if self.form == "sakai" else cumulate(_add_bonus(ideal.gains))
+        gained = cumulate(_add_bonus(gains))[rank]
+        total = float((gained / (best[np.minimum(rank, n)] + rank)).sum())
         return total / (max(n, len(rank)) if self.divisor == "max" else n)
 
 
-class RMeasure(_Sakai):
+class RMeasure(XCG):
     """R-measure: gain with a bonus for every hit at rank R, the number of elements to find."""
 
     name = "Rmeasure"
@@ -622,10 +499,13 @@ class RMeasure(_Sakai):
     source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.7, "Rmeasure(overlap=on)")
 
+    divisor = QMeasure.divisor
+    form = QMeasure.form
+
     def score_topic(self, topic: TopicView) -> float:
-        ideal = self.ideal_gains(topic)
+        ideal = self.ideal_list(topic).gains
         n = len(ideal)
-        gained = flat(self.with_bonus(topic), n)
+        gained = float(cumulate(_add_bonus(self.gains(topic))[:n])[-1])
         return gained / ((float(ideal.sum()) if self.form == "sakai" else gained) + n)
 
 

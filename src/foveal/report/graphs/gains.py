@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.evaluation.gain_curves import GainCurves
+from foveal.analysis.gain_curves import GainCurves
 from foveal.measures import Measure, find_measure
 from foveal.model import Results
 from foveal.report.graphs.data import Axis, Floats, Graph, Line

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foveal.evaluation.gain_curves import RunLengths
+from foveal.analysis.gain_curves import RunLengths
 from foveal.report.graphs.data import Graph, Line
 from foveal.report.graphs.registry import GRAPHS
 

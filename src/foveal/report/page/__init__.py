@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveal.analysis.aligned import check_assessors, chosen
 from foveal.analysis.comparison import Comparison, compare
+from foveal.analysis.gain_curves import GainCurves
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
-from foveal.evaluation import Options, evaluate, find_preset
-from foveal.evaluation.gain_curves import gain_curves
-from foveal.evaluation.scoring import RunLike
+from foveal.evaluation import find_preset
+from foveal.evaluation.scoring import Evaluation, RunLike, map_runs
 from foveal.evaluation.texts import TextSource
-from foveal.evaluation.truth import Truth
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results
@@ -25,7 +25,7 @@ from foveal.report.page.build import LARGEST, html, size_of
 from foveal.report.page.curves import gains_of, graphs_of, single_labels, wanted
 from foveal.report.page.data import collect
 from foveal.report.page.documents import document_views
-from foveal.report.page.returned import returned
+from foveal.report.page.returned import gather_profiles, profile_run
 
 __all__ = ["Page", "report_page"]
 
@@ -104,25 +104,27 @@ def report_page(
     asked, gained = wanted(known, _CURVES), gains_of(known)
     points = [point for graph in asked for point in graph.points]
     points += [] if gained is None else gain_measures(gained, _RANK, _LEVEL)
-    everything = evaluate(
-        list(runs),
-        given,
-        [*measures, *points],
-        task=task,
-        collection=collection,
-        executor=executor,
-        progress=progress,
-        **options,
+    evaluation = Evaluation(
+        given, [*measures, *points], task=task, collection=collection, **options
     )
+    profile = partial(profile_run, gains=None if gained is None else gained @ _RANK)
+    profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
+    everything = evaluation.results([own.scores for own in profiles])
     results = everything.only(columns)
     leading = _leading(results, by)
-    truth = _truth(given, results, collection)
+    (gold,) = evaluation.golds
+    truth = gold.judgements
     topics_file = options.get("topics_file")
-    found = returned(list(runs), results, truth, collection)
+    found = gather_profiles(profiles, results)
     graphs = graphs_of(asked, everything)
     if gained is not None:
-        gains = gain_curves(
-            list(runs), given, gained @ _RANK, task=task, collection=collection, **options
+        gains = tuple(
+            GainCurves.over_topics(
+                name, own.curves, [t for t, use in zip(gold.topics, counted, strict=True) if use]
+            )
+            for name, own, counted in zip(
+                everything.runs, profiles, everything.counted, strict=True
+            )
         )
         graphs.append(gain_graph(gains, everything, gained, rank=_RANK, level=_LEVEL, ranks=_RANKS))
     data = collect(
@@ -152,17 +154,6 @@ def _leading(results: Results, by: str | None) -> str:
         return label
     ranking = [label for label in results.measures if direction(label)]
     return ranking[0] if ranking else results.measures[0]
-
-
-def _truth(given: Judgements, results: Results, collection: str | Path | None) -> Judgements:
-    """The judgements as the runs were scored against them."""
-    used = results.meta["options"]
-    options = Options(
-        only_topics=results.topics,
-        pools=used.get("pools"),
-        assessors=used.get("assessors", "union"),
-    )
-    return Truth(given, options, collection).judgements.combined(options.assessors)
 
 
 def _compared(results: Results) -> Comparison | None:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection import Collection
-from foveal.errors import InputError
-from foveal.evaluation import Options
-from foveal.evaluation.placing import place_run
-from foveal.evaluation.scoring import RunLike, score_run
-from foveal.formats import read_run
-from foveal.formats.streams import given_limit, limit_bytes
-from foveal.measures import parse_measure
+from foveal.analysis.gain_curves import cumulate_gains
+from foveal.evaluation.scoring import Evaluation, RunLike, Scores, score_aligned
+from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
-from foveal.model import Judgements, Results, Run
+from foveal.measures.xcg import Cumulated, Curves
+from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.report.page.scores import scaled
 
-__all__ = ["OVERLAP", "Returned", "returned", "rows_of"]
+__all__ = ["OVERLAP", "Returned", "RunProfile", "gather_profiles", "profile_run", "rows_of"]
 
 OVERLAP = ("ListOverlap", "MeanOverlap", "Redundancy")
 """The indicators of a profile, of the run as it is (``--overlap allow``)."""
@@ -45,57 +37,63 @@ class Returned(NamedTuple):
     """Topic, doc, run (its number), rank, start, end, of relevant documents and of the top."""
 
 
-def returned(
-    runs: Sequence[RunLike],
-    results: Results,
-    judgements: Judgements,
-    collection: str | Path | None,
-) -> Returned:
-    """Read the runs once more, one at a time, and keep what a page shows of them.
+class RunProfile(NamedTuple):
+    """The scores of one run, and what the page shows of its results."""
 
-    `judgements` are combined and of the evaluated topics.
-    """
-    index = None if collection is None else Collection.open(collection)
-    options = Options(**dict(results.meta.get("options", {})))
-    relevant = _relevant(judgements)
-    documents, _, length = judgements.documents(strict=False)
-    known = pl.DataFrame({"doc": documents, "length": length})
-    judged = Gold(judgements, mean_length=None if index is None else index.mean_length)
-
-    most = given_limit()
-
-    def look(number: int) -> tuple[dict[str, Any], pl.DataFrame]:
-        given = runs[number]
-        with limit_bytes(most):  # which is not known to a thread
-            run = given if isinstance(given, Run) else read_run(given)
-        wanted = np.isin(np.array(run.topics, dtype=object), results.topics)
-        run = run.take(wanted[run.topic])
-        if index is not None:
-            run = place_run(run, index, lenient=options.lenient)
-        lengths = _lengths(run, known)
-        profile = {
-            "results": len(run),
-            "topics": len(run.topics),
-            **_spread(lengths),
-            **_overlap(run, judged, options, results.counted[number]),
-        }
-        return profile, _worth_a_look(run, number, lengths, relevant)
-
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(runs))) as pool:
-        profiles, frames = zip(*pool.map(look, range(len(runs))), strict=True)
-    return Returned(list(profiles), pl.concat(frames))
+    scores: tuple[Scores, ...]
+    returned: dict[str, Any]
+    """Number and lengths of its results."""
+    overlap: npt.NDArray[np.float64] | None
+    """The indicators (topic, measure); None where the place of a result is unknown."""
+    results: pl.DataFrame
+    """Topic, doc, rank, start, end, of relevant documents and of the top."""
+    curves: dict[str, Curves]
+    """Cumulated gains by topic, if the page draws them."""
 
 
-def _relevant(judgements: Judgements) -> pl.DataFrame:
+def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = None) -> RunProfile:
+    """Read and align a run once: score it and keep what a page shows of it."""
+    (aligned,) = evaluation.align(run)
+    gold, unlimited = aligned.gold, aligned.unlimited
+    judged = np.array([topic in gold.topic_at for topic in aligned.run.topics], dtype=bool)
+    own = aligned.run.take(judged[aligned.run.topic])
+    lengths = _lengths(own, gold)
+    overlap = None
+    if unlimited.placed.all():
+        overlap = np.column_stack([parse_measure(name).score_topics(unlimited) for name in OVERLAP])
+    return RunProfile(
+        (score_aligned(aligned, evaluation.scored),),
+        {"results": len(own), "topics": len(own.topics), **_spread(lengths)},
+        overlap,
+        _worth_a_look(own, lengths, _list_relevant(gold.judgements)),
+        cumulate_gains(aligned, gains) if isinstance(gains, Cumulated) else {},
+    )
+
+
+def gather_profiles(profiles: Sequence[RunProfile], results: Results) -> Returned:
+    """Return what a page shows of the results of all runs."""
+    found, frames = [], []
+    for number, (own, counted) in enumerate(zip(profiles, results.counted, strict=True)):
+        means = None
+        if own.overlap is not None and counted.any():
+            means = list(map(scaled, own.overlap[counted].mean(axis=0).tolist()))
+        found.append({**own.returned, "overlap": means})
+        of_run = pl.lit(number, pl.Int64).alias("run")
+        frames.append(own.results.select("topic", "doc", of_run, "rank", "start", "end"))
+    return Returned(found, pl.concat(frames))
+
+
+def _list_relevant(judgements: Judgements) -> pl.DataFrame:
     kept = pl.Series(judgements.relevant)
     topics = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
     return pl.DataFrame({"topic": topics.filter(kept), "doc": judgements.doc.filter(kept)})
 
 
-def _lengths(run: Run, known: pl.DataFrame) -> npt.NDArray[np.int64]:
-    """Characters of each result, -1 where neither run nor judgements nor collection tell."""
-    of_doc = pl.DataFrame({"doc": run.doc}).join(known, "doc", how="left", maintain_order="left")
-    whole = of_doc["length"].fill_null(-1).to_numpy() if run.length is None else run.length
+def _lengths(run: Run, gold: Gold) -> npt.NDArray[np.int64]:
+    """Return the characters of each result, -1 where they are unknown."""
+    whole = run.length
+    if whole is None:
+        whole = np.append(gold.doc_length, UNKNOWN)[gold.docs.find(run.doc)]
     end = np.where((run.end < 0) & (run.start == 0), whole, run.end)
     return np.where((end >= 0) & (run.start >= 0), end - run.start, -1)
 
@@ -112,33 +110,16 @@ def _spread(lengths: npt.NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _overlap(
-    run: Run, judged: Gold, options: Options, counted: npt.NDArray[np.bool_]
-) -> dict[str, Any]:
-    """The means that ``foveal evaluate --overlap allow`` prints; none where places are unknown."""
-    measures = [parse_measure(name) for name in OVERLAP]
-    allowed = replace(options, overlap="allow", topic_limit=None, document_limit=None)
-    try:
-        scores = score_run(run, judged, measures, allowed)
-    except InputError:  # results that nothing places, or none for a judged topic
-        return {"overlap": None}
-    values = scores.values[counted]
-    return {"overlap": list(map(scaled, values.mean(axis=0).tolist())) if len(values) else None}
-
-
-def _worth_a_look(
-    run: Run, number: int, lengths: npt.NDArray[np.int64], relevant: pl.DataFrame
-) -> pl.DataFrame:
+def _worth_a_look(run: Run, lengths: npt.NDArray[np.int64], relevant: pl.DataFrame) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "topic": pl.Series(run.topics, dtype=pl.String).gather(run.topic),
             "doc": run.doc,
-            "run": np.full(len(run), number),
             "rank": run.position,
             "start": np.where(lengths >= 0, run.start, -1),
             "end": np.where(lengths >= 0, run.start + lengths, -1),
         },
-        schema_overrides=dict.fromkeys(("run", "rank", "start", "end"), pl.Int64),
+        schema_overrides=dict.fromkeys(("rank", "start", "end"), pl.Int64),
     )
     top = frame.filter(pl.col("rank") <= _TOP)
     found = frame.join(relevant, on=["topic", "doc"], how="semi")
