@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import importlib
 import io
 import os
@@ -54,6 +56,8 @@ _MOST_PROBLEMS = 20
 _COMPLETE = "_FOVEAL_COMPLETE"
 """Variable by which a shell asks for its completion script, or for completions."""
 _DEBUG = "FOVEAL_DEBUG"
+_OBJECTS_AT_START = 200_000
+"""More objects than importing NumPy, Polars and Foveal makes; none of them becomes garbage."""
 _TERMINATED = 128 + signal.SIGTERM
 
 
@@ -130,33 +134,32 @@ def _set_completions(ctx: click.Context, command: click.Command) -> None:
             param.type = click.Path()
 
 
-@click.group(
-    cls=_CommandGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+cli = _CommandGroup(
+    "foveal",
+    help="Foveal: evaluation of focused retrieval, character by character.",
     epilog="Example: foveal evaluate my.run -j qrels.txt -t 2009.Focused",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="foveal", message="%(prog)s %(version)s")
-@click.pass_context
-def cli(context: click.Context) -> None:
-    """Foveal: evaluation of focused retrieval, character by character."""
-    context.with_resource(warnings.catch_warnings())
-    warnings.simplefilter("ignore", FovealWarning)  # commands print the warnings of results
+click.version_option(__version__, prog_name="foveal", message="%(prog)s %(version)s")(cli)
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line; an error that the user can mend is one line and exit code 2."""
+    if args is None:  # this process is the command: do not look for garbage at start and end
+        gc.set_threshold(_OBJECTS_AT_START)
+        atexit.register(gc.freeze)
+    words = sys.argv[1:] if args is None else [*args]
     _guard_streams()
     try:
         if shell := os.environ.get(_COMPLETE):
             from click.shell_completion import shell_complete
 
             sys.exit(shell_complete(cli, {}, "foveal", _COMPLETE, shell))
-        with _exit_on_sigterm():
+        with _exit_on_sigterm(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FovealWarning)  # commands print those of results
             try:
                 # Not cli.main, which would end a broken pipe with exit code 1.
-                with cli.make_context(
-                    "foveal", [*(sys.argv[1:] if args is None else args)]
-                ) as context:
+                with cli.make_context("foveal", words) as context:
                     cli.invoke(context)
             except click.exceptions.Exit as ended:
                 sys.stdout.flush()
