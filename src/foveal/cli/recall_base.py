@@ -7,8 +7,8 @@ import sys
 
 import click
 
-from foveal.cli.options import collection_option, judgements_option, output_option
-from foveal.cli.output import emit, say, warn
+from foveal.cli.options import collection_option, judgements_option
+from foveal.cli.output import emit, output_option, say, warn
 from foveal.errors import UsageError
 from foveal.evaluation.recall_bases import BASES, TIES
 from foveal.recall.quantisation import QUANTISATIONS
