@@ -10,9 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError, Problem, Tally
 from foveal.formats.checks import Defects, check_spans
 from foveal.formats.costs import with_costs
+from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.placing import check_results, places
 from foveal.formats.ranking import ranked
@@ -21,7 +22,6 @@ from foveal.formats.units import ENDS, UNITS, to_codepoints
 from foveal.formats.unknown import unknown_fields
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
-from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
 __all__ = [
@@ -47,7 +47,7 @@ _RUN: dict[str, Any] = {
     "type": pl.String,
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-FORMATS = ("foveal-run", "focused-run")
+FORMATS = JSON_FORMATS["run"]
 
 
 def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict[str, str]:

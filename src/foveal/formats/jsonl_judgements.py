@@ -25,6 +25,7 @@ from foveal.formats.checks import (
     check_required,
     check_spans,
 )
+from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.fields import Table
 from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.jsonl import declared_units
@@ -39,7 +40,7 @@ from foveal.spans import Ints
 
 __all__ = ["FORMATS", "declared_whitespace", "read_judgements", "write_judgements"]
 
-FORMATS = ("foveal-judgements", "focused-qrels")
+FORMATS = JSON_FORMATS["judgements"]
 
 _VERSION = "assessments-version"
 _KEPT = {

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from foveal.errors import Tally
 from foveal.formats.checks import Defects
 from foveal.formats.fields import first_lines, normalised
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Run
-from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
 __all__ = ["line_ranks", "ranked", "unscored"]

@@ -16,7 +16,7 @@ from foveal.errors import InputError, UsageError
 from foveal.model.hashing import changes, first_of_group, first_of_hash
 from foveal.spans import Ints
 
-__all__ = ["ALL", "UNKNOWN", "Provenance", "Run", "distinct_names"]
+__all__ = ["ALL", "UNKNOWN", "Provenance", "Run", "distinct_names", "group_topics"]
 
 UNKNOWN = -1
 """An offset or length that is not known: the end of a whole document, the place of an XPath."""
@@ -183,16 +183,10 @@ class Run:
         """As `from_frame`, from columns."""
         if line is None:
             line = np.arange(1, len(topic) + 1, dtype=np.int64)
-        # Stretches of lines of one topic; mostly a topic has one.
-        rows = np.flatnonzero(changes(topic))
-        names: list[str] = topic.gather(rows).to_list()
-        counts = np.diff(rows, append=len(topic))
-        topics = tuple(dict.fromkeys(names))
-        if len(topics) < len(names):
-            position = {name: i for i, name in enumerate(topics)}
-            code = np.repeat(np.array([position[name] for name in names]), counts)
-            counts = np.bincount(code, minlength=len(topics)).astype(np.int64)
-            order = np.argsort(code, kind="stable")
+        topics, code, counts = group_topics(topic)
+        if len(code) > len(topics):
+            order = np.argsort(np.repeat(code, counts), kind="stable")
+            counts = np.bincount(code, counts, len(topics)).astype(np.int64)
             doc, start, end, line = doc.gather(order), start[order], end[order], line[order]
             score = None if score is None else score[order]
             rank = None if rank is None else rank[order]
@@ -423,6 +417,22 @@ class Run:
         task = f", task {self.task}" if self.task else ""
         title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
         return display.frame(title, self.to_frame(), "results")
+
+
+def group_topics(topic: pl.Series) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Return the topics in the order they come, and the stretches of lines that are of one topic.
+
+    Of each stretch the number of its topic and of its lines; mostly a topic has one.
+
+    >>> topics, code, lines = group_topics(pl.Series(["7", "7", "8", "7"]))
+    >>> topics, code.tolist(), lines.tolist()
+    (('7', '8'), [0, 1, 0], [2, 1, 1])
+    """
+    rows = np.flatnonzero(changes(topic))
+    names: list[str] = topic.gather(rows).to_list()
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    code = np.array([number[name] for name in names], dtype=np.int64)
+    return tuple(number), code, np.diff(rows, append=len(topic))
 
 
 def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
