@@ -149,7 +149,7 @@ def read_judgements(
         Count the fields that are not known, for `Judgements.unread`.
     """
     parts: list[Judgements] = []
-    for path in judgement_files(paths):
+    for path in list_files(paths, "judgements"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         source = source.in_lines()
         form = find_judgement_format(source)

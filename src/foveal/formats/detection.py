@@ -199,7 +199,22 @@ def found_kind(source: Source) -> str | None:
     if _SAVED.match(source.data):
         return "results"
     if first.startswith(b"{"):
-        return _json_kind(source)
+        from foveal.formats.objects import header_of, loads
+
+        header, header_line = header_of(source)
+        for kind, formats in JSON_FORMATS.items():
+            if header.get("format") in formats:
+                return kind
+        objects = first_lines(source.data, 2)[1 if header_line else 0 :]
+        try:
+            example = loads(objects[0][1]) if objects else None
+        except ValueError:
+            return None
+        if not isinstance(example, dict):
+            return None
+        if _ASKS & example.keys() and not _ANSWERS & example.keys():
+            return "topics"
+        return "judgements" if {"spans", "elements", "quote"} & example.keys() else "run"
     if is_genomics_gold(source):
         return "judgements"
     if not number:
@@ -211,25 +226,6 @@ def found_kind(source: Source) -> str | None:
     if len(fields) in {4, 5} or (len(fields) > 6 and _PASSAGE.match(fields[-1])):
         return "judgements"
     return "run" if len(fields) in {6, 7, 8} else None
-
-
-def _json_kind(source: Source) -> str | None:
-    from foveal.formats.objects import header_of, loads
-
-    header, number = header_of(source)
-    for kind, formats in JSON_FORMATS.items():
-        if header.get("format") in formats:
-            return kind
-    objects = first_lines(source.data, 2)[1 if number else 0 :]
-    try:
-        first = loads(objects[0][1]) if objects else None
-    except ValueError:
-        first = None
-    if not isinstance(first, dict):
-        return None
-    if _ASKS & set(first) and not _ANSWERS & set(first):
-        return "topics"
-    return "judgements" if {"spans", "elements", "quote"} & set(first) else "run"
 
 
 def expect(source: Source, kind: str) -> None:

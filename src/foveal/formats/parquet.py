@@ -12,11 +12,9 @@ import polars as pl
 
 from foveal.errors import Problem
 from foveal.formats.checks import Defects, check_spans
-from foveal.formats.costs import with_costs
 from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
-from foveal.formats.placing import check_results, places
-from foveal.formats.ranking import ranked
+from foveal.formats.ranking import check_results, places, ranked, with_costs
 from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths

@@ -60,7 +60,7 @@ def first_of_hash(hashes: Hashes) -> Ints:
     [0, 1, 0, 1, 4]
     """
     bits = max(len(hashes).bit_length(), 1)  # one to two slots for each row
-    holder = np.empty(1 << bits, dtype=_row_type(len(hashes)))
+    holder = np.empty(1 << bits, dtype=np.int32 if bits < 32 else np.int64)  # small is fast
     first = rows = np.arange(len(hashes))
     while len(rows):
         hashes = hashes * _ODD
@@ -75,11 +75,6 @@ def first_of_hash(hashes: Hashes) -> Ints:
             first[rows] = rows[found]
         rows, hashes = rows[lost], hashes[lost]
     return first
-
-
-def _row_type(n: int) -> type[np.integer[Any]]:
-    """Return the smallest type that numbers `n` rows: half the memory is half the cache."""
-    return np.int32 if n < 1 << 31 else np.int64
 
 
 def first_of_group(keys: pl.DataFrame, hash_of: HashOf = hash_of_rows) -> Ints:
@@ -147,7 +142,7 @@ class Slots:
             keys = keys * _ODD
             bits = len(rows).bit_length() + 1  # half stays free: an absent key is soon known
             slot = (keys >> np.uint64(64 - bits)).view(np.int64)
-            holder = np.full(1 << bits, _NOBODY, dtype=_row_type(len(self._keys)))
+            holder = np.full(1 << bits, _NOBODY, dtype=np.int32 if bits < 32 else np.int64)
             holder[slot] = rows
             self._rounds.append((bits, holder))
             lost = np.flatnonzero(holder[slot] != rows)
@@ -199,21 +194,17 @@ class Names:
             return self._joined(names)
         names = names.rechunk()
         number = self._slots.find(self._hash_of(names.to_frame()))
-        absent = np.flatnonzero(number < 0)
-        if 2 * len(absent) > len(names):
-            some = np.flatnonzero(number >= 0)
-            number[some] = self._checked(number[some], names.gather(some))
-            return number
-        # Mostly all are there, and to gather long texts takes as long as to compare them. What is
-        # absent differs from any name.
-        number[absent] = 0
-        return self._checked(number, names)
-
-    def _checked(self, number: Ints, names: pl.Series) -> Ints:
-        """Numbers that hashes have found, -1 where the name is another one."""
-        found = self.names.gather(number)
-        other = found.ne_missing(names) if names.null_count() else found != names
-        return np.where(other.to_numpy(), _NOBODY, number) if other.any() else number
+        # Equal hashes are not yet equal names. To gather long texts takes as long as to compare
+        # them, so that all are compared where most are present: what is absent differs from any.
+        rows = np.flatnonzero(number >= 0)
+        asked = names if 2 * len(rows) > len(names) else names.gather(rows)
+        found = self.names.gather(np.maximum(number, 0) if asked is names else number[rows])
+        other = found.ne_missing(asked) if asked.null_count() else found != asked
+        if asked is names:
+            number[other.to_numpy()] = _NOBODY
+        elif other.any():
+            number[rows[other.to_numpy()]] = _NOBODY
+        return number
 
     def _joined(self, names: pl.Series) -> Ints:
         numbered = pl.DataFrame({"name": self.names, "number": np.arange(len(self.names))})

@@ -392,7 +392,16 @@ class Judgements:
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
-        if self._is_plain and not self.several_assessors:
+        marks = (self.sets, self.elements, self.places, self.evidence)
+        apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
+        if (
+            not self.several_assessors
+            and all(mark is None for mark in marks)
+            and (self.grade is None or (self.grade == 1).all())
+            and (self.end > self.start).all()
+            and apart.all()
+        ):
+            # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
             return replace(
                 self,
@@ -409,18 +418,6 @@ class Judgements:
 
         given = None if self.several_assessors else self
         return replace(self, **combined_columns(self, policy), aspects=None, given=given)
-
-    @property
-    def _is_plain(self) -> bool:
-        """True if the spans of each row are disjoint and sorted already, and are all there is."""
-        marks = (self.sets, self.elements, self.places, self.evidence)
-        if any(mark is not None for mark in marks):
-            return False
-        if self.grade is not None and (self.grade != 1).any():
-            return False
-        start, end, row = self.start, self.end, self.row
-        apart = (start[1:] > end[:-1]) | (row[1:] != row[:-1])
-        return bool((end > start).all() and apart.all())
 
     def united(self) -> Judgements:
         """The same rows, the relevant spans of each disjoint and sorted; assessors stay apart."""
