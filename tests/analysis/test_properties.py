@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from foveal.evaluation.truth import Truth
 
 import naive_structure
 import trees
@@ -23,7 +24,6 @@ from foveal.collection import build_index
 from foveal.errors import InputError
 from foveal.evaluation import Options
 from foveal.evaluation.scoring import score_run
-from foveal.evaluation.truth import Truth
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, find_measure, parse_measure
 from naive_structure import Document, Node, Result

@@ -50,9 +50,9 @@ def _parse_definition(text: str) -> tuple[str, str]:
 
 def _parse_memory(text: str) -> int:
     """Return the bytes of ``500M`` or ``4G``."""
-    from foveal.evaluation.streaming import memory_of
+    from foveal.executors.memory import parse_size
 
-    return memory_of(text)
+    return parse_size(text, "memory")
 
 
 def _check_cache(folder: str) -> str | None:

@@ -44,9 +44,6 @@ def combine_options(options: Sequence[Option]) -> Option:
     return decorate
 
 
-together = combine_options  # as foveal.cli.executors calls it
-
-
 # -- values ------------------------------------------------------------------------------------
 
 

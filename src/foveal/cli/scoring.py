@@ -280,7 +280,6 @@ def start_workers(
                     worth=size >= _WORTH_PROCESSES,
                     ahead="foveal.evaluation.scoring",
                     most=len(runs),
-                    here=True,
                 )
             )
         if executor is None and workers == 1:  # asked for: one run after the other
