@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 from examples.make_crossings import CAMPAIGN
+from foveal.evaluation.large_truth import LargeTruth, can_be_cut
+from foveal.evaluation.streaming import NEED, NEED_OF_JUDGEMENTS, memory_of, truth_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
 from command import call
 from foveal.collection import Collection, build_index
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.large_truth import LargeTruth, can_be_cut
+from foveal.collection.placement import place_elements
 from foveal.evaluation.options import Options
-from foveal.evaluation.streaming import NEED, NEED_OF_JUDGEMENTS, memory_of, truth_of
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
 from foveal.measures.base import Cutoff

@@ -16,9 +16,8 @@ from foveal.analysis.pool_candidates import Candidates
 from foveal.analysis.pool_statistics import PoolStatistics
 from foveal.analysis.pooling import RELEVANT, STRATEGIES, Terms
 from foveal.collection import Collection
+from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import UsageError
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.placing import place_judgements, place_run
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
 from foveal.model import Judgements, Run

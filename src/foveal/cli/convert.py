@@ -247,9 +247,8 @@ def _run(
     lenient: bool,
 ) -> None:
     from foveal.collection import Collection
+    from foveal.collection.placement import place_elements, place_run
     from foveal.evaluation.conversion import contradictions, focus
-    from foveal.evaluation.elements import place_elements
-    from foveal.evaluation.placing import place_run
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
@@ -295,6 +294,7 @@ def _judgements(
     recompute: bool,
 ) -> None:
     from foveal.collection import Collection
+    from foveal.collection.placement import place_judgements
     from foveal.evaluation.cas import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
@@ -304,7 +304,6 @@ def _judgements(
         recompute_sizes,
         unknown_tags,
     )
-    from foveal.evaluation.placing import place_judgements
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 

@@ -14,8 +14,8 @@ from foveal.cli.scoring import STDIN, TEXTS_USED
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
+    from foveal.collection.document_texts import TextSource
     from foveal.evaluation.scoring import RunLike
-    from foveal.evaluation.texts import TextSource
     from foveal.formats import Source
     from foveal.model import Judgements, Run
 
@@ -40,7 +40,7 @@ def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
     texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
     if texts is None and (collection is None or documents is None):
         return None
-    from foveal.evaluation.texts import TextSource
+    from foveal.collection.document_texts import TextSource
 
     return TextSource.given(
         texts,

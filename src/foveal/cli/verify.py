@@ -17,7 +17,7 @@ from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.evaluation.texts import Text, TextSource
+    from foveal.collection.document_texts import Text, TextSource
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -128,7 +128,7 @@ def _source(
     name_from: str | None,
 ) -> TextSource:
     """Where the texts come from, counted by the rule of the judgements for white space."""
-    from foveal.evaluation.texts import TextSource
+    from foveal.collection.document_texts import TextSource
 
     rule = (truth.header or {}).get("whitespace")
     source = TextSource.given(

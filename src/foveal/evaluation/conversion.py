@@ -13,9 +13,9 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
+from foveal.collection.placement import is_element
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas import CasFilter
-from foveal.evaluation.elements import is_element
 from foveal.formats.grades import relevant_rows
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run

@@ -44,7 +44,7 @@ def select_judgements(
         kept = _select_topics(kept, options.only_topics, judgements.topics, warnings)
     kept.check_lengths()
     if index is not None:
-        from foveal.evaluation.placing import place_judgements
+        from foveal.collection.placement import place_judgements
 
         kept = place_judgements(kept, index)
     if not kept.relevant.any():

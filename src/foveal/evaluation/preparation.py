@@ -282,7 +282,7 @@ def _find_missing(alignment: Alignment, need: Need) -> tuple[str, int | None] | 
             rows = alignment.length < 0
         case Need.ELEMENT_RESULTS:
             if run.length is None:  # on a collection all are elements, or it does not hold them
-                from foveal.evaluation.elements import is_element, is_whole_document
+                from foveal.collection.placement import is_element, is_whole_document
 
                 rows = ~is_element(run) & ~is_whole_document(run)
     if rows is not None and rows.any():

@@ -213,8 +213,7 @@ class Evaluation:
             own = drop_topics(run, self._every_topic.difference(gold.topics), gold.topics)
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
-                from foveal.evaluation.elements import place_elements
-                from foveal.evaluation.placing import place_run
+                from foveal.collection.placement import place_elements, place_run
 
                 snap, lenient = self.options.snap, self.options.lenient
                 if structural:

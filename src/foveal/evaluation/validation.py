@@ -10,9 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from foveal.collection import Collection
+from foveal.collection.placement import resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas import tag_classes
-from foveal.evaluation.placing import unplaced
 from foveal.evaluation.presets import PRESETS, Preset, task_key
 from foveal.evaluation.validation_markup import topics_again
 from foveal.evaluation.validation_reading import declared_at, names_apart, noted, read_through
@@ -162,7 +162,7 @@ def validate(
     ranks = line_ranks(source, run) if run.rank is None else run.rank
     nowhere: set[int] = set()
     if collection is not None:
-        run, problems = unplaced(run, collection)
+        run, problems = resolve_results(run, collection)
         found += _findings("place", problems)
         nowhere = {problem.line for problem in problems if problem.line is not None}
     task = _bare(run.task or "") if preset is None else _bare(preset.name)

@@ -12,10 +12,10 @@ from foveal.analysis.aligned import check_assessors, chosen
 from foveal.analysis.comparison import Comparison, compare
 from foveal.analysis.gain_curves import GainCurves
 from foveal.collection import SourceTexts
+from foveal.collection.document_texts import TextSource
 from foveal.errors import UsageError
 from foveal.evaluation import find_preset
 from foveal.evaluation.scoring import Evaluation, RunLike, map_runs
-from foveal.evaluation.texts import TextSource
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results

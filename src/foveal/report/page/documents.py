@@ -8,8 +8,8 @@ from itertools import zip_longest
 from typing import Any
 
 from foveal.collection import SourceTexts
+from foveal.collection.document_texts import TextSource
 from foveal.errors import InputError
-from foveal.evaluation.texts import TextSource
 from foveal.model import Judgements
 from foveal.report.page.returned import Returned, rows_of
 
