@@ -18,6 +18,7 @@ import pytest
 
 import naive_structure
 import trees
+from foveal.analysis.properties import FAMILIES, PROPERTIES, SIGNS, Family
 from foveal.collection import build_index
 from foveal.errors import InputError
 from foveal.evaluation import Options
@@ -25,7 +26,6 @@ from foveal.evaluation.scoring import score_run
 from foveal.evaluation.truth import Truth
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, find_measure, parse_measure
-from foveal.measures.properties import FAMILIES, PROPERTIES, SIGNS, Family
 from naive_structure import Document, Node, Result
 from shared_data import DATA
 
