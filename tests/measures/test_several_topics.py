@@ -39,8 +39,9 @@ MEASURES = [
         "AgP", "AgP(beta=0.25)", "AgP(score=BEP,n=9)", "AgP(score=T2I,irr=4)", "gP@3", "gP@9",
         "AgPw", "AgPw(form=interpolated)", "igP@0.5", "charP", "charR", "charF(budget=9)",
         "charF(beta=2)@3", "AP", "P@2", "R@3", "gR@2", "gRw@2", "judged@2", "BEPD",
-        "HiF(alpha=0.3)@5", "HiF(alpha=0.3,rval=printed)@5", "T2I(T=9)", "T2IcharP(T=9,mode=read)@3", "Redundancy@3",
-        "evR@3", "ce_iou@3", "eraser_iou_f1@3", "bio_ap@3", "bio_f1", "gen_passage2", "squad_f1@3",
+        "HiF(alpha=0.3)@5", "HiF(alpha=0.3,rval=printed)@5", "T2I(T=9)", "Redundancy@3",
+        "T2IcharP(T=9,mode=read)@3", "evR@3", "ce_iou@3", "eraser_iou_f1@3", "bio_ap@3", "bio_f1",
+        "gen_passage2", "squad_f1@3",
     )
     for measure in parse_measures(name)
 ]  # fmt: skip
