@@ -88,14 +88,12 @@ def test_topics_do_not_see_each_other(
             assert found[measure][i].hex() == expected.hex(), measure
 
 
-def test_a_subclass_that_scores_topic_by_topic_does_not_inherit_all_at_once() -> None:
-    gold = Gold(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
-    run = Alignment(run_of({"1": [("a", [0, 9])]}), gold)
+def test_a_subclass_cannot_score_topic_by_topic_if_its_base_scores_all_at_once() -> None:
     kind = type(parse_measures("AiP")[0])
-    mixed = type("Mixed", (type("Mixin", (), {"score_topic": lambda self, topic: 0.25}), kind), {})
-    for own in (type("Other", (kind,), {"score_topic": lambda self, topic: 0.25}), mixed):
-        assert own().score_topics(run).tolist() == [0.25]
-    assert kind().score_topics(run).tolist() == [1.0]
+    mixin = type("Mixin", (), {"score_topic": lambda self, topic: 0.25})
+    for bases, own in (((kind,), vars(mixin)), ((mixin, kind), {})):
+        with pytest.raises(TypeError, match="define score_topics"):
+            type("Other", bases, {n: v for n, v in own.items() if n == "score_topic"})
 
 
 def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:

@@ -332,11 +332,13 @@ class Measure:
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
         cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
-        # A subclass that scores topics one by one must not inherit how its base scores all at once.
         hooks = ("score_topic", "score_topics")
         own = next(vars(base) for base in cls.__mro__ if any(hook in vars(base) for hook in hooks))
-        if "score_topics" not in own:
-            cls.score_topics = Measure.score_topics  # type: ignore[method-assign]
+        if "score_topics" not in own and cls.score_topics is not Measure.score_topics:
+            raise TypeError(
+                f"{cls.__name__} defines score_topic, but its base scores all topics at once; "
+                "define score_topics"
+            )
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
         self.settings = settings or {}
