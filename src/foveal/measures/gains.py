@@ -227,7 +227,7 @@ def _place_unlisted(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
     Its size is not known, only that it is not relevant: it takes a character of the text that is
     neither in a listed child nor highlighted, where there is any.
     """
-    inner = forest.over_children(forest.end - forest.start).astype(np.int64)
+    inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
     start = forest.start[host] + inner[host]
     assert forest.highlighted is not None
     base = forest.base[forest.row[host]]
@@ -450,14 +450,14 @@ def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
 def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of the parts of each unseen element, times their sizes."""
     forest, worth = forest_of(gold), gold.cached(compute_worth, quant, normalise)
-    inside = forest.over_children(worth * forest.size)
+    inside = forest.sum_children(worth * forest.size)
     if mixed == "ignore":
         return inside
     if find_quantisation(quant, forest.assessed.scale).name == "spec":
         marked = np.maximum(forest.rsize, 0)
-        direct = marked - forest.over_children(np.where(forest.counts, marked, 0))
+        direct = marked - forest.sum_children(np.where(forest.counts, marked, 0))
         return inside + np.where(forest.counts, np.maximum(direct, 0.0), 0.0)
-    return inside + worth * np.maximum(forest.size - forest.over_children(forest.size), 0.0)
+    return inside + worth * np.maximum(forest.size - forest.sum_children(forest.size), 0.0)
 
 
 # -- where gains depend on earlier gains -------------------------------------------------------

@@ -75,7 +75,7 @@ class Targets(NamedTuple):
 
 
 class Ideality(NamedTuple):
-    """How the elements of the ideal recall base are weighted as targets."""
+    """The weighting of elements of the ideal recall base as targets."""
 
     weight: str = "none"
     quant: str = "spec"
@@ -84,7 +84,7 @@ class Ideality(NamedTuple):
 
 
 class Behaviour(NamedTuple):
-    """How results lead to targets."""
+    """The way in which results lead to targets."""
 
     kind: str
     tolerance: float
@@ -573,7 +573,7 @@ class UserModel(Measure):
 
     @property
     def ideality(self) -> Ideality:
-        """How ideal elements are weighted."""
+        """The weighting of ideal elements."""
         return Ideality()
 
     def check_gold(self, gold: Gold) -> None:

@@ -37,7 +37,7 @@ class Below(NamedTuple):
 
 
 def ideals_below(forest: Forest, base: Base) -> Below:
-    """Every element that holds ideal ones, with each of them."""
+    """Return every element that holds ideal ones, with each of them."""
     ideal = np.flatnonzero(base.ideal)
     above = forest.parent[ideal]
     found = []
@@ -55,7 +55,7 @@ def ideals_below(forest: Forest, base: Base) -> Below:
 def ideal_base(
     forest: Forest, worth: Floats, *, base: str = "ideal", tie: str = "ascendant"
 ) -> Base:
-    """The ideal recall base for what each element is `worth`.
+    """Return the ideal recall base for the `worth` of each element.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ def ideal_base(
     """
     higher = tie == "ascendant"
     if base == "maxsum":
-        candidate = _worth_most_together(forest, worth, higher=higher)
+        candidate = _choose_by_sum(forest, worth, higher=higher)
     else:
-        candidate = _winners_of_paths(forest, worth, higher=higher)
-    return _without_nested(forest, candidate)
+        candidate = _choose_by_path(forest, worth, higher=higher)
+    return _drop_nested(forest, candidate)
 
 
-def _winners_of_paths(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
+def _choose_by_path(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     parent, relevant = forest.parent, worth > 0
     leads_on = np.zeros(len(forest), dtype=bool)  # something relevant is below
     for level in reversed(forest.levels[1:]):
@@ -93,7 +93,7 @@ def _winners_of_paths(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     return winner
 
 
-def _worth_most_together(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
+def _choose_by_sum(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     parent = forest.parent
     below = np.zeros(len(forest))  # the most that the elements below can be worth together
     wins = np.zeros(len(forest), dtype=bool)
@@ -106,8 +106,8 @@ def _worth_most_together(forest: Forest, worth: Floats, *, higher: bool) -> Bool
     return wins
 
 
-def _without_nested(forest: Forest, candidate: Bools) -> Base:
-    """Candidates inside another one are dropped."""
+def _drop_nested(forest: Forest, candidate: Bools) -> Base:
+    """Drop candidates inside another one."""
     parent = forest.parent
     over = np.where(candidate, np.arange(len(forest)), UNKNOWN)
     for level in forest.levels[1:]:
