@@ -42,22 +42,26 @@ def executor(
     most: int | None = None,
     here: bool = False,
 ) -> Iterator[Executor | None]:
-    """The executor that the options of the command ask for; None for this process.
+    """Yield the executor that the options of the command ask for; None for this process.
 
     Parameters
     ----------
     workers : int, optional
-        As given; by default a process per core if the work is `worth` starting them.
+        As given; by default one process per core if the work is `worth` starting them.
     worth : bool
     ahead : str, optional
-        The module that the work needs: processes start at once and import it.
+        The module that tasks need: processes start at once and import it.
     most : int, optional
-        Processes that there is work for.
+        Number of tasks: more processes are of no use.
     here : bool
-        Whether this process is one of them.
+        Ignored; for callers that still pass it.
     """
-    address = _cluster(workers)
+    del here
+    context = click.get_current_context(silent=True)
+    address: str | None = None if context is None else context.params.get("dask")
     if address is not None:
+        if workers is not None:
+            raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
         from foveal.executors.cluster import connect
 
         with connect(address) as cluster:
@@ -66,18 +70,8 @@ def executor(
     if workers is None:
         workers = cores() if worth else 1
     workers = min(workers, most or workers)
-    del here
     if workers == 1:
         yield None
         return
     with Processes(workers, preload=ahead) as processes:
         yield processes
-
-
-def _cluster(workers: int | None) -> str | None:
-    """The address that the command was given, if any."""
-    context = click.get_current_context(silent=True)
-    address: str | None = None if context is None else context.params.get("dask")
-    if address is not None and workers is not None:
-        raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
-    return address
