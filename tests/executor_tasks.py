@@ -22,12 +22,14 @@ __all__ = [
     "Gate",
     "Loaded",
     "Named",
+    "Wrapped",
     "be_stubborn",
     "die",
     "die_once",
     "die_while_sending",
     "fail_at",
     "hold",
+    "kill_at",
     "loaded",
     "pid_when",
     "read",
@@ -48,17 +50,31 @@ class Named(int):
         return f"task {int(self)}"
 
 
-class Gate(SharingExecutor):
-    """An executor whose tasks are held until the worker of the first one has been killed."""
+class Wrapped(SharingExecutor):
+    """One of our executors that calls ``wrapper(function, *args)`` in its workers."""
 
-    def __init__(self, inner: SharingExecutor, folder: Path) -> None:
-        self.inner, self.folder = inner, folder
-        self.killed: int | None = None
-        self._killer = threading.Thread(target=self._kill, daemon=True)
+    def __init__(self, inner: SharingExecutor, wrapper: Callable[..., Any]) -> None:
+        self.inner, self.wrapper = inner, wrapper
 
     @property
     def workers(self) -> int:
         return count_workers(self.inner)
+
+    def sharing(self, function: Callable[..., Any], shared: Any) -> AbstractContextManager[Submit]:
+        return self.inner.sharing(partial(self.wrapper, function), shared)
+
+    def fetch_first(self, calls: deque[Call]) -> Any:
+        return self.inner.fetch_first(calls)
+
+
+class Gate(Wrapped):
+    """An executor whose tasks are held until the worker of the first one has been killed."""
+
+    def __init__(self, inner: SharingExecutor, folder: Path) -> None:
+        super().__init__(inner, partial(hold, str(folder)))
+        self.folder = folder
+        self.killed: int | None = None
+        self._killer = threading.Thread(target=self._kill, daemon=True)
 
     def __enter__(self) -> Self:
         self._killer.start()
@@ -68,12 +84,6 @@ class Gate(SharingExecutor):
         (self.folder / "go").touch()
         (self.folder / "at").touch()
         self._killer.join()
-
-    def sharing(self, function: Callable[..., Any], shared: Any) -> AbstractContextManager[Submit]:
-        return self.inner.sharing(partial(hold, str(self.folder), function), shared)
-
-    def fetch_first(self, calls: deque[Call]) -> Any:
-        return self.inner.fetch_first(calls)
 
     def _kill(self) -> None:
         until((self.folder / "at").exists, "the first task")
@@ -88,6 +98,13 @@ def hold(folder: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a function when the word to go on has been given."""
     if not (Path(folder) / "go").exists():
         pid_when(folder)
+    return function(*args)
+
+
+def kill_at(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, but end the worker if the task has that name."""
+    if name in str(getattr(args[-1], "label", args[-1])):
+        os.kill(os.getpid(), signal.SIGKILL)
     return function(*args)
 
 

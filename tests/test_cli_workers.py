@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,10 @@ import pytest
 import foveal
 from command import Outcome, assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
-from executor_tasks import Gate
+from executor_tasks import Gate, Wrapped, kill_at
 from foveal.evaluation.shares import shares_of
-from foveal.executors import Processes
-from patience import finished
+from foveal.executors import LostTaskError, Processes
+from patience import PATIENCE, finished, started, until
 
 HERE = Path(__file__).parent
 
@@ -214,6 +217,60 @@ def test_a_process_is_killed_while_it_scores(
         )
     assert found.to_json() == expected.to_json()
     assert gate.killed
+
+
+def test_a_run_that_always_kills_its_worker_is_named(here: Path, processes: Processes) -> None:
+    deadly = Wrapped(processes, partial(kill_at, RUNS[2]))
+    with pytest.raises(LostTaskError, match=f"{RUNS[2]}: given up, .* 3 times"):
+        foveal.evaluate(
+            list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop", executor=deadly
+        )
+
+
+@pytest.mark.parametrize("moment", ["at the start", "while they score"])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_processes_and_leaves_no_file(
+    tmp_path: Path, end: signal.Signals, moment: str
+) -> None:
+    lines = (f"{t} Q0 D{r} {r} 1 mine 0 9\n" for t in range(100) for r in range(1, 1000))
+    (tmp_path / "run").write_text("".join(lines))
+    lines = (f"{t} Q0 D{r} 9 99 0 0:9\n" for t in range(100) for r in range(1, 50))
+    (tmp_path / "qrels").write_text("".join(lines))
+    room = tmp_path / "room"
+    room.mkdir()
+    command = [sys.executable, "-m", "foveal", "evaluate", *["run"] * 200, "-j", "qrels"]
+    command += ["-m", "AiP", "-w", "2", "-o", "out"]
+    with started(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(room)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        if moment == "at the start":
+            until(lambda: len(_group(process.pid)) > 2, "the start of workers")
+        else:
+            until(lambda: any(room.glob("*/*")), "a temporary file")
+        if end is signal.SIGINT:  # as a terminal does, to all of them
+            os.killpg(process.pid, end)
+        else:
+            process.send_signal(end)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, said) == (128 + end, "")
+        until(lambda: not _group(process.pid), "the end of its processes")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "room", "run"]
+    assert list(room.iterdir()) == []
+
+
+def _group(group: int) -> list[str]:
+    """Return the processes of a group that still run."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = place.read_text().rpartition(")")[2].split()
+            if fields[2] == str(group) and fields[0] != "Z":
+                found.append(place.parent.name)
+    return found
 
 
 # -- where results go --------------------------------------------------------------------------

@@ -293,6 +293,13 @@ def test_a_worker_that_dies_while_it_sends_a_result(processes: Processes, tmp_pa
     assert [len(sent) for sent in map_in_order(processes, send, sizes)] == sizes
 
 
+def test_large_tasks_that_wait_when_a_worker_dies(processes: Processes, tmp_path: Path) -> None:
+    with Gate(processes, tmp_path) as gate:
+        sizes = [5_000_000] * 6
+        assert list(map_in_order(gate, len, map(bytes, sizes), ahead=6)) == sizes
+    assert gate.killed
+
+
 def test_an_executor_that_is_broken_already_is_replaced(tmp_path: Path) -> None:
     with Processes(1) as pool:
         with pytest.raises(BrokenExecutor):

@@ -22,20 +22,23 @@ def executor(
     ahead: str | None = None,
     most: int | None = None,
 ) -> Iterator[Executor | None]:
-    """Provide the executor that the options of the command ask for; None for this process.
+    """Yield the executor that the options of the command ask for; None for this process.
 
     Parameters
     ----------
     workers : int, optional
-        The value of ``-w``; by default a process per core if the work is `worth` starting them.
+        As given; by default one process per core if the work is `worth` starting them.
     worth : bool
     ahead : str, optional
-        The module that the work needs: processes start at once and import it.
+        The module that tasks need: processes start at once and import it.
     most : int, optional
-        Number of processes that there is work for.
+        Number of tasks: more processes are of no use.
     """
-    address = _cluster(workers)
+    context = click.get_current_context(silent=True)
+    address: str | None = None if context is None else context.params.get("dask")
     if address is not None:
+        if workers is not None:
+            raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
         from foveal.executors.cluster import connect
 
         with connect(address) as cluster:
@@ -49,12 +52,3 @@ def executor(
         return
     with Processes(workers, preload=ahead) as processes:
         yield processes
-
-
-def _cluster(workers: int | None) -> str | None:
-    """Return the address given by ``--dask``, if any."""
-    context = click.get_current_context(silent=True)
-    address: str | None = None if context is None else context.params.get("dask")
-    if address is not None and workers is not None:
-        raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
-    return address

@@ -182,7 +182,9 @@ class Cluster(SharingExecutor):
         Scattered data would be lost with them.
         """
         key = uuid4().hex
-        source = None if shared is None else self._client.submit(bytes, pickle.dumps(shared))
+        source = None
+        if shared is not None:
+            source = self._client.submit(bytes, pickle.dumps(shared), pure=False)
         # As bytes, because Dask looks for its own objects in tuples, lists and dictionaries.
         yield lambda task: self._executor.submit(
             _work, __version__, pickle.dumps((function, task)), key, source
@@ -242,10 +244,11 @@ def _explain_missing_file(error: Exception, worker: str) -> Exception:
     if isinstance(error, FileNotFoundError) and error.filename and Path(error.filename).exists():
         return InputError.at(str(error.filename), None, reason)
     if isinstance(error, InputError):
-        return InputError(
+        problems = [
             problem._replace(message=reason)
             if problem.message == "no such file" and Path(problem.file).exists()
             else problem
             for problem in error.problems
-        )
+        ]
+        return InputError(problems, summary=error.summary)
     return error

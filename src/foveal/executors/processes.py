@@ -110,7 +110,8 @@ class Processes(SharingExecutor):
                 if alone and self._is_lost(call):
                     self._kill()
                     code = self._exit_codes[0]
-                    reason = f"by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+                    known = -code in set(signal.Signals)
+                    reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
                     reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
                     call.future = Future()
                     call.future.set_exception(
@@ -124,12 +125,20 @@ class Processes(SharingExecutor):
                 self._kill()
         return calls[0].future.result()
 
+    def cancel(self, calls: deque[Call]) -> None:
+        """End the workers if any of the calls is still under way.
+
+        The pool fails if it breaks while it holds cancelled calls, so none is ever cancelled.
+        """
+        if not all(call.future.done() for call in calls):
+            self._kill()
+
     def _is_lost(self, call: Call) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
         while not wait([call.future], timeout=1).done:
             # If a worker dies while it sends a result, the pool waits for the rest for ever.
-            processes = (self._pool and self._pool._processes) or {}
-            if not all(process.is_alive() for process in list(processes.values())):
+            processes = list(self._pool._processes.values()) if self._pool else []
+            if not all(process.is_alive() for process in processes):
                 self._kill()
         return isinstance(call.future.exception(), BrokenProcessPool)
 
@@ -152,11 +161,11 @@ class Processes(SharingExecutor):
 def _kill_workers(pool: ProcessPoolExecutor) -> list[int]:
     """End the workers of a pool, and return their exit codes."""
     queue: Any = pool._result_queue
-    processes = list((pool._processes or {}).values())
+    processes = list(pool._processes.values())
     for process in processes:
         process.kill()
     queue._writer.close()  # so that the pool does not wait for the rest of a result
-    pool.shutdown(cancel_futures=True)
+    pool.shutdown()
     return [process.exitcode or 0 for process in processes]
 
 
