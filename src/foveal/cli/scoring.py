@@ -307,7 +307,7 @@ def score_runs(
 ) -> Results:
     """Score runs with a progress bar; `options` are the `given_options`."""
     with start_workers(workers, runs) as (executor, advance):
-        from foveal.evaluation import evaluate  # while other processes do the same
+        from foveal.evaluation.scoring import evaluate  # while other processes do the same
 
         return evaluate(
             runs,

@@ -179,7 +179,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         if name.strip() in settings:
             raise UsageError(f"parameter {name.strip()!r} is given twice in {text!r}")
         settings[name.strip()] = value.strip().strip("\"'")
-    measure = measure(**settings)
+    measure = measure(**settings) if settings else measure
     at = None if form["at"] is None else form["at"].strip()
     if at == CURVE:
         if not measure.curve:
