@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from foveal.evaluation.shares import shares_of
 
 import foveal
 from command import Outcome, assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
 from executor_tasks import Gate, Wrapped, kill_at
-from foveal.evaluation.shares import shares_of
 from foveal.executors import LostTaskError, Processes
 from patience import PATIENCE, finished, started, until
 

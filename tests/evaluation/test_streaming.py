@@ -24,11 +24,11 @@ import foveal
 from command import call
 from foveal.collection import Collection, build_index
 from foveal.collection.placement import place_elements
+from foveal.errors import Tally
 from foveal.evaluation.options import Options
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
 from foveal.measures.base import Cutoff
-from foveal.model.tallies import Tally
 from inputs import refusal
 
 SMALL = 300

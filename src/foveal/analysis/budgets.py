@@ -35,7 +35,7 @@ from foveal.measures.alignment import Alignment
 from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
 from foveal.model import Judgements, Results
-from foveal.model.provenance import distinct_names
+from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
 __all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]

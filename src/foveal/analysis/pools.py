@@ -21,7 +21,7 @@ from foveal.errors import UsageError
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
 from foveal.model import Judgements, Run
-from foveal.model.ordering import topic_order
+from foveal.model.hashing import topic_order
 from foveal.spans import Ints
 
 __all__ = ["DEPTH", "OTHERS", "Pooling", "pool"]

@@ -30,9 +30,8 @@ from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import CURVE, Measure, Need
 from foveal.model.judgements import Judgements
-from foveal.model.provenance import Provenance, distinct_names
 from foveal.model.results import Results
-from foveal.model.run import Run
+from foveal.model.run import Provenance, Run, distinct_names
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
