@@ -210,8 +210,8 @@ def _variants(measure: Measure) -> Iterator[tuple[str, Measure]]:
 def _overlap(measure: Measure) -> str:
     rules = [measure.overlap_rule.value]
     for setting, variant in _variants(measure):
-        if variant.overlap is not measure.overlap_rule:
-            rules.append(f"with {setting}: {variant.overlap.value}")
+        if variant.overlap_rule is not measure.overlap_rule:
+            rules.append(f"with {setting}: {variant.overlap_rule.value}")
     return "; ".join(rules)
 
 

@@ -241,6 +241,7 @@ def budget_curves(
 
     Examples
     --------
+    >>> from foveal.model import Run
     >>> truth = Judgements.from_highlights({"1": {"D": {"spans": [(30, 50)], "length": 90}}})
     >>> small = Run.from_results({"1": [("D", 0, 10), ("D", 40, 50), ("D", 30, 40)]}, name="small")
     >>> large = Run.from_results({"1": [("D", 20, 60), ("D", 0, 20)]}, name="large")
