@@ -43,8 +43,8 @@ _PLACES = (
 CURVE = "curve"
 _LARGEST = 1e12
 """No parameter means anything beyond this."""
-_RANK = re.compile(r"[0-9]{1,12}")
-_LEVEL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
+_RANK = r"[0-9]{1,12}"
+_LEVEL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"
 
 
 class Cutoff(Enum):
@@ -373,7 +373,7 @@ class Measure:
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
         if self.cutoff.of_recall:
-            number = Decimal(text) if _LEVEL.fullmatch(text) else Decimal(-1)
+            number = Decimal(text) if re.fullmatch(_LEVEL, text) else Decimal(-1)
             if not 0 <= number <= 1:
                 raise UsageError(
                     f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
@@ -383,7 +383,7 @@ class Measure:
             exponent = number.as_tuple().exponent
             classic = isinstance(exponent, int) and -2 <= exponent <= 0
             return number if classic else Decimal(format(number.normalize(), "f"))
-        if not _RANK.fullmatch(text) or int(text) < 1:
+        if not re.fullmatch(_RANK, text) or int(text) < 1:
             raise UsageError(
                 f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
                 f"as in {self.name}@10"
