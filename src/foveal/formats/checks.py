@@ -14,7 +14,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.spans import Ints
 
 __all__ = [

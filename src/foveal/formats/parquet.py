@@ -12,19 +12,15 @@ import polars as pl
 
 from foveal.errors import Problem
 from foveal.formats.checks import Defects, check_spans
-from foveal.formats.costs import with_costs
+from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
-from foveal.formats.placing import check_results, places
-from foveal.formats.ranking import ranked
+from foveal.formats.ranking import check_results, places, ranked, with_costs
 from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
 __all__ = ["MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
-
-MAGIC = (b"PAR1", b"ARROW1")
-"""How these files begin."""
 
 _KINDS = {
     "topic": pl.String,

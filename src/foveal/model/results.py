@@ -14,14 +14,11 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError, some
-from foveal.model import display
-from foveal.model.ordering import topic_order
+from foveal.model.hashing import topic_order
+from foveal.model.run import ALL
 from foveal.spans import Ints
 
 __all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "differences"]
-
-ALL = "all"
-"""The topic under which the value over all topics stands."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -200,16 +197,22 @@ class Results:
 
     def __str__(self) -> str:
         """The values over all topics as a table, one row per run."""
+        from foveal.model import display
+
         header, rows, notes = self._table()
         return display.plain_table(header, rows, notes=notes)
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         header, rows, notes = self._table()
         title = repr(self)[1:-1].replace(" x ", ", ")
         return display.table(title, header, rows, numbers=range(1, len(header)), notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """Header, rows and notes of a table of the first runs and measures."""
+        """Return header, rows and notes of a table of the first runs and measures."""
+        from foveal.model import display
+
         runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
         columns = [_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
         rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import UsageError
-from foveal.model import display
-from foveal.model.hashing import first_of_hash
-from foveal.model.ordering import changes, first_of_group
-from foveal.model.provenance import Provenance
+from foveal.errors import InputError, UsageError
+from foveal.model.hashing import changes, first_of_group, first_of_hash
 from foveal.spans import Ints
 
-__all__ = ["UNKNOWN", "Run"]
+__all__ = ["ALL", "UNKNOWN", "Provenance", "Run", "distinct_names", "group_topics"]
 
 UNKNOWN = -1
 """An offset or length that is not known: the end of a whole document, the place of an XPath."""
+
+ALL = "all"
+"""The topic under which results give the value over all topics; no topic may be called so."""
 
 _OF_DOCUMENTS = (
     "topic",
@@ -34,6 +35,29 @@ _OF_DOCUMENTS = (
     "returns",
 )
 """What only topics and documents decide, wherever in a document a result is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The file behind a run or a judgement set; data made in Python has no hash."""
+
+    path: str
+    sha256: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its directory, compression and extension.
+
+        >>> Provenance("runs/system.2.run.gz").stem
+        'system.2'
+        """
+        name = PurePath(self.path)
+        if name.suffix in _COMPRESSED:
+            name = name.with_suffix("")
+        return name.stem or self.path
+
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,10 +181,12 @@ class Run:
         note_grouping: str | None = None,
     ) -> Run:
         """As `from_frame`, from columns."""
-        order, topics, bounds = _group(topic)
         if line is None:
             line = np.arange(1, len(topic) + 1, dtype=np.int64)
-        if order is not None:
+        topics, code, counts = group_topics(topic)
+        if len(code) > len(topics):
+            order = np.argsort(np.repeat(code, counts), kind="stable")
+            counts = np.bincount(code, counts, len(topics)).astype(np.int64)
             doc, start, end, line = doc.gather(order), start[order], end[order], line[order]
             score = None if score is None else score[order]
             rank = None if rank is None else rank[order]
@@ -170,7 +196,7 @@ class Run:
         return cls(
             name=name,
             topics=topics,
-            bounds=bounds,
+            bounds=np.concatenate([[0], np.cumsum(counts)]),
             doc=doc.rechunk(),  # gathering from one piece is nine times faster than from seven
             start=_owned(start, np.int64),
             end=_owned(end, np.int64),
@@ -386,31 +412,54 @@ class Run:
         return frame.with_columns(pl.when(pl.col(c) >= 0).then(c).alias(c) for c in numbers)
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         task = f", task {self.task}" if self.task else ""
         title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
         return display.frame(title, self.to_frame(), "results")
 
 
-def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
-    """The column as an array that is nobody else's to change, copied only if it is.
+def group_topics(topic: pl.Series) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Return the topics in the order they come, and the stretches of lines that are of one topic.
 
-    Nobody changes an array that is locked, unless it is a view of another one. The memory of a
-    column of Polars is locked, too.
+    Of each stretch the number of its topic and of its lines; mostly a topic has one.
+
+    >>> topics, code, lines = group_topics(pl.Series(["7", "7", "8", "7"]))
+    >>> topics, code.tolist(), lines.tolist()
+    (('7', '8'), [0, 1, 0], [2, 1, 1])
+    """
+    rows = np.flatnonzero(changes(topic))
+    names: list[str] = topic.gather(rows).to_list()
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    code = np.array([number[name] for name in names], dtype=np.int64)
+    return tuple(number), code, np.diff(rows, append=len(topic))
+
+
+def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
+    """Return the column as an array that no other code can change, copied only if needed.
+
+    A locked array is not changed, unless it is a view of another one. The memory of a Polars
+    column is locked, too.
     """
     values = np.asarray(column, dtype=kind)
     shared = values.flags.writeable or isinstance(values.base, np.ndarray)
     return values.copy() if shared else values
 
 
-def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:
-    """Row order that makes topics contiguous (None: they are), the topics, their bounds."""
-    rows = np.flatnonzero(changes(topic))
-    names: list[str] = topic.gather(rows).to_list()
-    counts = np.diff(rows, append=len(topic))
-    if len(set(names)) == len(names):
-        return None, tuple(names), np.concatenate([[0], np.cumsum(counts)])
-    position = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    code = np.repeat(np.array([position[name] for name in names]), counts)
-    sizes = np.bincount(code, minlength=len(position)).astype(np.int64)
-    order = np.argsort(code, kind="stable")
-    return order, tuple(position), np.concatenate([[0], np.cumsum(sizes)])
+def distinct_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
+    """The names of runs; those that share one are told apart by the stems of their files.
+
+    >>> first, second = Provenance("a/bm25.run"), Provenance("b/dense.run")
+    >>> distinct_names([("mine", first), ("mine", second), ("other", Provenance("c.run"))])
+    ('bm25', 'dense', 'other')
+    """
+    listed = list(runs)
+    given = [name for name, _ in listed]
+    names = [source.stem if given.count(name) > 1 else name for name, source in listed]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            other = listed[names.index(name)][1].path
+            raise InputError.at(
+                listed[i][1].path, None, f"run name {name!r} is already used by {other}"
+            )
+    return tuple(names)
