@@ -33,7 +33,6 @@ __all__ = [
     "TopicView",
     "find_disjoint",
     "neighbours_meet",
-    "sum_before",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -330,12 +329,12 @@ class Alignment(_WithCache):
     @property
     def read_before(self) -> Ints:
         """Characters before each result of the whole run, and their total."""
-        return self.cached(sum_before, "size")
+        return self.cached(_sum_before, "size")
 
     @property
     def found_before(self) -> Ints:
         """Relevant characters before each result of the whole run, and their total."""
-        return self.cached(sum_before, "rsize")
+        return self.cached(_sum_before, "rsize")
 
     @property
     def read(self) -> Ints:
@@ -419,20 +418,16 @@ def _change_overlap(alignment: Alignment, overlap: Overlap) -> Alignment:
     return view
 
 
-def sum_before(alignment: Alignment, name: str) -> Ints:
-    """Return the sums before each value of an attribute, and their total.
-
-    They are whole numbers, so that differences are exact.
-    """
-    values = getattr(alignment, name)
-    total = np.zeros(len(values) + 1, dtype=np.int64)
-    np.cumsum(values, out=total[1:])
+def _sum_before(alignment: Alignment, name: str) -> Ints:
+    """Return the sum before each result and the total, in whole numbers: differences are exact."""
+    total = np.zeros(len(alignment.run) + 1, dtype=np.int64)
+    np.cumsum(getattr(alignment, name), out=total[1:])
     return total
 
 
 def _sum_by_topic(alignment: Alignment, name: str) -> Ints:
     """Return the sum up to each result of its topic."""
-    total, bounds = alignment.cached(sum_before, name), alignment.run.bounds
+    total, bounds = alignment.cached(_sum_before, name), alignment.run.bounds
     return total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Example, Measure, Need, Number, OptionalNumber, OverlapRule
-from foveal.measures.totals import sum_slices
+from foveal.measures.totals import sum_first
 
 __all__ = ["BestEntryPointDistance"]
 
@@ -44,7 +44,7 @@ class BestEntryPointDistance(Measure):
         distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
         scale = self.A * (gold.mean_length if self.L is None else self.L)
         own = np.searchsorted(known, alignment.document_bounds)
-        near = alignment.spread_topics(sum_slices(scale / (scale + distance), own))
+        near = alignment.spread_topics(sum_first(scale / (scale + distance), own))
         return np.where(gold.beps > 0, near / np.maximum(gold.beps, 1), np.nan)
 
 

@@ -26,8 +26,8 @@ class _Characters(PrecisionRecall):
     def totals(self, alignment: Alignment) -> Totals:
         if self.budget is None:
             bounds = alignment.run.bounds
-            found = sum_first(alignment.found_before, bounds, self.rank)
-            read = sum_first(alignment.read_before, bounds, self.rank)
+            found = sum_first(alignment.rsize, bounds, self.rank)
+            read = sum_first(alignment.size, bounds, self.rank)
         else:
             found, read = alignment.cached(read_within, int(self.budget), self.unit, self.rank)
         return Totals(found, read, alignment.gold.trel)

@@ -35,9 +35,8 @@ class JudgedShare(Measure):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         bounds = alignment.run.bounds
-        before = np.concatenate([[0], np.cumsum(alignment.row >= 0)])
         results = np.minimum(np.diff(bounds), self.rank or 1)
-        return alignment.spread_topics(sum_first(before, bounds, self.rank) / results)
+        return alignment.spread_topics(sum_first(alignment.row >= 0, bounds, self.rank) / results)
 
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
@@ -102,7 +101,7 @@ class CharactersReturned(Count):
     needed = (Need.SPANS,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        return alignment.spread_topics(sum_first(alignment.read_before, alignment.run.bounds))
+        return alignment.spread_topics(sum_first(alignment.size, alignment.run.bounds))
 
 
 class CharactersRelevant(Count):
@@ -126,7 +125,7 @@ class CharactersRelevantReturned(Count):
     needed = (Need.TEXT, Need.SPANS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        return alignment.spread_topics(sum_first(alignment.found_before, alignment.run.bounds))
+        return alignment.spread_topics(sum_first(alignment.rsize, alignment.run.bounds))
 
 
 MEASURES = (

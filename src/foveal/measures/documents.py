@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Floats, sum_before
+from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.measures.totals import sum_first, sum_slices
+from foveal.measures.totals import sum_first
 from foveal.spans import Ints
 
 __all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank", "count_relevant"]
@@ -14,8 +14,7 @@ __all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank", "count_relevan
 
 def count_relevant(alignment: Alignment, rank: int | None = None) -> Ints:
     """Count the relevant documents among the first of each topic of the run."""
-    before = alignment.cached(sum_before, "relevant_documents")
-    return sum_first(before, alignment.document_bounds, rank)
+    return sum_first(alignment.relevant_documents, alignment.document_bounds, rank)
 
 
 class _DocumentLevel(Measure):
@@ -81,7 +80,7 @@ class AveragePrecision(_DocumentLevel):
         counts = np.diff(own)
         hits = np.arange(len(relevant)) - np.repeat(own[:-1], counts) + 1
         ranks = relevant - np.repeat(bounds[:-1], counts) + 1
-        found = alignment.fill_topics(sum_slices(hits / ranks, own))
+        found = alignment.fill_topics(sum_first(hits / ranks, own))
         return found / np.maximum(alignment.gold.nrel, 1)
 
 

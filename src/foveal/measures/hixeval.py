@@ -6,7 +6,7 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap
 from foveal.measures.base import Choice, Cutoff, Example, Need, Number
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first, sum_slices
+from foveal.measures.totals import PrecisionRecall, Totals, sum_first
 
 __all__ = ["HiXEvalF", "HiXEvalPrecision", "HiXEvalRecall"]
 
@@ -37,8 +37,8 @@ class _HiXEval(PrecisionRecall):
     def totals(self, alignment: Alignment) -> Totals:
         gold, bounds = alignment.gold, alignment.run.bounds
         return Totals(
-            sum_slices(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
-            sum_first(alignment.read_before, bounds, self.rank),
+            sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
+            sum_first(alignment.size, bounds, self.rank),
             gold.trel if self.trel == "documents" else gold.element_size,
         )
 

@@ -16,7 +16,7 @@ from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
 from foveal.measures.documents import count_relevant
 from foveal.measures.interpolated import best_from, rank_reaching, ranks_reaching
-from foveal.measures.totals import sum_first, sum_slices
+from foveal.measures.totals import sum_first
 
 __all__ = [
     "AverageGeneralisedPrecision",
@@ -224,7 +224,7 @@ class GeneralisedPrecision(InContext):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         k, bounds = self.rank or 1, alignment.document_bounds
-        total = sum_slices(self.document_scores(alignment), bounds, k)
+        total = sum_first(self.document_scores(alignment), bounds, k)
         ranks = np.minimum(np.diff(bounds), k) if self.short == "last" else k
         return alignment.fill_topics(total / ranks)
 
@@ -268,8 +268,7 @@ class WeightedGeneralisedRecall(Measure):
         return (Need.TEXT,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        before = np.concatenate([[0], np.cumsum(alignment.documents.rel_size)])
-        found = sum_first(before, alignment.document_bounds, self.rank)
+        found = sum_first(alignment.documents.rel_size, alignment.document_bounds, self.rank)
         return alignment.fill_topics(found) / np.maximum(alignment.gold.trel, 1)
 
 
@@ -290,7 +289,7 @@ class AverageGeneralisedPrecision(InContext):
     def score_topics(self, alignment: Alignment) -> Floats:
         relevant = np.flatnonzero(alignment.relevant_documents)
         own = np.searchsorted(relevant, alignment.document_bounds)
-        gained = sum_slices(self.generalised_precision(alignment)[relevant], own)
+        gained = sum_first(self.generalised_precision(alignment)[relevant], own)
         return alignment.fill_topics(gained) / np.maximum(alignment.gold.nrel, 1)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import TopicView
+from foveal.measures.alignment import Alignment, Floats, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
-from foveal.spans import Ints
+from foveal.measures.totals import sum_first
 
 __all__ = ["ListOverlap", "MeanOverlap", "Redundancy", "SetOverlap"]
-
-Bools = npt.NDArray[np.bool_]
 
 _RUN = "D1:20-40 D1:0-60 D1:60-80 D2:0-50 D1:0-20"
 
@@ -28,28 +25,10 @@ class _OverlapIndicator(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.SPANS,)
 
-    def top(self, topic: TopicView) -> tuple[Ints, Ints]:
-        """The first results on one axis."""
-        stop = topic.n if self.rank is None else min(self.rank, topic.n)
-        own = slice(topic.slice.start, topic.slice.start + stop)
-        start, end = topic.alignment.axis
-        return start[own], end[own]
-
-    def sizes(self, topic: TopicView) -> tuple[Ints, Ints]:
-        """Size and newly covered size of the first results, as they are in the run."""
-        own = topic.slice
-        return (
-            topic.alignment.size[own][: self.rank],
-            topic.alignment.new_size[own][: self.rank],
-        )
-
-
-def _covered_points(start: Ints, end: Ints) -> Bools:
-    """Which results hold nothing, at a position that an earlier result covers."""
-    inside = np.zeros(len(start), dtype=bool)
-    for i in np.flatnonzero(end == start).tolist():
-        inside[i] = bool(((start[:i] <= start[i]) & (start[i] < end[:i])).any())
-    return inside
+    def top(self, topic: TopicView) -> slice:
+        """Return which results of the run are the first of the topic."""
+        n = topic.n if self.rank is None else min(self.rank, topic.n)
+        return slice(topic.slice.start, topic.slice.start + n)
 
 
 class SetOverlap(_OverlapIndicator):
@@ -64,14 +43,13 @@ class SetOverlap(_OverlapIndicator):
     example = Example(_RUN, 0.6)
 
     def score_topic(self, topic: TopicView) -> float:
-        start, end = self.top(topic)
-        if not len(start):
+        if not topic.n:
             return 0.0
-        xpath = topic.alignment.run.xpath
-        place = np.stack([start, end])
+        top, xpath = self.top(topic), topic.alignment.run.xpath
+        place = np.stack([position[top] for position in topic.alignment.axis])
         if xpath is not None:
-            own = xpath.slice(topic.slice.start, len(start))
-            place = np.vstack([place, own.rank("dense").fill_null(0).to_numpy()])
+            path = xpath.slice(top.start, top.stop - top.start).rank("dense").fill_null(0)
+            place = np.vstack([place, path.to_numpy()])
         distinct, which = np.unique(place, axis=1, return_inverse=True)
         start, end = distinct[0], distinct[1]
         meets = np.zeros(len(start), dtype=bool)
@@ -95,13 +73,12 @@ class ListOverlap(_OverlapIndicator):
     example = Example(_RUN, 0.4)
 
     def score_topic(self, topic: TopicView) -> float:
-        start, end = self.top(topic)
-        if not len(start):
+        if not topic.n:
             return 0.0
-        size, new = self.sizes(topic)
-        meets = new < size
-        points = np.flatnonzero(end == start).tolist()
-        for i in points:
+        top, alignment = self.top(topic), topic.alignment
+        start, end = (position[top] for position in alignment.axis)
+        meets = alignment.new_size[top] < alignment.full_size[top]
+        for i in np.flatnonzero(end == start).tolist():
             same = (start[:i] == start[i]) & (end[:i] == end[i])
             meets[i] |= bool((same | ((start[:i] <= start[i]) & (start[i] < end[:i]))).any())
             meets[i + 1 :] |= (start[i + 1 :] <= start[i]) & (start[i] < end[i + 1 :])
@@ -116,12 +93,15 @@ class MeanOverlap(_OverlapIndicator):
     example = Example(_RUN, 0.2667)
 
     def score_topic(self, topic: TopicView) -> float:
-        start, end = self.top(topic)
-        if not len(start):
+        if not topic.n:
             return 0.0
-        size, new = self.sizes(topic)
+        top, alignment = self.top(topic), topic.alignment
+        start, end = (position[top] for position in alignment.axis)
+        size, new = alignment.full_size[top], alignment.new_size[top]
         share = (size - new) / np.maximum(size, 1)
-        share[_covered_points(start, end)] = 1.0
+        for i in np.flatnonzero(end == start).tolist():
+            if ((start[:i] <= start[i]) & (start[i] < end[:i])).any():
+                share[i] = 1.0  # it holds nothing, at a position that an earlier result covers
         return float(share.mean())
 
 
@@ -132,10 +112,11 @@ class Redundancy(_OverlapIndicator):
     formula = "1 - |union of results| / sum size(i)"
     example = Example(_RUN, 0.2353)
 
-    def score_topic(self, topic: TopicView) -> float:
-        size, new = self.sizes(topic)
-        total = int(size.sum())
-        return 1 - int(new.sum()) / total if total else 0.0
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds = alignment.run.bounds
+        size = sum_first(alignment.full_size, bounds, self.rank)
+        new = sum_first(alignment.new_size, bounds, self.rank)
+        return alignment.spread_topics(np.where(size > 0, 1 - new / np.maximum(size, 1), 0.0))
 
 
 MEASURES = (SetOverlap, ListOverlap, MeanOverlap, Redundancy)

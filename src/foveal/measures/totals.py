@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Measure
 from foveal.spans import Ints
 
-__all__ = ["PrecisionRecall", "Totals", "rank_results", "sum_first", "sum_slices"]
+__all__ = ["PrecisionRecall", "Totals", "rank_results", "sum_first"]
 
 
 class Totals(NamedTuple):
@@ -51,29 +52,22 @@ def rank_results(alignment: Alignment) -> Ints:
     return np.arange(len(alignment.run)) - np.repeat(bounds[:-1], np.diff(bounds))
 
 
-def sum_first(before: Ints, bounds: Ints, rank: int | None = None) -> Ints:
-    """Sum the first values of each topic, given the sum before each value of all topics.
+def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -> npt.NDArray[Any]:
+    """Sum the first values of each topic, as ``values[low:high].sum()`` to the last bit.
 
-    >>> sum_first(np.array([0, 1, 3, 6, 10]), np.array([0, 3, 4]), 2).tolist()
-    [3, 4]
-    """
-    low, high = bounds[:-1], bounds[1:]
-    if rank is not None:
-        high = np.minimum(high, low + rank)
-    return before[high] - before[low]
-
-
-def sum_slices(values: Floats, bounds: Ints, rank: int | None = None) -> Floats:
-    """Sum the first values of each topic to the last bit as ``values[low:high].sum()`` does.
-
-    >>> sum_slices(np.array([0.5, 1.0, 2.0, 3.0]), np.array([0, 3, 3, 4]), 2).tolist()
+    >>> sum_first(np.array([0.5, 1.0, 2.0, 3.0]), np.array([0, 3, 3, 4]), rank=2).tolist()
     [1.5, 0.0, 3.0]
     """
     low, high = bounds[:-1], bounds[1:]
     if rank is not None:
         high = np.minimum(high, low + rank)
+    if values.dtype != np.float64:  # differences of sums of whole numbers are exact
+        before = np.concatenate([[0], np.cumsum(values)])
+        return before[high] - before[low]
     # `reduceat` adds the sum of all further values to the first of a slice, `sum` adds all to 0.
     # A zero before each slice makes the two the same, and no slice empty.
     padded = np.append(np.insert(values, low, 0.0), 0.0)
     step = np.arange(len(low))
-    return np.add.reduceat(padded, np.column_stack([low + step, high + step + 1]).ravel())[::2]
+    cuts = np.column_stack([low + step, high + step + 1]).ravel()
+    sums: Floats = np.add.reduceat(padded, cuts)[::2]
+    return sums
