@@ -47,9 +47,9 @@ def _memory(_: click.Context, __: click.Parameter, value: str | None) -> int | N
     """Bytes of ``500M`` or ``4G``."""
     if value is None:
         return None
-    from foveal.evaluation.streaming import memory_of
+    from foveal.executors.memory import parse_size
 
-    return memory_of(value)
+    return parse_size(value, "memory")
 
 
 def _cache(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from foveal.model.topics import Topics
     from foveal.recall.forest import Forest
 
-__all__ = ["list_assessors", "prepare_gold", "select_judgements"]
+__all__ = ["list_assessors", "list_notes", "prepare_gold", "select_judgements"]
 
 _NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED_SCALES = ("2005", "2006")
@@ -142,11 +142,11 @@ def prepare_gold(
         forest=forest,
         collection_elements=index.count_nonempty() if index and size_needed else None,
     )
-    warnings += [note for note in _list_notes(measures, gold) if note not in warnings]
+    warnings += [note for note in list_notes(measures, gold) if note not in warnings]
     return gold
 
 
-def _list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
+def list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
     """Yield the measures' notes on these judgements; one that several share is yielded once."""
     by_text: dict[str, list[str]] = {}
     for measure in measures:

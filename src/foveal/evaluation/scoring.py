@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -37,6 +38,7 @@ __all__ = [
     "Evaluation",
     "RunLike",
     "Scores",
+    "average_lengths",
     "count_judged",
     "count_topics",
     "evaluate",
@@ -59,6 +61,8 @@ UNJUDGED_COUNTS = "unjudged results count as not relevant"
 _TOP = 10
 """Ranks in which unjudged results are counted."""
 _SHOWN = 5
+_LARGE = 1 << 21
+"""Bytes of a file that might take more than 256 MB of memory when it is compressed."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ class Evaluation:
         self._cache = None if cache is None else str(Path(cache).absolute())
         self._hashed = hashed
         self._folder = str(Path.cwd())
-        self._max_bytes = given_limit()
+        self.max_bytes = given_limit()
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (-C)")
@@ -187,7 +191,7 @@ class Evaluation:
             for assessor in self.assessors
         )
         """The prepared judgements of each of them."""
-        self._every_topic = frozenset(given.topics)
+        self.every_topic = frozenset(given.topics)
 
     @cached_property
     def index(self) -> Collection | None:
@@ -196,7 +200,7 @@ class Evaluation:
             return None
         from foveal.collection.opened import opened
 
-        return opened(self._locate(self.collection))
+        return opened(self.locate(self.collection))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "index"}
@@ -206,11 +210,11 @@ class Evaluation:
     def align(self, run: RunLike) -> tuple[AlignedRun, ...]:
         """Read, place and check a run; return its alignment with each assessor's judgements."""
         if not isinstance(run, Run):
-            run = self._read_run(run)
+            run = self.read_run(run)
         aligned = []
         structural = any(measure.structural for measure in self.scored)
         for gold in self.golds:
-            own = drop_topics(run, self._every_topic.difference(gold.topics), gold.topics)
+            own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
                 from foveal.evaluation.elements import place_elements
@@ -228,14 +232,14 @@ class Evaluation:
         """Score a run, or read and score a file, against the judgements of each assessor."""
         return tuple(score_aligned(aligned, self.scored) for aligned in self.align(run))
 
-    def _locate(self, path: str) -> str:
+    def locate(self, path: str) -> str:
         """Return the path of a client's file as seen from this process."""
         return path if self._folder == str(Path.cwd()) else str(Path(self._folder, path))
 
-    def _read_run(self, path: str | Path) -> Run:
+    def read_run(self, path: str | Path) -> Run:
         """Read a run; report its path as the user typed it, wherever this process runs."""
-        place = self._locate(str(path))
-        with limit_bytes(self._max_bytes):
+        place = self.locate(str(path))
+        with limit_bytes(self.max_bytes):
             if place == str(path):
                 return read_run(path, cache=self._cache, hashed=self._hashed)
             # Readers replace what is not UTF-8 in names.
@@ -393,7 +397,11 @@ def _find_mean_length(given: Judgements, index: Collection | None) -> tuple[floa
     if index is not None:
         documents = counted(len(index), "document")
         return index.mean_length, f"mean length of {documents} of the collection"
-    _, _, length = given.documents(strict=False)
+    return average_lengths(given.documents(strict=False)[2], given)
+
+
+def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
+    """Return the mean of the known lengths of judged documents, and what it is the mean of."""
     known = length[length >= 0]
     documents = counted(len(known), "judged document")
     source = f"mean length of {documents} (all topics: {len(given.topics)})"
@@ -424,9 +432,7 @@ def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
 
 def count_judged(alignment: Alignment) -> tuple[int, NameMatch | None]:
     """Count results in judged documents; compare document names if there are others."""
-    run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
-    if gold.all_docs is not gold.docs:  # a group of topics: other groups judge more documents
-        known = gold.all_docs.find(run.doc.gather(run.heads)) >= 0
+    run, known = alignment.run, alignment.in_judgements
     names = None
     if not known.all():
         from foveal.evaluation.document_names import match_names
@@ -604,8 +610,32 @@ def evaluate(
     given = list_runs(runs)
     if not given:
         raise UsageError("no run given")
-    evaluation = Evaluation(judgements, measures, **options)
-    return evaluation.results(map_runs(Evaluation.score, evaluation, given, executor, progress))
+    evaluation: Evaluation
+    score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
+    if memory is not None or _may_be_large(given, judgements):
+        from foveal.evaluation.large import GroupedEvaluation, prepare
+
+        evaluation, score = prepare(judgements, measures, memory, options)
+        if isinstance(evaluation, GroupedEvaluation):
+            executor = None  # its temporary file belongs to this process
+    else:
+        evaluation = Evaluation(judgements, measures, **options)
+    return evaluation.results(map_runs(score, evaluation, given, executor, progress))
+
+
+def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
+    """Return True if a file is so large that it might not fit into memory."""
+    given = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    files = [*runs, *given] if isinstance(given, (list, tuple)) else runs
+    for file in files:
+        if isinstance(file, (str, Path)):
+            try:
+                place = Path(file).stat()
+            except (OSError, ValueError):  # reported when it is read
+                continue
+            if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
+                return True
+    return False
 
 
 def list_runs(runs: Any) -> list[RunLike]:

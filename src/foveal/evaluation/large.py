@@ -1,0 +1,771 @@
+"""Files larger than memory: one pass sorts their lines by topic, then groups of topics are scored.
+
+A topic is scored on its own results and judgements. So the lines of a large file are written to a
+temporary file in which those of each topic are found again, and the ordinary readers and the
+ordinary `Evaluation` see one group of topics after the other. The scores of the groups add up to
+those of the run. Temporary files are made where TMPDIR says; they have no name, so that nothing is
+left of them however the process ends.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial, reduce
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import finalize
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.errors import InputError, Problem, Tally
+from foveal.evaluation.document_names import NameMatch
+from foveal.evaluation.elements import CLIPPED, MAPPED
+from foveal.evaluation.ground_truth import list_notes
+from foveal.evaluation.options import resolve_settings
+from foveal.evaluation.placing import not_held
+from foveal.evaluation.preparation import UNJUDGED_TOPICS, refuse_excluded, refuse_unjudged
+from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths, score_aligned
+from foveal.executors import cores
+from foveal.executors.memory import free_memory, parse_size
+from foveal.formats.detection import MAGIC, find_judgement_format, find_run_format
+from foveal.formats.fol import GROUPED
+from foveal.formats.jsonl import taken_whole
+from foveal.formats.objects import header_of, parse_objects
+from foveal.formats.ranking import unscored
+from foveal.formats.source import Source, is_stream, is_xml, limit_bytes, list_files
+from foveal.formats.streams import Stream, compression, head_of
+from foveal.formats.trec import ignored_text
+from foveal.measures.alignment import Gold
+from foveal.measures.base import Need
+from foveal.model.evidence import is_graded
+from foveal.model.hashing import Names
+from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
+from foveal.model.merging import merged_columns, share_documents
+from foveal.model.run import UNKNOWN, Run
+from foveal.spans import Ints
+
+__all__ = ["NEED", "NEED_OF_JUDGEMENTS", "GroupedEvaluation", "prepare", "score_run"]
+
+NEED = 8
+"""Bytes of memory per byte of a run: 5 are measured for passages, 6 for JSON Lines."""
+NEED_OF_JUDGEMENTS = 16
+CHUNK = 1 << 23
+"""Bytes of lines that are sorted together."""
+BUCKETS = 4096
+"""Parts into which lines are sorted; topics share one if there are more of them."""
+Bools = npt.NDArray[np.bool_]
+Range = tuple[int, int]
+"""Where something begins and ends: bytes of a temporary file, or the buckets of a group."""
+
+_SMALL = 1 << 28
+"""Bytes that every machine has: files that need less are read at once unless a limit is given."""
+_COMPRESSED = 12
+"""How much larger than a compressed file its content may be."""
+_HEAD = 1 << 16
+_LAST = np.iinfo(np.int64).max
+_TOPIC = r"^[ \t\x0b\x0c\r]*([^ \t\x0b\x0c\r#][^ \t\x0b\x0c\r]*)"
+"""The first field of a line that is neither blank nor a comment."""
+_FIELDS: dict[str, Any] = {
+    "topic": pl.String,
+    "rank": pl.Int64,
+    "score": pl.Float64,
+    "xpath": pl.String,
+    "start": pl.Int64,
+    "bep": pl.Int64,
+}
+"""The topic, and fields for which it matters if any result of a JSON Lines run has them."""
+_NOTES = (ignored_text, unscored, taken_whole, not_held, CLIPPED, MAPPED)
+"""Counts that reading and placing a run may add to its notes, in their order."""
+_NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
+
+
+# -- the lines of a file by topic ------------------------------------------------------------------
+
+
+class Spool:
+    """A temporary file without a name that bytes are appended to."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self.size = 0
+        try:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        except OSError as error:
+            raise self._explain(error) from None
+        self.close = finalize(self, self._file.close)
+
+    def _explain(self, error: OSError) -> InputError:
+        return InputError.at(
+            self._what,
+            None,
+            f"too large for memory, and a temporary copy in {tempfile.gettempdir()} cannot be "
+            f"written: {error.strerror}; TMPDIR names another place, --memory allows more",
+        )
+
+    def append(self, data: bytes) -> Range:
+        """Append bytes; return where they begin and end."""
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise self._explain(error) from None
+        self.size += len(data)
+        return self.size - len(data), self.size
+
+    def read(self, start: int, end: int) -> bytes:
+        """Return the bytes of a range; threads may do so at the same time."""
+        parts = []
+        while start < end and (data := os.pread(self._file.fileno(), end - start, start)):
+            parts.append(data)  # the system returns two gigabytes at most
+            start += len(data)
+        return b"".join(parts)
+
+
+class TopicFile:
+    """The lines of a run or of judgements, sorted by topic in a temporary file.
+
+    Parameters
+    ----------
+    path : path
+    kind : {"run", "judgements"}
+    codes : dict of str to int
+        Numbers of topics; those of new topics are added. A topic is in bucket ``code % BUCKETS``.
+    name : str, optional
+        The path as the user typed it.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        kind: str,
+        codes: dict[str, int],
+        *,
+        name: str | None = None,
+    ) -> None:
+        stream, self._kind, self.codes = Stream(path), kind, codes
+        self._find_format = find_run_format if kind == "run" else find_judgement_format
+        self.source = Source(stream.name if name is None else name, b"", None)
+        self._spool = Spool(self.source.path)
+        self.sizes = np.zeros(BUCKETS, dtype=np.int64)
+        """Bytes of each bucket."""
+        self.topics: dict[str, None] = {}
+        """Topics in the order of their first lines."""
+        self.has_elements = False
+        """True if judgements list elements."""
+        self._chunks: list[tuple[int, int, Ints, Ints, Ints]] = []
+        self._counts = dict.fromkeys(_FIELDS, 0)
+        self._prefix, self._last, self._blocks = b"", None, 0
+        line = 1
+        for data in stream.chunks(CHUNK):
+            if line == 1:
+                data = self._read_head(data, stream)
+                line += self._prefix.count(b"\n")
+            count = data.count(b"\n") + (not data.endswith(b"\n"))
+            numbers = np.arange(line, line + count, dtype=np.int64)
+            replace(self.source, data=data, lines=np.append(numbers, line + count)).check_utf8()
+            self._add(data, numbers)
+            line += count
+        if line == 1 and not self._prefix:
+            self._find_format(self.source)  # refuses an empty file
+        self.source = replace(self.source, sha256=stream.sha256)
+        self.close = self._spool.close
+
+    def _read_head(self, data: bytes, stream: Stream) -> bytes:
+        """Find the format and the header, which belongs to every group; return the lines after."""
+        head = replace(self.source, data=data)
+        try:
+            self.form = self._find_format(head)
+        except InputError:
+            # That a file is damaged is reported before its content.
+            for _ in stream.pieces():
+                pass
+            raise
+        self.is_json = self.form.startswith("jsonl")
+        lines = data.split(b"\n", header_of(head)[1] if self.is_json else 0)
+        self._prefix = b"".join(line + b"\n" for line in lines[:-1])
+        return lines[-1]
+
+    def _add(self, data: bytes, numbers: Ints) -> None:
+        """Append the lines of a chunk, sorted by bucket.
+
+        A line without a topic goes with the one before it; its reader ignores or refuses it.
+        """
+        if not len(numbers) or not data:
+            return
+        lines = pl.Series([data.decode().removesuffix("\n")]).str.split("\n").explode()
+        if self.is_json:
+            frame = _find_fields(data, lines)
+            topic = frame["topic"]
+            for name in _FIELDS:
+                self._counts[name] += frame[name].count()
+            self.has_elements |= b'"elements"' in data
+        else:
+            topic = lines.str.extract(_TOPIC)
+        if topic.null_count():
+            before = pl.Series([self._last], dtype=pl.String)
+            topic = pl.concat([before, topic]).fill_null(strategy="forward")[1:]
+            topic = topic.fill_null(strategy="backward").fill_null("")
+        names = topic.unique(maintain_order=True).to_list()
+        self.topics |= dict.fromkeys(names)
+        for name in names:
+            self.codes.setdefault(name, len(self.codes))
+        own = [self.codes[name] for name in names]
+        code = topic.replace_strict(names, own, return_dtype=pl.Int64).to_numpy()
+        self._blocks += int((code[1:] != code[:-1]).sum()) + (topic[0] != self._last)
+        self._last = topic[-1]
+        bucket = code % BUCKETS
+        size = lines.str.len_bytes().to_numpy().astype(np.int64) + 1
+        self.sizes += np.bincount(bucket, size, BUCKETS).astype(np.int64)
+        order = np.argsort(bucket, kind="stable")
+        if (bucket[1:] < bucket[:-1]).any():
+            lines, bucket, numbers, size = lines[order], bucket[order], numbers[order], size[order]
+        present, first = np.unique(bucket, return_index=True)
+        starts = np.concatenate([[0], np.cumsum(size)])
+        first = np.append(first, len(bucket))
+        text_at, _ = self._spool.append((lines.str.join("\n")[0] + "\n").encode())
+        numbers_at, _ = self._spool.append(numbers.tobytes())
+        small = (present.astype(np.int32), first.astype(np.int32), starts[first].astype(np.int32))
+        self._chunks.append((text_at, numbers_at, *small))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The note about topics whose lines are not together."""
+        apart = self.form in ("fol", "elements") and self._blocks > len(self.topics)
+        return (GROUPED,) if apart else ()
+
+    def has_in_part(self, field: str) -> bool:
+        """Return True if some results have an optional field and others lack it."""
+        return 0 < self._counts[field] < self._counts["topic"]
+
+    @property
+    def has_spans_and_paths(self) -> bool:
+        """True if some results are spans and others paths.
+
+        Without a collection, overlap then shows in the paths of all results, of all topics.
+        """
+        some_spans = self.has_in_part("start") or self.has_in_part("bep")
+        return self._counts["xpath"] > 0 and some_spans
+
+    def read(self, low: int, high: int) -> Any:
+        """Read the lines of these buckets by the file's own reader."""
+        parts = [self._prefix]
+        numbers = [np.arange(1, self._prefix.count(b"\n") + 1)]
+        for text_at, numbers_at, present, first, start in self._chunks:
+            i, j = np.searchsorted(present, (low, high))
+            if i == j:
+                continue
+            data = self._spool.read(text_at + int(start[i]), text_at + int(start[j]))
+            place = numbers_at + 8 * int(first[i]), numbers_at + 8 * int(first[j])
+            own = np.frombuffer(self._spool.read(*place), dtype=np.int64)
+            if (own[1:] < own[:-1]).any():
+                order, lines = np.argsort(own), data.split(b"\n")
+                own, data = own[order], b"".join(lines[i] + b"\n" for i in order.tolist())
+            parts.append(data)
+            numbers.append(own)
+        given = frozenset(name for name, count in self._counts.items() if count)
+        lines, data = np.concatenate(numbers).astype(np.int64), b"".join(parts)
+        source = replace(self.source, data=data, lines=lines, given=given)
+        return getattr(import_module(f"foveal.formats.{self.form}"), f"read_{self._kind}")(source)
+
+    def read_run(self, low: int, high: int) -> Run:
+        """Read the results of these buckets; there may be none."""
+        if not self.sizes[low:high].any():
+            return Run.from_results({})
+        run: Run = self.read(low, high)
+        return replace(run, score=None) if self.has_in_part("score") else run
+
+
+def _find_fields(data: bytes, lines: pl.Series) -> pl.DataFrame:
+    """Return the topic and optional fields of each line, null in lines that are not objects."""
+    frame = parse_objects(data, _FIELDS)
+    if frame is None or len(frame) != len(lines):
+        objects = lines.set(lines.str.contains(r"^\s*(#|$)"), "{}")
+        frame = parse_objects(objects.str.join("\n")[0].encode(), _FIELDS)
+    if frame is None or len(frame) != len(lines):  # a line is wrong; its reader says which
+        paths = (pl.col("line").str.json_path_match(f"$.{name}").alias(name) for name in _FIELDS)
+        frame = lines.to_frame("line").select(paths)
+    return frame
+
+
+def pack(sizes: Ints, room: int, low: int = 0, high: int = BUCKETS) -> list[Range]:
+    """Return ranges of buckets of at most `room` bytes; a larger bucket is alone.
+
+    >>> pack(np.array([30, 60, 0, 20, 500]), 100, 0, 5)
+    [(0, 3), (3, 4), (4, 5)]
+    """
+    starts, total = [low], 0
+    for bucket in np.flatnonzero(sizes[low:high]).tolist():
+        size = int(sizes[low + bucket])
+        if total and total + size > room:
+            starts.append(low + bucket)
+            total = 0
+        total += size
+    return list(zip(starts, [*starts[1:], high], strict=True))
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def estimate_need(path: str | Path) -> int:
+    """Return the bytes of memory that reading and scoring a run takes; 0 for a stream."""
+    if is_stream(path):
+        return 0
+    try:
+        size = Path(path).stat().st_size
+    except OSError:  # reported when it is read
+        return 0
+    return NEED * size * (_COMPRESSED if compression(path) else 1)
+
+
+def share_memory() -> int:
+    """Return a share of the free memory for one of as many tasks as there are cores."""
+    return max(free_memory() // (2 * cores()), _SMALL)
+
+
+def score_run(
+    evaluation: Evaluation, run: RunLike, *, memory: int | None = None
+) -> tuple[Scores, ...]:
+    """Score a run as `Evaluation.score` does, in groups of topics if it does not fit `memory`."""
+    file = None if isinstance(run, Run) else _split_run(evaluation, run, memory)
+    if isinstance(evaluation, GroupedEvaluation):
+        groups, load, codes = evaluation.groups, evaluation.load, dict(evaluation.codes)
+    elif file is None:
+        return evaluation.score(run)
+    else:
+        golds = [copy.copy(gold) for gold in evaluation.golds]
+        for gold in golds:
+            gold.is_part = True
+        groups, load, codes = [(0, BUCKETS)], lambda _: golds, {}
+    if file is not None:
+        with closing(file):
+            room = (memory or share_memory()) // NEED
+            ranges = [pack(file.sizes, room, *group) for group in groups]
+            return _score_ranges(evaluation, file, file.read_run, ranges, load)
+    held = run if isinstance(run, Run) else evaluation.read_run(run)
+    bucket = np.array([codes.setdefault(t, len(codes)) for t in held.topics]) % BUCKETS
+
+    def take(low: int, high: int) -> Run:
+        own = (bucket >= low) & (bucket < high)
+        return replace(held.take(own[held.topic]), notes=())
+
+    return _score_ranges(evaluation, held, take, [[group] for group in groups], load)
+
+
+def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> TopicFile | None:
+    """Sort the lines of a large run by topic; None if it is read at once.
+
+    A file that cannot be split is refused if a limit was given, and else read at once.
+    """
+    place = evaluation.locate(str(path))
+    need = estimate_need(place)
+    if need <= (memory or share_memory()):
+        return None
+    name = os.fsencode(path).decode(errors="replace")
+    with limit_bytes(evaluation.max_bytes):
+        head = Source(name, head_of(place, _HEAD), None)
+        if head.data.startswith(MAGIC):
+            reason = "Parquet and Arrow files are read at once"
+        elif is_xml(head) or head.data.lstrip().startswith(b"["):
+            reason = "XML is one tree, which is read at once"
+        else:
+            codes = dict(evaluation.codes) if isinstance(evaluation, GroupedEvaluation) else {}
+            file = TopicFile(place, "run", codes, name=name)
+            if evaluation.collection is not None or not file.has_spans_and_paths:
+                return file
+            file.close()
+            reason = "it holds spans and paths, which only a collection (-C) can compare"
+    if memory is not None:
+        raise head.error(
+            None,
+            f"takes up to {need >> 20} MB of memory, more than --memory allows, and cannot be "
+            f"read in slices: {reason} (foveal convert makes lines of it)",
+        )
+    return None
+
+
+def _score_ranges(
+    evaluation: Evaluation,
+    whole: Run | TopicFile,
+    read: Callable[[int, int], Run],
+    ranges: Sequence[Sequence[Range]],
+    load: Callable[[int], Sequence[Gold]],
+) -> tuple[Scores, ...]:
+    """Read and score the ranges of buckets that belong to each group of judgements."""
+    unreadable: list[InputError] = []
+    refused: list[InputError] = []
+    parts: list[list[tuple[Gold, Scores]]] = [[] for _ in evaluation.golds]
+    lines: list[tuple[int, str]] = []
+    part = copy.copy(evaluation)
+    for number, own_ranges in enumerate(ranges):
+        golds = load(number)
+        for own_range in own_ranges:
+            try:
+                run = read(*own_range)
+            except InputError as error:
+                unreadable.append(error)
+            if unreadable:
+                continue  # these are reported first, and all of them
+            lines.append((int(run.line.min(initial=_LAST)), run.name))
+            try:
+                for gold, own in zip(golds, parts, strict=True):
+                    part.golds = (gold,)
+                    (aligned,) = part.align(run)
+                    own.append((gold, score_aligned(aligned, evaluation.scored)))
+            except InputError as error:
+                refused.append(error)
+    if unreadable:
+        raise InputError.together(unreadable)
+    path, topics = whole.source.path, tuple(whole.topics)
+    present = [
+        [topic for topic in topics if topic in gold.topic_at or topic not in evaluation.every_topic]
+        for gold in evaluation.golds
+    ]
+    for gold, own_topics in zip(evaluation.golds, present, strict=True):
+        if not own_topics:
+            raise refuse_excluded(path, topics, gold.topics)
+    if refused:
+        raise InputError.together(refused)
+    for gold, own_topics in zip(evaluation.golds, present, strict=True):
+        if gold.topic_at.keys().isdisjoint(own_topics):
+            raise refuse_unjudged(path, own_topics, gold.topics)
+    name = min(lines)[1]  # that of the first line of the file
+    return tuple(
+        replace(_merge(own, gold.topics, topics, whole.notes), name=name)
+        for gold, own in zip(evaluation.golds, parts, strict=True)
+    )
+
+
+def _merge(
+    parts: Sequence[tuple[Gold, Scores]],
+    judged: Sequence[str],
+    topics: Sequence[str],
+    notes: Sequence[str],
+) -> Scores:
+    """Return the scores on all `judged` topics; `topics` are those of the run in their order."""
+    row, place = ({topic: i for i, topic in enumerate(own)} for own in (judged, topics))
+    scores = [own for _, own in parts]
+    values = np.full((len(judged), scores[0].values.shape[1]), np.nan)
+    in_run, done = np.zeros(len(judged), dtype=bool), np.zeros(len(judged), dtype=bool)
+    heads, tails, shares = list(notes), list[Sequence[Tally]](), dict[str, float]()
+    for gold, own in parts:
+        rows = np.array([row[topic] for topic in gold.topics], dtype=np.int64)
+        new = own.in_run | ~done[rows]  # the score of a topic without results is in any part
+        values[rows[new]] = own.values[new]
+        done[rows] = True
+        in_run[rows] |= own.in_run
+        shares |= own.judged_shares
+        # Notes that not every part has come first, then the same counts in every part.
+        at = [getattr(note, "form", None) for note in own.warnings].index(UNJUDGED_TOPICS)
+        heads += own.warnings[:at]
+        tails.append(own.warnings[at:])
+    unjudged, *others = (reduce(Tally.__add__, same) for same in zip(*tails, strict=True))
+    by_form = [
+        [note for note in heads if isinstance(note, Tally) and note.form == form] for form in _NOTES
+    ]
+    names = None
+    if any(own.names is not None for own in scores):
+        matches = (
+            own.names or NameMatch(int(own.in_run.sum()), own.results, own.judged_results)
+            for own in scores
+        )
+        names = reduce(NameMatch.__add__, matches)
+    return replace(
+        max(scores, key=lambda own: own.results + own.unjudged_topics),
+        values=values,
+        judged_shares=dict(sorted(shares.items(), key=lambda item: place[item[0]])),
+        in_run=in_run,
+        unjudged_topics=sum(own.unjudged_topics for own in scores),
+        results=sum(own.results for own in scores),
+        judged_results=sum(own.judged_results for own in scores),
+        names=names,
+        has_parts=any(own.has_parts for own in scores),
+        warnings=(
+            *dict.fromkeys(note for note in heads if not isinstance(note, Tally)),
+            *(reduce(Tally.__add__, own) for own in by_form if own),
+            Tally(UNJUDGED_TOPICS, unjudged.number, sorted(unjudged.items, key=place.__getitem__)),
+            *others,
+        ),
+    )
+
+
+# -- judgements ------------------------------------------------------------------------------------
+
+
+def prepare(
+    judgements: Any, measures: Any, memory: int | str | None, options: dict[str, Any]
+) -> tuple[Evaluation, Callable[[Evaluation, RunLike], tuple[Scores, ...]]]:
+    """Return an evaluation within this memory, and the function that scores a run by it."""
+    memory = None if memory is None else parse_size(str(memory), "memory")
+    score = partial(score_run, memory=memory)
+    paths = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    if isinstance(paths, (list, tuple)) and all(isinstance(path, (str, Path)) for path in paths):
+        files = [str(file) for file in list_files(paths, "judgements")]
+        limit = memory or share_memory()
+        if sum(map(estimate_need, files)) // NEED * NEED_OF_JUDGEMENTS > limit:
+            split = _split_judgements(files, measures, **options)
+            if split is not None:
+                room = limit // NEED_OF_JUDGEMENTS
+                return GroupedEvaluation(split, measures, room, options), score
+    return Evaluation(judgements, measures, **options), score
+
+
+def _split_judgements(
+    files: Sequence[str],
+    measures: Any,
+    *,
+    task: str | None = None,
+    collection: str | Path | None = None,
+    cache: object = None,  # noqa: ARG001 - of runs
+    hashed: bool = True,  # noqa: ARG001 - of runs
+    **options: Any,
+) -> list[TopicFile] | None:
+    """Sort the lines of judgements by topic; None if they or the measures are about elements.
+
+    XML and JSON arrays are read at once, too, and streams only once.
+    """
+    chosen, settings = resolve_settings(measures, task, options)
+    if (
+        collection is not None
+        or any((settings.cas, settings.exclude_tags, settings.snap, settings.recompute))
+        or not all(_NEED_TREES.isdisjoint(measure.needs) for measure in chosen)
+        or any(is_stream(file) for file in (*files, settings.topics_file) if file)
+    ):
+        return None
+    heads = [Source("", head_of(file, _HEAD), None) for file in files]
+    if any(is_xml(head) or head.data.lstrip().startswith(b"[") for head in heads):
+        return None
+    codes: dict[str, int] = {}
+    split = [TopicFile(file, "judgements", codes) for file in files]
+    return None if any(file.has_elements for file in split) else split
+
+
+class _Combined(NamedTuple):
+    """The combined judgements of one assessor, or of all together, in groups."""
+
+    places: list[Range]
+    documents: tuple[Names, Ints]
+    """All documents and their lengths."""
+    no_bep: bool
+    unmeasured: bool
+
+
+class GroupedEvaluation(Evaluation):
+    """Judgements that are never in memory at once, prepared in groups of topics.
+
+    Its `judgements` are some of those in the files: for each topic one document of each combination
+    of assessors, relevance and entry points. These show which topics and assessors there are, and
+    everything that `results` reports about them.
+
+    Parameters
+    ----------
+    files : sequence of TopicFile
+    measures, options
+        As for `Evaluation`.
+    room : int
+        Bytes of the files in a group.
+    """
+
+    def __init__(
+        self, files: Sequence[TopicFile], measures: Any, room: int, options: dict[str, Any]
+    ) -> None:
+        self.codes = files[0].codes
+        """The numbers of all topics."""
+        self.groups = pack(np.sum([file.sizes for file in files], axis=0), room)
+        """The range of buckets of each group."""
+        self._spool = Spool(files[0].source.path)
+        given = self._read_files(files)
+        sources = tuple(file.source.provenance for file in files)
+        parts = [own.only(_choose_rows(own)) for own in self._load(given)]
+        few = Judgements(**merged_columns(parts, several=False))
+        few = replace(
+            few,
+            length=np.full(len(few), UNKNOWN, dtype=np.int64),
+            file=few.file % len(sources),
+            sources=sources,
+            notes=tuple(dict.fromkeys(few.notes)),
+        )
+        super().__init__(few, measures, **options)
+        lengths = _list_documents(self._load(given))["longest"].fill_null(UNKNOWN).to_numpy()
+        self.mean_length, self.mean_length_source = average_lengths(lengths, few)
+        has_sets = any(own.sets is not None for own in self._load(given))
+        chosen: list[Range] = []
+        for own in self._load(given):
+            if self.options.pools is not None:
+                own = own.only(_is_by(own, *self.options.pools))
+            own = own.for_topics(self.judgements.topics)
+            chosen.append(self._put(replace(own, has_text=self.judgements.has_text)))
+        self._check_lengths(chosen)
+        said = [note for gold in self.golds for note in list_notes(self.scored, gold)]
+        self.warnings = [warning for warning in self.warnings if warning not in said]
+        self._combined: list[_Combined] = []
+        for assessor in self.assessors:
+            self._combine(chosen, assessor or self.options.assessors, has_sets=has_sets)
+        golds = zip(self.golds, self._combined, strict=True)
+        self.golds = tuple(self._make_gold(gold.judgements, own) for gold, own in golds)
+
+    def load(self, number: int) -> list[Gold]:
+        """Return the judgements of a group, of each assessor."""
+        golds = []
+        for own in self._combined:
+            (judgements,) = self._load([own.places[number]])
+            golds.append(self._make_gold(judgements, own))
+        return golds
+
+    def _make_gold(self, judgements: Judgements, combined: _Combined) -> Gold:
+        gold = Gold(judgements, mean_length=self.mean_length, documents=combined.documents)
+        gold.no_bep, gold.unmeasured = combined.no_bep, combined.unmeasured
+        gold.is_part = True
+        return gold
+
+    def _put(self, judgements: Judgements) -> Range:
+        return self._spool.append(pickle.dumps(judgements, protocol=pickle.HIGHEST_PROTOCOL))
+
+    def _load(self, places: Iterable[Range]) -> Iterator[Judgements]:
+        for place in places:
+            yield pickle.loads(self._spool.read(*place))  # noqa: S301 - written here
+
+    def _read_files(self, files: Sequence[TopicFile]) -> list[Range]:
+        """Read all groups of all files; return the place of each group's judgements."""
+        by_file: list[list[Range]] = []
+        for file in files:
+            errors: list[InputError] = []
+            own: list[Range | None] = [None] * len(self.groups)
+            for number, (low, high) in enumerate(self.groups):
+                if file.sizes[low:high].any():
+                    try:
+                        read: Judgements = file.read(low, high)
+                    except InputError as error:
+                        errors.append(error)
+                    else:
+                        own[number] = self._put(read)
+            if errors:
+                raise InputError.together(errors)
+            nothing = self._put(read.for_topics(()))
+            by_file.append([place or nothing for place in own])
+            file.close()
+        if len(files) == 1:
+            return by_file[0]
+        groups = list(zip(*by_file, strict=True))
+        columns = (merged_columns([*self._load(places)], several=False) for places in groups)
+        several = any(share_documents(own["topic"], own["doc"], own["file"]) for own in columns)
+        merged, problems = list[Range](), list[Problem]()
+        for places in groups:
+            try:
+                merged.append(self._put(Judgements.merged([*self._load(places)], several=several)))
+            except InputError as error:
+                problems += error.problems
+        if problems:
+            order = [file.source.path for file in files]
+            raise InputError(sorted(problems, key=lambda p: (order.index(p.file), p.line or 0)))
+        return merged
+
+    def _check_lengths(self, groups: Sequence[Range]) -> None:
+        """Refuse documents of two lengths, and spans past the end that another line tells."""
+        length, reach = pl.col("longest"), pl.col("reach")
+        wrong = (length != pl.col("shortest")) | (reach > length)
+        bad = _list_documents(self._load(groups)).filter(wrong)["doc"].implode()
+        rows = pl.concat(
+            _list_rows(own).filter(pl.col("doc").is_in(bad)) for own in self._load(groups)
+        ).sort("file", "line", maintain_order=True)
+        once, sources = np.ones(len(rows), dtype=np.int64), self.judgements.sources
+        judged = Judgements.from_rows(
+            rows, once, 0 * once, rows["reach"].to_numpy(), source=sources[0]
+        )
+        replace(judged, file=rows["file"].to_numpy(), sources=sources).check_lengths()
+
+    def _combine(self, groups: Sequence[Range], policy: str, *, has_sets: bool) -> None:
+        """Combine the judgements of one assessor, or by a policy those of all, in each group."""
+        named = policy not in ASSESSOR_POLICIES
+        several = (
+            self.judgements.of_assessor(policy) if named else self.judgements
+        ).several_assessors
+
+        def load() -> Iterator[Judgements]:
+            for own in self._load(groups):
+                yield own.only(_is_by(own, policy)) if named else own
+
+        docs = _list_documents(load())
+        documents = Names(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
+        labelled = has_sets or any(map(is_graded, load()))
+        places, notes = list[Range](), list[list[str]]()
+        relevant = entries = unmeasured = False
+        for own in load():
+            if labelled and own.sets is None:
+                # Where spans of any topic have sets or grades, all others are evidence, too.
+                none = pl.Series([None] * len(own.start), dtype=pl.List(pl.String))
+                own = replace(own, sets=none)
+            one = own.combined("union" if named else policy)
+            one = replace(one, given=None) if several else one
+            places.append(self._put(one))
+            gold = Gold(one, mean_length=self.mean_length, documents=documents)
+            relevant |= bool(one.relevant.any())
+            entries |= bool(gold.beps.any())
+            unmeasured |= gold.unmeasured
+            notes.append(list(list_notes(self.scored, gold)))
+        no_bep = relevant and not entries
+        self._combined.append(_Combined(places, documents, no_bep, unmeasured))
+        # What is true of all judgements is true of each group.
+        true = [note for note in notes[0] if all(note in own for own in notes)]
+        self.warnings += [note for note in true if note not in self.warnings]
+
+
+def _is_by(judgements: Judgements, *assessors: str) -> Bools:
+    """Return which rows are those of these assessors."""
+    if judgements.assessor is None:
+        return np.zeros(len(judgements), dtype=bool)
+    return judgements.assessor.is_in(list(assessors)).fill_null(value=False).to_numpy()
+
+
+def _choose_rows(judgements: Judgements) -> Bools:
+    """Return the rows of one document of each kind that a topic has.
+
+    Documents are of one kind if the same assessors find them relevant, and have entry points.
+    """
+    n, assessor = len(judgements), judgements.assessor
+    rows = pl.DataFrame(
+        {
+            "topic": judgements.topic,
+            "doc": judgements.doc,
+            "assessor": pl.Series([""] * n) if assessor is None else assessor.fill_null(""),
+            "relevant": judgements.relevant,
+            "entry": judgements.bep >= 0,
+        }
+    )
+    verdict = pl.format("{} {} {}", "relevant", "entry", "assessor").sort().str.join("\n")
+    kind = rows.select("topic", "doc", kind=verdict.over("topic", "doc"))
+    first = pl.col("doc").first().over("topic", "kind") == pl.col("doc")
+    return kind.select(first).to_series().to_numpy()
+
+
+def _list_rows(judgements: Judgements) -> pl.DataFrame:
+    """Return length and furthest span of each row, and where it was read."""
+    reach = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(reach, judgements.row, judgements.end)
+    length = pl.Series(judgements.length)
+    columns = {"topic": judgements.topic.astype(str), "doc": judgements.doc, "reach": reach}
+    columns |= {"length": length.set(length < 0, None)}
+    return pl.DataFrame(columns | {"file": judgements.file, "line": judgements.line})
+
+
+def _list_documents(groups: Iterable[Judgements]) -> pl.DataFrame:
+    """Return the documents of all groups: longest and shortest length given, furthest span."""
+    longest, shortest = pl.col("length").max(), pl.col("length").min()
+    table = None
+    for own in groups:
+        rows = _list_rows(own).group_by("doc", maintain_order=True)
+        new = rows.agg(longest=longest, shortest=shortest, reach=pl.col("reach").max())
+        both = new if table is None else pl.concat([table, new])
+        table = both.group_by("doc", maintain_order=True).agg(
+            pl.col("longest", "reach").max(), pl.col("shortest").min()
+        )
+    assert table is not None
+    return table
