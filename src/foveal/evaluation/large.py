@@ -678,7 +678,11 @@ class GroupedEvaluation(Evaluation):
         ).sort("file", "line", maintain_order=True)
         once, sources = np.ones(len(rows), dtype=np.int64), self.judgements.sources
         judged = Judgements.from_rows(
-            rows, once, 0 * once, rows["reach"].to_numpy(), source=sources[0]
+            rows.with_columns(topic=pl.lit("")),
+            once,
+            0 * once,
+            rows["reach"].to_numpy(),
+            source=sources[0],
         )
         replace(judged, file=rows["file"].to_numpy(), sources=sources).check_lengths()
 
@@ -751,21 +755,23 @@ def _list_rows(judgements: Judgements) -> pl.DataFrame:
     reach = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(reach, judgements.row, judgements.end)
     length = pl.Series(judgements.length)
-    columns = {"topic": judgements.topic.astype(str), "doc": judgements.doc, "reach": reach}
-    columns |= {"length": length.set(length < 0, None)}
-    return pl.DataFrame(columns | {"file": judgements.file, "line": judgements.line})
+    return pl.DataFrame(
+        {
+            "doc": judgements.doc,
+            "length": length.set(length < 0, None),
+            "reach": reach,
+            "file": judgements.file,
+            "line": judgements.line,
+        }
+    )
 
 
 def _list_documents(groups: Iterable[Judgements]) -> pl.DataFrame:
     """Return the documents of all groups: longest and shortest length given, furthest span."""
-    longest, shortest = pl.col("length").max(), pl.col("length").min()
-    table = None
+    table: list[pl.DataFrame] = []
     for own in groups:
-        rows = _list_rows(own).group_by("doc", maintain_order=True)
-        new = rows.agg(longest=longest, shortest=shortest, reach=pl.col("reach").max())
-        both = new if table is None else pl.concat([table, new])
-        table = both.group_by("doc", maintain_order=True).agg(
-            pl.col("longest", "reach").max(), pl.col("shortest").min()
-        )
-    assert table is not None
-    return table
+        length = pl.col("length")
+        rows = _list_rows(own).select("doc", longest=length, reach="reach", shortest=length)
+        both = pl.concat([*table, rows]).group_by("doc", maintain_order=True)
+        table = [both.agg(pl.col("longest", "reach").max(), pl.col("shortest").min())]
+    return table[0]
