@@ -62,6 +62,8 @@ _SMALL = 1 << 28
 """Bytes that every machine has: files that need less are read at once unless a limit is given."""
 _COMPRESSED = 12
 """How much larger than a compressed file its content may be."""
+_FEW = 10_000
+"""Results up to which nothing is gained by giving back the memory of a group."""
 _HEAD = 1 << 16
 _LAST = np.iinfo(np.int64).max
 _NOTES = (ignored_text, unscored, taken_whole, not_held, CLIPPED, MAPPED)
@@ -93,21 +95,15 @@ def score_run(
 ) -> tuple[Scores, ...]:
     """Score a run as `Evaluation.score` does, in groups of topics if it does not fit `memory`."""
     file = None if isinstance(run, Run) else _split_run(evaluation, run, memory)
-    if isinstance(evaluation, GroupedEvaluation):
-        groups, load, codes = evaluation.groups, evaluation.load, dict(evaluation.codes)
-    elif file is None:
+    if file is None and not isinstance(evaluation, GroupedEvaluation):
         return evaluation.score(run)
-    else:
-        golds = [copy.copy(gold) for gold in evaluation.golds]
-        for gold in golds:
-            gold.is_part = True
-        groups, load, codes = [(0, BUCKETS)], lambda _: golds, {}
+    groups = evaluation.groups if isinstance(evaluation, GroupedEvaluation) else [(0, BUCKETS)]
     if file is not None:
         with closing(file):
-            give_back_memory()
             room = (memory or share_memory()) // NEED_OF_GROUPS
             ranges = [pack(file.sizes, room, *group) for group in groups]
-            return _score_ranges(evaluation, file, file.read_run, ranges, load)
+            return _score_ranges(evaluation, file, file.read_run, ranges)
+    codes = _copy_codes(evaluation)
     held = run if isinstance(run, Run) else evaluation.read_run(run)
     bucket = np.array([codes.setdefault(t, len(codes)) for t in held.topics]) % BUCKETS
 
@@ -115,7 +111,22 @@ def score_run(
         own = (bucket >= low) & (bucket < high)
         return replace(held.take(own[held.topic]), notes=())
 
-    return _score_ranges(evaluation, held, take, [[group] for group in groups], load)
+    return _score_ranges(evaluation, held, take, [[group] for group in groups])
+
+
+def _copy_codes(evaluation: Evaluation) -> dict[str, int]:
+    """Return the numbers of judged topics, to which those of a run are added."""
+    return dict(evaluation.codes) if isinstance(evaluation, GroupedEvaluation) else {}
+
+
+def _load_golds(evaluation: Evaluation, number: int) -> list[Gold]:
+    """Return the judgements that a group of topics is scored against."""
+    if isinstance(evaluation, GroupedEvaluation):
+        return evaluation.load(number)
+    golds = [copy.copy(gold) for gold in evaluation.golds]
+    for gold in golds:
+        gold.is_part = True
+    return golds
 
 
 def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> TopicFile | None:
@@ -130,7 +141,7 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
     name = os.fsencode(path).decode(errors="replace")
     with limit_bytes(evaluation.max_bytes):
         head = Source(name, head_of(place, _HEAD), None)
-        codes = dict(evaluation.codes) if isinstance(evaluation, GroupedEvaluation) else {}
+        codes = _copy_codes(evaluation)
         is_table = head.data.startswith(MAGIC)
         if is_table and compression(place):
             reason = "compressed Parquet and Arrow are read at once"
@@ -160,32 +171,36 @@ def _score_ranges(
     whole: Run | TopicFile,
     read: Callable[[int, int], Run],
     ranges: Sequence[Sequence[Range]],
-    load: Callable[[int], Sequence[Gold]],
 ) -> tuple[Scores, ...]:
     """Read and score the ranges of buckets that belong to each group of judgements."""
     unreadable: list[InputError] = []
     refused: list[InputError] = []
-    parts: list[list[tuple[Gold, Scores]]] = [[] for _ in evaluation.golds]
+    parts: list[list[tuple[Sequence[str], Scores]]] = [[] for _ in evaluation.golds]
     lines: list[tuple[int, str]] = []
     part = copy.copy(evaluation)
     for number, own_ranges in enumerate(ranges):
-        golds = load(number)
+        golds = _load_golds(evaluation, number)
         for own_range in own_ranges:
+            # Errors are copied: theirs refer to everything that was in memory.
             try:
                 run = read(*own_range)
             except InputError as error:
-                unreadable.append(error)
+                unreadable.append(InputError(error.problems))
             if unreadable:
                 continue  # these are reported first, and all of them
             lines.append((int(run.line.min(initial=_LAST)), run.name))
             try:
                 for gold, own in zip(golds, parts, strict=True):
                     part.golds = (gold,)
-                    own.append((gold, *part.score(run)))
+                    (scores,) = part.score(run)
+                    own.append((gold.topics, scores))
             except InputError as error:
-                refused.append(error)
+                refused.append(InputError(error.problems))
+            results = len(run)
             del run
-            give_back_memory()
+            if results > _FEW:
+                give_back_memory()
+        del golds
     if unreadable:
         raise InputError.together(unreadable)
     path, topics = whole.source.path, tuple(whole.topics)
@@ -209,7 +224,7 @@ def _score_ranges(
 
 
 def _merge(
-    parts: Sequence[tuple[Gold, Scores]],
+    parts: Sequence[tuple[Sequence[str], Scores]],
     judged: Sequence[str],
     topics: Sequence[str],
     notes: Sequence[str],
@@ -219,9 +234,9 @@ def _merge(
     scores = [own for _, own in parts]
     values = np.full((len(judged), scores[0].values.shape[1]), np.nan)
     in_run, done = np.zeros(len(judged), dtype=bool), np.zeros(len(judged), dtype=bool)
-    heads, tails, shares = list(notes), list[Sequence[Tally]](), dict[str, float]()
-    for gold, own in parts:
-        rows = np.array([row[topic] for topic in gold.topics], dtype=np.int64)
+    heads, tails, shares = list(notes), list[Sequence[Any]](), dict[str, float]()
+    for scored, own in parts:
+        rows = np.array([row[topic] for topic in scored], dtype=np.int64)
         new = own.in_run | ~done[rows]  # the score of a topic without results is in any part
         values[rows[new]] = own.values[new]
         done[rows] = True
@@ -363,10 +378,10 @@ class GroupedEvaluation(Evaluation):
         has_sets = any(own.sets is not None for own in self._load(given))
         chosen: list[Range] = []
         for own in self._load(given):
-            if self.options.pools is not None:
-                own = own.only(_is_by(own, *self.options.pools))
-            own = own.for_topics(self.judgements.topics)
-            chosen.append(self._put(replace(own, has_text=self.judgements.has_text)))
+            pools = self.options.pools
+            pooled = own if pools is None else own.only(_is_by(own, *pools))
+            kept = pooled.for_topics(self.judgements.topics)
+            chosen.append(self._put(replace(kept, has_text=self.judgements.has_text)))
         self._check_lengths(chosen)
         said = [note for gold in self.golds for note in list_notes(self.scored, gold)]
         self.warnings = [warning for warning in self.warnings if warning not in said]
@@ -467,11 +482,10 @@ class GroupedEvaluation(Evaluation):
         places, notes = list[Range](), list[list[str]]()
         relevant = entries = unmeasured = False
         for own in load():
-            if labelled and own.sets is None:
-                # Where spans of any topic have sets or grades, all others are evidence, too.
-                none = pl.Series([None] * len(own.start), dtype=pl.List(pl.String))
-                own = replace(own, sets=none)
-            one = own.combined("union" if named else policy)
+            # Where spans of any topic have sets or grades, all others are evidence, too.
+            none = pl.Series([None] * len(own.start), dtype=pl.List(pl.String))
+            marked = replace(own, sets=none) if labelled and own.sets is None else own
+            one = marked.combined("union" if named else policy)
             one = replace(one, given=None) if several else one
             places.append(self._put(one))
             gold = Gold(one, mean_length=self.mean_length, documents=documents)

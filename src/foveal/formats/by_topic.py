@@ -15,6 +15,7 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
@@ -47,6 +48,7 @@ _FIELDS: dict[str, Any] = {
     "bep": pl.Int64,
 }
 """The topic, and fields for which it matters if any result of a JSON Lines run has them."""
+Small = npt.NDArray[np.int32]
 _ROW = "number of the row"
 
 
@@ -120,14 +122,13 @@ class TopicFile:
         """Topics in the order of their first lines."""
         self.has_elements = False
         """True if judgements list elements."""
-        self._chunks: list[tuple[int, int, Ints, Ints, Ints]] = []
+        self._chunks: list[tuple[int, int, Small, Small, Small]] = []
         self._counts = dict.fromkeys(_FIELDS, 0)
         self._prefix, self._last, self._blocks = b"", None, 0
         line = 1
-        for data in stream.chunks(CHUNK):
-            if line == 1:
-                data = self._read_head(data, stream)
-                line += self._prefix.count(b"\n")
+        for chunk in stream.chunks(CHUNK):
+            data = self._read_head(chunk, stream) if line == 1 else chunk
+            line += chunk[: len(chunk) - len(data)].count(b"\n")
             count = data.count(b"\n") + (not data.endswith(b"\n"))
             numbers = np.arange(line, line + count, dtype=np.int64)
             replace(self.source, data=data, lines=np.append(numbers, line + count)).check_utf8()
@@ -136,7 +137,6 @@ class TopicFile:
         if line == 1 and not self._prefix:
             self._find_format(self.source)  # refuses an empty file
         self.source = replace(self.source, sha256=stream.sha256)
-        self.close = self._spool.close
 
     def _read_head(self, data: bytes, stream: Stream) -> bytes:
         """Find the format and the header, which belongs to every group; return the lines after."""
@@ -198,7 +198,7 @@ class TopicFile:
     @property
     def notes(self) -> tuple[str, ...]:
         """The note about topics whose lines are not together."""
-        apart = self.form in ("fol", "elements") and self._blocks > len(self.topics)
+        apart = self.form in ("fol", "elements") and self._blocks != len(self.topics)
         return (GROUPED,) if apart else ()
 
     def has_in_part(self, field: str) -> bool:
@@ -226,14 +226,18 @@ class TopicFile:
             place = numbers_at + 8 * int(first[i]), numbers_at + 8 * int(first[j])
             own = np.frombuffer(self._spool.read(*place), dtype=np.int64)
             if (own[1:] < own[:-1]).any():
-                order, lines = np.argsort(own), data.split(b"\n")
-                own, data = own[order], b"".join(lines[i] + b"\n" for i in order.tolist())
+                order, unsorted = np.argsort(own), data.split(b"\n")
+                own, data = own[order], b"".join(unsorted[k] + b"\n" for k in order.tolist())
             parts.append(data)
             numbers.append(own)
         given = frozenset(name for name, count in self._counts.items() if count)
         lines, data = np.concatenate(numbers).astype(np.int64), b"".join(parts)
         source = replace(self.source, data=data, lines=lines, given=given)
         return getattr(import_module(f"foveal.formats.{self.form}"), f"read_{self._kind}")(source)
+
+    def close(self) -> None:
+        """Give up the temporary file."""
+        self._spool.close()
 
     def read_run(self, low: int, high: int) -> Run:
         """Read the results of these buckets; there may be none."""
@@ -252,42 +256,37 @@ class TopicTable(TopicFile):
             pass
         self.source = Source(name, b"", stream.sha256)
         self._is_arrow = is_arrow
-        topic = pl.col("topic").cast(pl.String, strict=False)
+        self._topic = pl.col("topic").cast(pl.String, strict=False)
         with parquet.damage_said(self.source, arrow=is_arrow):
             table = pl.scan_ipc(path) if is_arrow else pl.scan_parquet(path)
             schema = table.collect_schema()
             parquet.frame_to_run(schema.to_frame(), self.source)  # refuses missing columns
             self._rows = table.with_row_index(_ROW)
-            sample = table.head(1000).collect()
-            counts = (
-                pl.col(name).count() for name in _FIELDS if name in schema and name != "topic"
+            given = [field for field in _FIELDS if field in schema and field != "topic"]
+            query = self._rows.group_by(self._topic).agg(
+                pl.len(), pl.col(given).count(), pl.col(_ROW).min()
             )
-            found = self._rows.group_by(topic).agg(pl.len(), *counts, pl.col(_ROW).min())
-            found = found.sort(_ROW).collect(engine="streaming")
+            found = query.sort(_ROW).collect(engine="streaming")
+            sample = table.head(1000).collect()
             if "run" in schema:
-                names = table.select(
-                    pl.col("run").cast(pl.String, strict=False).drop_nulls().unique()
-                )
-                several = names.collect(engine="streaming").with_columns(topic="run", doc="run")
-                parquet.frame_to_run(several, self.source)  # refuses several runs
-        self._counts = {name: int(found[name].sum()) if name in found else 0 for name in _FIELDS}
-        self._counts["topic"] = int(found["len"].sum())
+                runs = table.select("run").unique().collect(engine="streaming").drop_nulls()
+                parquet.frame_to_run(runs.with_columns(topic="run", doc="run"), self.source)
+        self._counts = dict.fromkeys(_FIELDS, 0) | {"topic": int(found["len"].sum())}
+        self._counts |= {field: int(found[field].sum()) for field in given}
         self.topics = dict.fromkeys(found["topic"].drop_nulls().to_list())
-        self._blocks = 0
         self.sizes = np.zeros(BUCKETS, dtype=np.int64)
         size = max(1, sample.estimated_size() // max(1, len(sample)))
-        for name, rows in found.select("topic", "len").drop_nulls().rows():
-            self.sizes[codes.setdefault(name, len(codes)) % BUCKETS] += size * rows
+        for topic, rows in found.select("topic", "len").drop_nulls().rows():
+            self.sizes[codes.setdefault(topic, len(codes)) % BUCKETS] += size * rows
 
     def close(self) -> None:
-        """Do nothing: there is no temporary file."""
+        pass
 
     def read(self, low: int, high: int) -> Run:
-        own = [name for name in self.topics if low <= self.codes[name] % BUCKETS < high]
-        topic = pl.col("topic").cast(pl.String, strict=False)
-        wanted = topic.is_in(own)
+        own = [topic for topic in self.topics if low <= self.codes[topic] % BUCKETS < high]
+        wanted = self._topic.is_in(own)
         if not low:  # rows without a topic are refused there
-            wanted |= topic.is_null()
+            wanted |= self._topic.is_null()
         with parquet.damage_said(self.source, arrow=self._is_arrow):
             frame = self._rows.filter(wanted).collect(engine="streaming").sort(_ROW)
         given = frozenset(name for name, count in self._counts.items() if count)
