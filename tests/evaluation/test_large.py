@@ -348,6 +348,10 @@ def test_compressed_files_and_several_runs_give_the_same(tmp_path: Path) -> None
     whole = outcome(runs, judgements, "P@1", None)
     with ThreadPoolExecutor(2) as pool:
         assert outcome(runs, judgements, "P@1", 1, executor=pool) == whole
+    # Processes split large runs themselves; large judgements stay in this process.
+    with Processes(2) as pool:
+        for size in (1, judgements.stat().st_size):
+            assert outcome(runs, judgements, "P@1", size, executor=pool) == whole
 
 
 def test_threads_share_judgements_in_slices(tmp_path: Path) -> None:
