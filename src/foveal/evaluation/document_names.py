@@ -99,8 +99,7 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     run, gold = alignment.run, alignment.gold
     found = int(known[run.head_of].sum())
     match = NameMatch(len(run.topics), len(run), found)
-    is_part = gold.all_docs is not gold.docs
-    if not is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
+    if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
         return match
     names, results = run.doc.gather(run.heads), np.bincount(run.head_of, minlength=len(known))
     others = pl.DataFrame({"name": names.filter(pl.Series(~known)), "results": results[~known]})
@@ -132,14 +131,14 @@ def _differ_only_in_form(one: str, other: str) -> bool:
 
 def _have_other_forms(gold: Gold) -> bool:
     """Return True if a judged name can be written in another Unicode form."""
-    names = gold.all_docs.names
+    names = gold.docs.names
     names = names.filter(names.str.len_bytes() != names.str.len_chars())  # not ASCII
     return bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any())
 
 
 def _judged_keys(gold: Gold) -> pl.DataFrame:
     """Return the judged names by their keys, without keys that several names share."""
-    table = pl.DataFrame({"judged": gold.all_docs.names}).with_columns(key=_key("judged"))
+    table = pl.DataFrame({"judged": gold.docs.names}).with_columns(key=_key("judged"))
     return table.filter(pl.col("key").is_unique())
 
 
@@ -185,7 +184,7 @@ they differ by extension (use the same extension in both, or none)
 
 def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
     """Return the warning about a run's document names, if any, and raise it as a Python warning."""
-    text = name_warning(match, gold.all_docs)
+    text = name_warning(match, gold.docs)
     if text is None:
         return []
     level = 1  # where the user's code calls Foveal

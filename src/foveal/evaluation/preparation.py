@@ -36,7 +36,10 @@ __all__ = [
     "choose_overlap",
     "drop_topics",
     "list_assessors",
+    "list_notes",
     "prepare_gold",
+    "refuse_excluded",
+    "refuse_unjudged",
     "select_judgements",
 ]
 
@@ -165,11 +168,11 @@ def prepare_gold(
         forest=forest,
         collection_elements=index.count_nonempty() if index and size_needed else None,
     )
-    warnings += [note for note in _list_notes(measures, gold) if note not in warnings]
+    warnings += [note for note in list_notes(measures, gold) if note not in warnings]
     return gold
 
 
-def _list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
+def list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
     """Yield the measures' notes on these judgements; one that several share is yielded once."""
     by_text: dict[str, list[str]] = {}
     for measure in measures:
@@ -348,13 +351,8 @@ def align_run(
 ) -> AlignedRun:
     """Align a run with gold judgements, refusing what measures and options do not allow."""
     alignment = Alignment(run, gold)
-    if not len(alignment.run):
-        raise InputError.at(
-            run.source.path,
-            None,
-            f"no topic in common with the judgements; the run has {some(run.topics) or 'none'}, "
-            f"the judgements {some(gold.topics)}",
-        )
+    if not len(alignment.run) and not gold.is_part:
+        raise refuse_unjudged(run.source.path, run.topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
     warnings: list[str] = [*run.notes, Tally(UNJUDGED_TOPICS, len(unjudged), unjudged)]
@@ -386,19 +384,34 @@ def choose_overlap(measure: Measure, options: Options) -> Overlap:
     return Overlap.UNION if options.overlap == "union" and not one else Overlap.AS_IT_IS
 
 
-def drop_topics(run: Run, excluded: frozenset[str], evaluated: Sequence[str]) -> Run:
+def drop_topics(run: Run, excluded: frozenset[str], gold: Gold) -> Run:
     """Return the run without the topics that are excluded from the evaluation."""
     if excluded.isdisjoint(run.topics):
         return run
     kept = np.array([topic not in excluded for topic in run.topics], dtype=bool)
-    if not kept.any():
-        raise InputError.at(
-            run.source.path,
-            None,
-            f"all topics of the run are left out of the evaluation; the run has "
-            f"{some(run.topics)}, evaluated are {some(evaluated)}",
-        )
+    if not kept.any() and not gold.is_part:
+        raise refuse_excluded(run.source.path, run.topics, gold.topics)
     return run.take(kept[run.topic])
+
+
+def refuse_excluded(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> InputError:
+    """Return the error about a run whose topics are all excluded."""
+    return InputError.at(
+        path,
+        None,
+        f"all topics of the run are left out of the evaluation; the run has "
+        f"{some(topics)}, evaluated are {some(evaluated)}",
+    )
+
+
+def refuse_unjudged(path: str, topics: Sequence[str], judged: Sequence[str]) -> InputError:
+    """Return the error about a run without a judged topic."""
+    return InputError.at(
+        path,
+        None,
+        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
+        f"the judgements {some(judged)}",
+    )
 
 
 def _refuse_results(run: Run, rows: Iterable[int], describe: Callable[[int], str]) -> InputError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
@@ -41,6 +42,7 @@ __all__ = [
     "Evaluation",
     "RunLike",
     "Scores",
+    "average_lengths",
     "count_judged",
     "count_topics",
     "evaluate",
@@ -63,6 +65,8 @@ UNJUDGED_COUNTS = "unjudged results count as not relevant"
 _TOP = 10
 """Ranks in which unjudged results are counted."""
 _SHOWN = 5
+_LARGE = 1 << 21
+"""Bytes of a file that might take more than 256 MB of memory when it is compressed."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class Evaluation:
         self._cache = None if cache is None else str(Path(cache).absolute())
         self._hashed = hashed
         self._folder = str(Path.cwd())
-        self._max_bytes = given_limit()
+        self.max_bytes = given_limit()
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (-C)")
@@ -198,17 +202,12 @@ class Evaluation:
             for assessor in self.assessors
         )
         """The prepared judgements of each of them."""
-        self._every_topic = frozenset(given.topics)
+        self.every_topic = frozenset(given.topics)
 
     def _open_index(self, path: str) -> Collection:
         from foveal.collection.opened import opened
 
-        return opened(Path(self._folder, path) if self._is_elsewhere else path)
-
-    @property
-    def _is_elsewhere(self) -> bool:
-        """True in a worker whose directory is not that of the client."""
-        return self._folder != str(Path.cwd())
+        return opened(self.locate(path))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"index": None}
@@ -223,13 +222,13 @@ class Evaluation:
     def align(self, run: RunLike) -> tuple[AlignedRun, ...]:
         """Read, place and check a run; return its alignment with each assessor's judgements."""
         if not isinstance(run, Run):
-            run = self._read_run(run)
+            run = self.read_run(run)
         aligned = []
         structural = any(measure.structural for measure in self.scored)
         for gold in self.golds:
             own = run
-            if len(gold.topics) < len(self._every_topic):
-                own = drop_topics(run, self._every_topic.difference(gold.topics), gold.topics)
+            if len(gold.topics) < len(self.every_topic):
+                own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
@@ -246,13 +245,17 @@ class Evaluation:
         """Score a run, or read and score a file, against the judgements of each assessor."""
         return tuple(score_aligned(aligned, self.scored) for aligned in self.align(run))
 
-    def _read_run(self, path: str | Path) -> Run:
+    def locate(self, path: str) -> str:
+        """Return the path of a client's file as seen from this process."""
+        return path if self._folder == str(Path.cwd()) else str(Path(self._folder, path))
+
+    def read_run(self, path: str | Path) -> Run:
         """Read a run; report its path as the user typed it, wherever this process runs."""
-        place = Path(self._folder, path) if self._is_elsewhere else path
+        place = self.locate(str(path))
         # Readers replace what is not UTF-8 in names.
         shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
         try:
-            with nullcontext() if self._max_bytes is None else limit_bytes(self._max_bytes):
+            with nullcontext() if self.max_bytes is None else limit_bytes(self.max_bytes):
                 run = read_run(place, cache=self._cache, hashed=self._hashed)
         except InputError as error:
             raise InputError(
@@ -410,7 +413,11 @@ def _find_mean_length(given: Judgements, index: Collection | None) -> tuple[floa
     if index is not None:
         documents = counted(len(index), "document")
         return index.mean_length, f"mean length of {documents} of the collection"
-    _, _, length = given.documents(strict=False)
+    return average_lengths(given.documents(strict=False)[2], given)
+
+
+def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
+    """Return the mean of the known lengths of judged documents, and what it is the mean of."""
     known = length[length >= 0]
     documents = counted(len(known), "judged document")
     source = f"mean length of {documents} (all topics: {len(given.topics)})"
@@ -448,9 +455,7 @@ def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
 
 def count_judged(alignment: Alignment) -> tuple[int, NameMatch | None]:
     """Count results in judged documents; compare document names if there are others."""
-    run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
-    if gold.all_docs is not gold.docs:  # a group of topics: other groups judge more documents
-        known = gold.all_docs.find(run.doc.gather(run.heads)) >= 0
+    run, known = alignment.run, alignment.in_judgements
     names = None
     if not known.all():
         from foveal.evaluation.document_names import match_names
@@ -609,8 +614,32 @@ def evaluate(
     given = list_runs(runs)
     if not given:
         raise UsageError("no run given")
-    evaluation = Evaluation(judgements, measures, **options)
-    return evaluation.results(map_runs(Evaluation.score, evaluation, given, executor, progress))
+    evaluation: Evaluation
+    score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
+    if memory is not None or _may_be_large(given, judgements):
+        from foveal.evaluation.large import GroupedEvaluation, prepare
+
+        evaluation, score = prepare(judgements, measures, memory, options)
+        if isinstance(evaluation, GroupedEvaluation):
+            executor = None  # its temporary file belongs to this process
+    else:
+        evaluation = Evaluation(judgements, measures, **options)
+    return evaluation.results(map_runs(score, evaluation, given, executor, progress))
+
+
+def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
+    """Return True if a file is so large that it might not fit into memory."""
+    given = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    files = [*runs, *given] if isinstance(given, (list, tuple)) else runs
+    for file in files:
+        if isinstance(file, (str, Path)):
+            try:
+                place = Path(file).stat()
+            except (OSError, ValueError):  # reported when it is read
+                continue
+            if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
+                return True
+    return False
 
 
 def list_runs(runs: Any) -> list[RunLike]:

@@ -108,7 +108,7 @@ def read_run(
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
     source = source.in_lines()
     kept = None
-    if cache is not None and texts is None and source.whole is None:
+    if cache is not None and texts is None:
         from foveal.formats.cache import RunCache
 
         kept = RunCache(cache)

@@ -151,15 +151,12 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
 
 
 def _adjacent(defects: Defects) -> Bools:
-    """Whether each row but the first follows the one before it in the file, too.
-
-    The lines of a slice are in order, and between two rows there are at most comments.
-    """
-    whole = defects.source.whole
-    if whole is None:
+    """Return for each row but the first if at most comments are between it and the one before."""
+    lines = defects.source.lines
+    if lines is None:
         return np.ones(len(defects.line) - 1, dtype=bool)
-    jump = np.cumsum(np.concatenate([[0], np.diff(whole.line) != 1]))
-    block = jump[np.searchsorted(whole.line, defects.line)]
+    jump = np.cumsum(np.concatenate([[0], np.diff(lines) != 1]))
+    block = jump[np.searchsorted(lines, defects.line)]
     follows: Bools = block[1:] == block[:-1]
     return follows
 

@@ -91,8 +91,8 @@ def _note_whole_documents(source: Source, lines: Ints) -> tuple[str, ...]:
     text = source.data.split(b"\n", place)[place - 1]
     unknown = [name for name in json.loads(text) if name not in _RUN]
     found = Tally(taken_whole, len(lines), [(int(lines[0]), unknown)])
-    # A slice may have nothing to say and still have results to count.
-    return (found,) if found or source.whole is not None else ()
+    # The first such result of the file may be in another part of it.
+    return (found,) if found or source.lines is not None else ()
 
 
 def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -60,11 +60,9 @@ def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
         raise source.error(None, f"damaged {kind} file: {reason}") from None
 
 
-def frame_to_run(frame: pl.DataFrame, source: Source, *, names: Sequence[str] | None = None) -> Run:
+def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     """A run from columns ``topic doc`` with ``start end`` or ``xpath``, ``rank score run``, and
     ``tokens``.
-
-    The `names` of runs are those in the column ``run``, unless they are known from the whole file.
     """
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
@@ -79,7 +77,7 @@ def frame_to_run(frame: pl.DataFrame, source: Source, *, names: Sequence[str] | 
     check_results(defects, table)
     start, end = places(table, inclusive=False)
     defects.raise_if(check_spans(defects, start, end))
-    names = table["run"].drop_nulls().unique().to_list() if names is None else names
+    names = table["run"].drop_nulls().unique().to_list()
     if len(names) > 1:
         raise source.error(
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"

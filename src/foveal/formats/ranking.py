@@ -92,15 +92,14 @@ def ranked(
     frame: pl.DataFrame, line: Ints, defects: Defects, *, name: str, task: str | None = None
 ) -> Run:
     """Return a run from rows with optional ``rank`` and ``score``, put in order within topics."""
-    frame, whole = frame.with_columns(pl.Series("line", line)), defects.source.whole
+    frame, given = frame.with_columns(pl.Series("line", line)), defects.source.given
     optional = [
         name
         for name in ("rank", "score", "xpath")
-        if name in frame.columns and frame[name].null_count() < len(frame)
+        if name in frame.columns and (name in given or frame[name].null_count() < len(frame))
     ]
     for column, descending in (("rank", False), ("score", True)):
-        in_file = whole is not None and column in whole.given and column in frame.columns
-        if column not in optional and not in_file:
+        if column not in optional:
             continue
         if frame[column].null_count():
             missing = frame[column].is_null().to_numpy()
@@ -113,14 +112,10 @@ def ranked(
         )
         break
     notes: tuple[str, ...] = ()
-    if whole is None:
-        scored_in_part = "score" in optional and frame["score"].null_count() > 0
-    else:
-        scored_in_part = "score" in whole.ragged
-    if scored_in_part:
-        optional = [name for name in optional if name != "score"]
+    if "score" in optional and frame["score"].null_count():
+        optional.remove("score")
         lines = frame.filter(pl.col("score").is_null())["line"]
-        notes = (Tally(unscored, len(lines), [lines.min()]),) if len(lines) else ()
+        notes = (Tally(unscored, len(lines), [lines.min()]),)
     return Run.from_frame(
         frame.select("topic", "doc", "start", "end", "line", *optional),
         name=name,
@@ -141,8 +136,7 @@ def with_costs(run: Run, tokens: pl.Series, defects: Defects) -> Run:
 
     `tokens` and the lines of `defects` are in the order of the file.
     """
-    whole = defects.source.whole
-    if tokens.null_count() == len(tokens) and (whole is None or "tokens" not in whole.given):
+    if tokens.null_count() == len(tokens):
         return run
     negative = (tokens < 0).fill_null(value=False).to_numpy()
     defects.raise_if(

@@ -27,7 +27,6 @@ __all__ = [
     "CODECS",
     "STDIN",
     "Source",
-    "Whole",
     "codec_of",
     "decompress",
     "explain_os_error",
@@ -48,25 +47,6 @@ UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
 
 
 @dataclass(frozen=True)
-class Whole:
-    """What only the whole file tells about a slice of it.
-
-    Parameters
-    ----------
-    line : int64 array
-        The line of the file that each line of the slice is.
-    given : frozenset of str
-        Optional fields that any result of the file has.
-    ragged : frozenset of str
-        Those of them that some results lack.
-    """
-
-    line: Ints
-    given: frozenset[str] = frozenset()
-    ragged: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
 class Source:
     """The decompressed bytes of one input, with the name and hash of what was read.
 
@@ -81,15 +61,18 @@ class Source:
         Where it was asked for.
     thorough : bool
         Whether readers shall count fields that they do not know, which takes them longer.
-    whole : Whole, optional
-        Where the bytes are a slice of a file: what is known of the whole.
+    lines : int64 array, optional
+        If the bytes are only a part of a file: the number in the file of each line, ascending.
+    given : frozenset of str
+        Optional fields that other parts of the file have.
     """
 
     path: str
     data: bytes
     sha256: str | None
     thorough: bool = False
-    whole: Whole | None = None
+    lines: Ints | None = None
+    given: frozenset[str] = frozenset()
 
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
@@ -171,14 +154,12 @@ class Source:
         return InputError.at(self.path, line, message)
 
     def numbered(self, lines: Ints) -> Ints:
-        """The lines of the file for numbers of lines of these bytes, which may be a slice."""
-        return lines if self.whole is None else self.whole.line[lines - 1]
+        """Return the numbers in the file of lines of these bytes, which may be a part of it."""
+        return lines if self.lines is None else self.lines[lines - 1]
 
     def place(self, line: int) -> int:
-        """The number among the lines of these bytes of a line of the file."""
-        if self.whole is None:
-            return line
-        return int(np.searchsorted(self.whole.line, line)) + 1
+        """Return the number among the lines of these bytes of a line of the file."""
+        return line if self.lines is None else int(np.searchsorted(self.lines, line)) + 1
 
     def check_utf8(self) -> None:
         """Refuse bytes that are not UTF-8, naming the line."""

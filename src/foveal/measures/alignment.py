@@ -82,6 +82,8 @@ class Gold(_WithCache):
         The trees of the assessed elements, where a measure is about elements.
     collection_elements : int, optional
         Number of elements in the collection that hold at least one character.
+    documents : pair of Names and int64 array, optional
+        All judged documents and their lengths, if the judgements are only a group of topics.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Gold(_WithCache):
         mean_length: float | None = None,
         forest: Forest | None = None,
         collection_elements: int | None = None,
+        documents: tuple[Names, Ints] | None = None,
     ) -> None:
         super().__init__()
         self.judgements = judgements
@@ -99,10 +102,14 @@ class Gold(_WithCache):
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
         self.forest = forest
         self.collection_elements = collection_elements
-        docs, code, length = judgements.documents(strict=strict)
-        self.docs = Names(docs)
-        self.all_docs = self.docs
-        """All judged documents; more than `docs` if these judgements are a group of topics."""
+        if documents is None:
+            docs, code, length = judgements.documents(strict=strict)
+            self.docs = Names(docs)
+        else:
+            self.docs, length = documents
+            code = self.docs.find(judgements.doc)
+        self.is_part = False
+        """True if a run is scored in groups of topics: there may be results of other topics."""
         self.doc_length = length
         """Length of each document in `docs`, `UNKNOWN` where no judgement gives it."""
         self.length = length[code]

@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 from examples.make_crossings import CAMPAIGN
-from foveal.evaluation.large_truth import LargeTruth, can_be_cut
-from foveal.evaluation.streaming import NEED, NEED_OF_JUDGEMENTS, memory_of, truth_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +23,7 @@ from command import call
 from foveal.collection import Collection, build_index
 from foveal.collection.placement import place_elements
 from foveal.errors import Tally
-from foveal.evaluation.options import Options
+from foveal.evaluation.large import NEED, NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
 from foveal.measures.base import Cutoff
@@ -350,6 +348,10 @@ def test_compressed_files_and_several_runs_give_the_same(tmp_path: Path) -> None
     whole = outcome(runs, judgements, "P@1", None)
     with ThreadPoolExecutor(2) as pool:
         assert outcome(runs, judgements, "P@1", 1, executor=pool) == whole
+    # Processes split large runs themselves; large judgements stay in this process.
+    with Processes(2) as pool:
+        for size in (1, judgements.stat().st_size):
+            assert outcome(runs, judgements, "P@1", size, executor=pool) == whole
 
 
 def test_threads_share_judgements_in_slices(tmp_path: Path) -> None:
@@ -365,15 +367,16 @@ def test_threads_share_judgements_in_slices(tmp_path: Path) -> None:
 
 
 def test_only_judgements_of_text_are_cut(tmp_path: Path) -> None:
+    def is_cut(judgements: Path, measure: str, memory: int | None = 1, **options: Any) -> bool:
+        return isinstance(prepare(judgements, measure, memory, options)[0], GroupedEvaluation)
+
     judgements = written(tmp_path, QRELS, "j")
-    measures = (parse_measure("iP@0.1"),)
-    assert isinstance(truth_of(judgements, Options(), None, measures, 1), LargeTruth)
-    assert not isinstance(truth_of(judgements, Options(), None, measures, None), LargeTruth)
-    elements = (parse_measure("nxCG@5"),)
-    assert not can_be_cut([judgements], Options(), elements)
+    assert is_cut(judgements, "iP@0.1")
+    assert not is_cut(judgements, "iP@0.1", None)
     element = '{"xpath": "/a[1]", "exhaustivity": "3", "specificity": "1"}'
     listed = written(tmp_path, f'{{"topic": "1", "doc": "D", "elements": [{element}]}}', "e")
-    assert not isinstance(truth_of(listed, Options(), None, measures, 1), LargeTruth)
+    assert not is_cut(listed, "nxCG@5", overlap="allow")
+    assert not is_cut(listed, "P@5")
 
 
 def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
@@ -384,8 +387,10 @@ def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "0", "5X"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    assert "expected one such as 500M or 4G" in refusal(memory_of, text, error=foveal.UsageError)
+def test_what_is_no_size_is_refused(text: str, tmp_path: Path) -> None:
+    files = written(tmp_path, run_of((1, "D0"))), written(tmp_path, QRELS, "j")
+    message = refusal(lambda: foveal.evaluate(*files, "P@1", memory=text), error=foveal.UsageError)
+    assert "expected one such as 500M or 4G" in message
 
 
 def test_the_command_takes_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
