@@ -135,7 +135,7 @@ class Evaluator:
         alignment = Alignment(loaded, self.judged)
         self._check(alignment)
         # The size and relevant size of each result as the task counts them.
-        size, rsize, lost = alignment.size, alignment.rsize, loaded.start < 0
+        size, rsize, lost = alignment.size, alignment.rsize, alignment.run.start < 0
         if self.task == "t":
             relevant = (alignment.row >= 0) & (self.declared[alignment.row] > 0)
             size = np.where(relevant, alignment.new_size, size)
