@@ -35,9 +35,10 @@ __all__ = [
     "find_elements",
     "find_seen",
     "forest_of",
-    "group_by_topic",
+    "knows_own_text",
     "list_ideals",
     "match_pairs",
+    "sort_lists",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -109,6 +110,17 @@ def compute_worth(gold: Gold, quant: str, normalise: bool) -> Floats:  # noqa: F
     return forest_of(gold).worth(quant, normalise=normalise)
 
 
+def knows_own_text(gold: Gold, quant: str) -> bool:
+    """Return True if the worth of the text directly inside elements is known.
+
+    That takes a collection, except where worth is counted in highlighted characters.
+    """
+    forest = gold.forest
+    if forest is None or forest.complete:
+        return True
+    return find_quantisation(quant, forest.assessed.scale).name == "spec"
+
+
 def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
     """Return the ideal recall base."""
     worth = gold.cached(compute_worth, quant, False)  # noqa: FBT003 - a key
@@ -132,14 +144,14 @@ def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
 def list_ideals(gold: Gold, settings: GainSettings) -> list[Ideal]:
     """Return the ideal list of each judged topic."""
     element, worth = choose_elements(gold, settings)
-    return group_by_topic(gold, forest_of(gold).row[element], worth)
+    topic = gold.judgements.topic[forest_of(gold).row[element]]
+    return sort_lists(topic, worth, len(gold.topics))
 
 
-def group_by_topic(gold: Gold, row: Ints, worth: Floats) -> list[Ideal]:
-    """Return the list of each judged topic from the judgements and the worth of its members."""
-    topic = gold.judgements.topic[row]
-    order = np.lexsort((-worth, topic))
-    ends = np.searchsorted(topic[order], np.arange(1, len(gold.topics)))
+def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
+    """Return the ideal list of each of `n` owners, topics or documents, from its members' worth."""
+    order = np.lexsort((-worth, owner))
+    ends = np.searchsorted(owner[order], np.arange(1, n))
     return [
         Ideal(own, np.concatenate([[0.0], np.cumsum(own)])) for own in np.split(worth[order], ends)
     ]
@@ -451,7 +463,7 @@ def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:
     """Return the worth of the parts of each unseen element, times their sizes."""
     forest, worth = forest_of(gold), gold.cached(compute_worth, quant, normalise)
     inside = forest.sum_children(worth * forest.size)
-    if mixed == "ignore":
+    if mixed == "ignore" or not knows_own_text(gold, quant):
         return inside
     if find_quantisation(quant, forest.assessed.scale).name == "spec":
         marked = np.maximum(forest.rsize, 0)

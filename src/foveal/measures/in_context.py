@@ -241,9 +241,7 @@ class GeneralisedRecall(Measure):
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
     ideal = None
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
     def score_topics(self, alignment: Alignment) -> Floats:
         found = alignment.fill_topics(count_relevant(alignment, self.rank))
@@ -263,9 +261,7 @@ class WeightedGeneralisedRecall(Measure):
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
     ideal = None
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT,)
+    needs = (Need.TEXT,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         found = sum_first(alignment.documents.rel_size, alignment.document_bounds, self.rank)
