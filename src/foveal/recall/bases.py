@@ -11,7 +11,7 @@ from foveal.model import UNKNOWN
 from foveal.recall.forest import Forest
 from foveal.spans import Ints
 
-__all__ = ["Base", "Below", "ideal_base", "ideals_below"]
+__all__ = ["Base", "ideal_base"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -27,29 +27,6 @@ class Base(NamedTuple):
     """The ideal element that each element is or lies in, `UNKNOWN` where there is none."""
     holds: Bools
     """Elements with an ideal one somewhere below them."""
-
-
-class Below(NamedTuple):
-    """The ideal elements below others: pairs, sorted by both."""
-
-    above: Ints
-    ideal: Ints
-
-
-def ideals_below(forest: Forest, base: Base) -> Below:
-    """Return every element that holds ideal ones, with each of them."""
-    ideal = np.flatnonzero(base.ideal)
-    above = forest.parent[ideal]
-    found = []
-    while len(above):
-        ideal, above = ideal[above >= 0], above[above >= 0]
-        found.append(Below(above, ideal))
-        above = forest.parent[above]
-    if not found:
-        return Below(above, ideal)
-    every = Below(*(np.concatenate(column) for column in zip(*found, strict=True)))
-    order = np.lexsort((every.ideal, every.above))
-    return Below(every.above[order], every.ideal[order])
 
 
 def ideal_base(
@@ -73,7 +50,17 @@ def ideal_base(
         candidate = _choose_by_sum(forest, worth, higher=higher)
     else:
         candidate = _choose_by_path(forest, worth, higher=higher)
-    return _drop_nested(forest, candidate)
+    # Drop candidates inside another one.
+    parent = forest.parent
+    over = np.where(candidate, np.arange(len(forest)), UNKNOWN)
+    for level in forest.levels[1:]:
+        above = over[parent[level]]
+        over[level] = np.where(above < 0, over[level], above)
+    ideal = over == np.arange(len(forest))
+    holds = np.zeros(len(forest), dtype=bool)
+    for level in reversed(forest.levels[1:]):
+        holds[parent[level[ideal[level] | holds[level]]]] = True
+    return Base(ideal, over, holds)
 
 
 def _choose_by_path(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
@@ -104,17 +91,3 @@ def _choose_by_sum(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
         inner = level[parent[level] >= 0]
         np.add.at(below, parent[inner], np.where(wins[inner], worth[inner], below[inner]))
     return wins
-
-
-def _drop_nested(forest: Forest, candidate: Bools) -> Base:
-    """Drop candidates inside another one."""
-    parent = forest.parent
-    over = np.where(candidate, np.arange(len(forest)), UNKNOWN)
-    for level in forest.levels[1:]:
-        above = over[parent[level]]
-        over[level] = np.where(above < 0, over[level], above)
-    ideal = over == np.arange(len(forest))
-    holds = np.zeros(len(forest), dtype=bool)
-    for level in reversed(forest.levels[1:]):
-        holds[parent[level[ideal[level] | holds[level]]]] = True
-    return Base(ideal, over, holds)

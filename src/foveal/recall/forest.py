@@ -20,7 +20,7 @@ from foveal.collection import Collection
 from foveal.collection.lookup import Trees
 from foveal.errors import InputError
 from foveal.model import UNKNOWN, Judgements
-from foveal.recall.quantisation import COVERAGES, Assessed, quantise
+from foveal.recall.quantisation import COVERAGES, Assessed, find_quantisation
 from foveal.spans import Ints
 
 __all__ = ["Forest", "close_upwards", "scale_of"]
@@ -86,6 +86,8 @@ class Forest:
         Where each judgement's document begins on the common axis.
     highlighted : spans.Coverage, optional
         The highlighted text on the common axis.
+    find : callable
+        Called with judgements and XPaths: their elements, `UNKNOWN` where there is none.
     """
 
     row: Ints
@@ -102,6 +104,7 @@ class Forest:
     complete: bool
     base: Ints
     highlighted: spans.Coverage | None
+    find: _Finder
 
     def __len__(self) -> int:
         return len(self.row)
@@ -152,6 +155,7 @@ class Forest:
             complete=False,
             base=base,
             highlighted=highlighted,
+            find=find,
         )
 
     @classmethod
@@ -179,7 +183,8 @@ class Forest:
         paths, path = collection.xpaths(np.flatnonzero(used)), np.cumsum(used)[trees.path] - 1
         listed = _list_elements(judgements)
         listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
-        at = _Finder(row, paths, path)(listed["row"].to_numpy(), listed["xpath"])
+        find = _Finder(row, paths, path)
+        at = find(listed["row"].to_numpy(), listed["xpath"])
         lost = listed.filter(pl.Series(at < 0, dtype=pl.Boolean))
         if len(lost):
             raise InputError(
@@ -221,6 +226,7 @@ class Forest:
             complete=True,
             base=base,
             highlighted=highlighted,
+            find=find,
         )
 
     def only(self, counts: Bools) -> Forest:
@@ -255,8 +261,14 @@ class Forest:
         return _levels(self.depth)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
-        """Return the worth of each element; 0 if it is empty or does not count."""
-        worth = quantise(quant, self.assessed, normalise=normalise)
+        """Return the worth of each element; 0 if it is empty or does not count.
+
+        With `normalise` it is from 0 to 1 also on the scale of 2005.
+        """
+        function = find_quantisation(quant, self.assessed.scale)
+        worth = function.worth(self.assessed)
+        if normalise:
+            worth = worth / function.maximum
         return np.where(self.counts & (self.size != 0), worth, 0.0)
 
     def sum_children(self, values: Floats | Ints) -> Floats:
@@ -266,11 +278,6 @@ class Forest:
             self.parent[below], values[below].astype(np.float64), len(self)
         ).astype(np.float64)
         return total
-
-    @cached_property
-    def find(self) -> _Finder:
-        """Called with judgements and XPaths: their elements, `UNKNOWN` where there is none."""
-        return _Finder(self.row, self.paths, self.path)
 
 
 class _Finder:

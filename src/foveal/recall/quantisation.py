@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ __all__ = [
     "Quantisation",
     "dimensions",
     "find_quantisation",
-    "quantise",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -90,10 +90,6 @@ def _grades(*pairs: str) -> list[list[float]]:
     return [[float(f"{e}{s}" in pairs) for s in range(4)] for e in range(4)]
 
 
-def _spec(assessed: Assessed) -> Floats:
-    return assessed.specificity
-
-
 def _strict_spec(assessed: Assessed) -> Floats:
     return np.where(assessed.specificity == 1, 1.0, 0.0)
 
@@ -148,7 +144,7 @@ _SOG: Sequence[Sequence[float]] = [
 ]
 
 _FUNCTIONS = (
-    Quantisation("spec", ("2005", "2006"), _spec),
+    Quantisation("spec", ("2005", "2006"), attrgetter("specificity")),
     Quantisation("strict2", ("2002",), _table(_grades("33"))),
     Quantisation("gen2", ("2002",), _table(_GEN2)),
     Quantisation("strict3", ("2003",), _table(_grades("33"))),
@@ -191,6 +187,9 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
 
     >>> find_quantisation("gen", "2005").name
     'gen5'
+    >>> grades = Assessed("2003", np.array([3, 2]), np.array([1.0, 3.0]), np.zeros(2, dtype=bool))
+    >>> find_quantisation("sog", "2003").worth(grades).tolist()
+    [0.25, 0.9]
     """
     if name in _BY_SCALE:
         return _BY_SCALE[name][scale]
@@ -202,18 +201,6 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
             f"elements are assessed on that of {scale}; expected one of {', '.join(fits)}"
         )
     return function
-
-
-def quantise(name: str, assessed: Assessed, *, normalise: bool = False) -> Floats:
-    """Return the worth of each element; with `normalise` from 0 to 1 also on the scale of 2005.
-
-    >>> grades = Assessed("2003", np.array([3, 2]), np.array([1.0, 3.0]), np.zeros(2, dtype=bool))
-    >>> quantise("gen", grades).tolist(), quantise("sog", grades).tolist()
-    ([0.75, 0.75], [0.25, 0.9])
-    """
-    function = find_quantisation(name, assessed.scale)
-    worth = function.worth(assessed)
-    return worth / function.maximum if normalise else worth
 
 
 def dimensions(name: str, assessed: Assessed) -> tuple[Floats, Floats]:
