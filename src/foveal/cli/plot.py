@@ -179,7 +179,7 @@ def _of_saved(
     kind: Kind, files: list[str], measures: tuple[str, ...], topic: str | None
 ) -> tuple[Graph, ...]:
     """The graph of results saved before, of all points or those of some measures."""
-    from foveal.analysis.aligned import chosen
+    from foveal.analysis.score_matrix import select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.model import Results
 
@@ -189,7 +189,7 @@ def _of_saved(
     warn(results.meta.get("warnings", ()))
     if kind.special is not None:
         first = without_curves(results).measures[:1]
-        return kind.graphs(results.only(chosen(results.measures, measures) or first))
+        return kind.graphs(results.only(select_labels(results.measures, measures) or first))
     if not measures:
         return kind.graphs(results, topic)
     held = set(results.measures)

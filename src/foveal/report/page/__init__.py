@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foveal.analysis.aligned import check_assessors, chosen
 from foveal.analysis.comparison import Comparison, compare
 from foveal.analysis.gain_curves import GainCurves
+from foveal.analysis.score_matrix import check_assessors
+from foveal.analysis.score_matrix import select_labels as chosen
 from foveal.collection import SourceTexts
 from foveal.collection.document_texts import TextSource
 from foveal.errors import UsageError

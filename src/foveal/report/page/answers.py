@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from foveal.analysis.aligned import rounded
-from foveal.analysis.comparison import Comparison
-from foveal.analysis.pairs import Pairs, Settings
+from foveal.analysis.comparison import Comparison, Pairs
+from foveal.analysis.comparison import TestSettings as Settings
+from foveal.analysis.score_matrix import round_noise as rounded
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -68,12 +68,12 @@ def answer(results: Results, table: Grid, found: Comparison | None, label: str) 
     ranked = pairs.order.tolist()
     adjusted = pairs.square(pairs.adjusted["t"], np.nan)[ranked[0]]
     alike = [i for i in ranked[1:] if not adjusted[i] < Settings().alpha]
-    shared, cells = len(pairs.aligned.topics), None
+    shared, cells = len(pairs.scores.topics), None
     if (results.averaged[:, place] != shared).any():
         # Each run's mean is of topics of its own there, and may order runs differently; the
         # sentence is about what was tested, and its numbers are those that were.
         start = f"By {label}, on the {shared} topics that all runs share, "
-        cells = [f"{mean:.4f}" for mean in pairs.aligned.means.tolist()]
+        cells = [f"{mean:.4f}" for mean in pairs.scores.means.tolist()]
     p = adjusted[ranked[1]]
     said = "; p < 0.0001" if p < 0.00005 else f"; p = {p:.4f}"
     best, second = shown(ranked[0], cells=cells), shown(ranked[1], said, cells)

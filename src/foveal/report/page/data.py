@@ -12,7 +12,7 @@ import numpy as np
 from foveal._version import __version__
 from foveal.analysis.comparison import Comparison
 from foveal.analysis.correlation import kendall_tau_b
-from foveal.analysis.rankings import scores
+from foveal.analysis.score_matrix import compute_ranking_scores as scores
 from foveal.measures import parse_measure
 from foveal.model import Judgements, Results, Topics
 from foveal.report import tables
