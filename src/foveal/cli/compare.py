@@ -297,7 +297,7 @@ def _of_runs(
     options: dict[str, Any],
 ) -> Results:
     """Scores of the runs and of a baseline that is a run, or scores saved before."""
-    from foveal.analysis.aligned import check_assessors, chosen
+    from foveal.analysis.score_matrix import check_assessors, select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.measures import parse_measures
     from foveal.model import Results
@@ -305,7 +305,9 @@ def _of_runs(
     if not judgements:
         check_saved(task, options)
         results = Results.joined(read_saved(runs), runs)
-        return results.only(chosen(results.measures, measures) or without_curves(results).measures)
+        return results.only(
+            select_labels(results.measures, measures) or without_curves(results).measures
+        )
     check_assessors(options)
     if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
         runs = [*runs, baseline]

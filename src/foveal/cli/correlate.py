@@ -333,7 +333,7 @@ def _scored(
     options: Mapping[str, Any],
 ) -> dict[str, Results]:
     """Runs scored with those of their task; a run that fits no task is said to be left out."""
-    from foveal.analysis.aligned import check_assessors
+    from foveal.analysis.score_matrix import check_assessors
     from foveal.analysis.tasks import scored_by_task
     from foveal.formats import read_run
     from foveal.measures import parse_measures

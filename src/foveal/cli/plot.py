@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foveal.measures import Measure
-    from foveal.report.graphs import Graph, Kind
+    from foveal.report.graphs import Graph, GraphKind
 
 __all__ = ["command"]
 
@@ -157,7 +157,7 @@ def command(
     _write(graphs, form, title, width, output)
 
 
-def _unused(kind: Kind) -> dict[str, str]:
+def _unused(kind: GraphKind) -> dict[str, str]:
     """Options that have nothing to do in a graph, and what they are for."""
     found: dict[str, str] = {}
     if kind.source != "gains":
@@ -176,10 +176,10 @@ def _texts(measures: Sequence[Measure]) -> list[str]:
 
 
 def _of_saved(
-    kind: Kind, files: list[str], measures: tuple[str, ...], topic: str | None
+    kind: GraphKind, files: list[str], measures: tuple[str, ...], topic: str | None
 ) -> tuple[Graph, ...]:
     """The graph of results saved before, of all points or those of some measures."""
-    from foveal.analysis.aligned import chosen
+    from foveal.analysis.score_matrix import select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.model import Results
 
@@ -189,7 +189,7 @@ def _of_saved(
     warn(results.meta.get("warnings", ()))
     if kind.special is not None:
         first = without_curves(results).measures[:1]
-        return kind.graphs(results.only(chosen(results.measures, measures) or first))
+        return kind.graphs(results.only(select_labels(results.measures, measures) or first))
     if not measures:
         return kind.graphs(results, topic)
     held = set(results.measures)
