@@ -85,6 +85,8 @@ class TestSettings:
         Statistical power assumed when estimating the number of topics needed.
     """
 
+    __test__ = False  # pytest must not collect it
+
     tests: tuple[str, ...] = ("t",)
     correction: str = "holm"
     tails: int = 2
