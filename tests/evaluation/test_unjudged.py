@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import foveal
 from foveal.evaluation.unjudged import (
     TOP,
     judged_share,
@@ -15,6 +11,10 @@ from foveal.evaluation.unjudged import (
     unjudged_meta,
     unjudged_warning,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
 from foveal.measures.alignment import Alignment, Gold
 
 

@@ -21,7 +21,7 @@ from foveal.errors import InputError, UsageError, counted, some
 from foveal.evaluation.ground_truth import list_assessors, prepare_gold, select_judgements
 from foveal.evaluation.options import resolve_settings
 from foveal.evaluation.preparation import AlignedRun, align_run, drop_topics
-from foveal.formats import is_stream, read_judgements, read_run
+from foveal.formats import STDIN, is_stream, read_judgements, read_run
 from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import CURVE, Measure, Need
@@ -142,7 +142,7 @@ class Evaluation:
         """The measures and those that they average."""
         self.collection = None if collection is None else str(collection)
         self._cache = None if cache is None else str(Path(cache).absolute())
-        self._hashed = hashed
+        self.hashed = hashed
         self._folder = str(Path.cwd())
         self.max_bytes = given_limit()
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
@@ -241,11 +241,11 @@ class Evaluation:
         place = self.locate(str(path))
         with limit_bytes(self.max_bytes):
             if place == str(path):
-                return read_run(path, cache=self._cache, hashed=self._hashed)
+                return read_run(path, cache=self._cache, hashed=self.hashed)
             # Readers replace what is not UTF-8 in names.
             shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
             try:
-                run = read_run(place, cache=self._cache, hashed=self._hashed)
+                run = read_run(place, cache=self._cache, hashed=self.hashed)
             except InputError as error:
                 raise InputError(
                     problem._replace(file=shown) if problem.file == long else problem
@@ -592,7 +592,8 @@ def evaluate(
         Called for each run when it is scored.
     memory : int or str, optional
         What each task may use for a run, in bytes or as in ``"2G"``; larger files are read in
-        groups of topics. By default a share of what is free. The result is the same.
+        groups of topics, from temporary files where ``TMPDIR`` says. By default a share of what is
+        free. The result is the same.
 
     Examples
     --------
@@ -631,8 +632,10 @@ def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
         if isinstance(file, (str, Path)):
             try:
                 place = Path(file).stat()
-            except (OSError, ValueError):  # reported when it is read
-                continue
+            except (OSError, ValueError):  # standard input, a pattern, or nothing
+                if str(file) == STDIN:
+                    continue
+                return True
             if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
                 return True
     return False
