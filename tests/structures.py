@@ -9,8 +9,7 @@ from pathlib import Path
 
 import trees
 from foveal.collection import Collection, build_index
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.placing import place_judgements
+from foveal.collection.placement import place_elements, place_judgements
 from foveal.formats import read_judgements, read_run
 from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
 from foveal.recall import Forest

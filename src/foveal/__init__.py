@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from foveal.analysis.equivalence import same_text, with_same_text
     from foveal.analysis.projection import Division, project
     from foveal.analysis.tokens import with_tokens
-    from foveal.evaluation import Options, evaluate
+    from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.formats import (
         read_judgements,
         read_pool,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Division",
+    "Evaluation",
     "FovealError",
     "FovealWarning",
     "InputError",
@@ -93,7 +94,7 @@ _HOME = {
     "foveal.analysis.equivalence": ("same_text", "with_same_text"),
     "foveal.analysis.projection": ("Division", "project"),
     "foveal.analysis.tokens": ("with_tokens",),
-    "foveal.evaluation": ("Options", "evaluate"),
+    "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",
         "read_pool",

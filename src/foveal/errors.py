@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # C0, DEL, C1, the bidirectional embeddings, overrides and isolates, and undecodable bytes.
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 _BREAK = "\n"
 """Some messages have several lines: a query with a mark under the place of its error."""
@@ -35,7 +35,8 @@ def escape_controls(text: str, keep: str = "") -> str:
     >>> print(escape_controls("a\x1b[2Jb\u202ec\n"))
     a\x1b[2Jb\u202ec\n
     """
-    return _CONTROLS.sub(
+    return re.sub(
+        _CONTROLS,
         lambda found: (
             found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
         ),

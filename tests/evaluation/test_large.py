@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 import foveal
 from command import call
 from foveal.collection import Collection, build_index
-from foveal.evaluation.elements import place_elements
+from foveal.collection.placement import place_elements
+from foveal.errors import Tally
 from foveal.evaluation.large import NEED, NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
 from foveal.executors import Processes
 from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
 from foveal.measures.base import Cutoff
-from foveal.model.tallies import Tally
 from inputs import refusal
 
 SMALL = 300

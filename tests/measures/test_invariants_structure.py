@@ -27,7 +27,7 @@ from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.inex_eval import InexEvalNg, precall
 from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
-from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base, quantise
+from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
 from scoring import score
@@ -166,7 +166,8 @@ def on_all_grades(quant: str, scale: str) -> dict[tuple[float, float], float]:
     """A function at every pair of grades of a scale."""
     first, second = (np.array(column) for column in zip(*SCALES[scale], strict=True))
     assessed = Assessed(scale, first, second.astype(float), np.zeros(len(first), dtype=bool))
-    return dict(zip(SCALES[scale], quantise(quant, assessed).tolist(), strict=True))
+    worth = find_quantisation(quant, scale).worth(assessed)
+    return dict(zip(SCALES[scale], worth.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -483,8 +484,7 @@ def test_8_and_9_bounds_and_useless_results(campaign: Campaign, pick: int) -> No
 
 def _between_zero_and_one(trial: Trial, results: list[Result], options: str) -> None:
     xG, xI = (np.array(gains) for gains in trial.gains(results, options))
-    bounds, curves = np.array([0, len(xG)]), [cumulate(xI)]
-    line, step = (find_points(xG, bounds, curves, mode)[0].ep for mode in ("line", "step"))
+    line, step = (find_points(xG, cumulate(xI), mode).ep for mode in ("line", "step"))
     assert all(0 < a <= b + TOLERANCE for a, b in zip(line, step, strict=True))
     assert all(ep <= 1 + TOLERANCE for ep in (*line, *step))
     measures = [f"{name}({options})" for name in OVERALL]

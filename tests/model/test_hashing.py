@@ -19,10 +19,10 @@ from foveal.model.hashing import (
     OfTexts,
     Slots,
     Vocabulary,
+    first_of_group,
     first_of_hash,
     hash_of_rows,
 )
-from foveal.model.ordering import first_of_group
 
 quick = settings(max_examples=60)
 names = st.lists(st.text("ab漢", max_size=3), max_size=30)

@@ -35,7 +35,7 @@ from foveal.measures.alignment import Alignment
 from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
 from foveal.model import Judgements, Results
-from foveal.model.provenance import distinct_names
+from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
 __all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
@@ -241,6 +241,7 @@ def budget_curves(
 
     Examples
     --------
+    >>> from foveal.model import Run
     >>> truth = Judgements.from_highlights({"1": {"D": {"spans": [(30, 50)], "length": 90}}})
     >>> small = Run.from_results({"1": [("D", 0, 10), ("D", 40, 50), ("D", 30, 40)]}, name="small")
     >>> large = Run.from_results({"1": [("D", 20, 60), ("D", 0, 20)]}, name="large")

@@ -13,10 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.analysis.aligned import (
-    check_assessors,
-    free_name,
-)
 from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
 from foveal.analysis.rankings import (
     SAMPLES,
@@ -31,6 +27,7 @@ from foveal.analysis.rankings import (
     tasks_of,
     usable,
 )
+from foveal.analysis.score_matrix import check_assessors, free_name
 from foveal.analysis.tasks import scored_by_task
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate

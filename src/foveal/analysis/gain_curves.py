@@ -20,7 +20,7 @@ from foveal.evaluation.scoring import Evaluation, RunLike, count_topics
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run
-from foveal.model.provenance import distinct_names
+from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
 __all__ = ["GainCurves", "RunLengths", "cumulate_gains", "gain_curves", "result_lengths"]

@@ -11,17 +11,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.aligned import (
-    Aligned,
-    align,
+from foveal.analysis.score_matrix import (
+    ScoreMatrix,
     averages_others,
     check_assessors,
-    chosen,
-    rounded,
+    compute_ranking_scores,
+    parse_label,
+    round_noise,
+    select_labels,
 )
 from foveal.analysis.tasks import results_by_task, without_curves
 from foveal.errors import UsageError, some
-from foveal.measures import Measure, parse_measure
+from foveal.measures import Measure
 from foveal.model import Results
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "means_of_samples",
     "names_of",
     "of_measures",
-    "scores",
     "stream",
     "tasks_of",
     "usable",
@@ -68,40 +68,10 @@ def tasks_of(results: Given, warnings: list[str] | None = None) -> dict[str, Res
     for part in found.values():
         if not isinstance(part, Results):
             raise UsageError(f"{part!r} are no results; expected those of evaluate or read_results")
-        for meta in part.meta.get("parts", [part.meta]):
-            check_assessors(meta.get("options", {}))
+        check_assessors(part)
     if warnings is not None:
         warnings += said
     return found
-
-
-def scores(results: Results, label: str) -> Floats:
-    """What the runs are ranked by: their means over the topics they share, greater is better.
-
-    A measure that averages the means of others is ranked by its value over all topics. Each run's
-    value is then over the topics that count for that run, whether or not the others share them.
-    """
-    if averages_others(label):
-        part = results.only([label])
-        values = part.overall[:, 0]
-        greatest = float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
-        return rounded(values, greatest)
-    aligned = align(results, label)
-    if not aligned.topics:
-        return np.full(len(results.runs), np.nan)
-    return _signed(aligned, aligned.means)
-
-
-def _signed(aligned: Aligned, means: Floats) -> Floats:
-    """Means to rank by: greater is better, and those that differ by rounding only are ties."""
-    return rounded(means if aligned.higher_is_better else -means, aligned.greatest)
-
-
-def _parsed(label: str) -> Measure | None:
-    try:
-        return parse_measure(label)
-    except UsageError:  # a user's own column
-        return None
 
 
 class _Variant(NamedTuple):
@@ -113,7 +83,7 @@ class _Variant(NamedTuple):
 
 
 def _variant(label: str) -> _Variant:
-    measure = _parsed(label)
+    measure = parse_label(label)
     if measure is None:
         return _Variant(label, None, label)
     for parameter in measure.parameters:
@@ -125,7 +95,7 @@ def _variant(label: str) -> _Variant:
 
 def _bare(label: str) -> str:
     """A measure by its name and cut-off alone."""
-    measure = _parsed(label)
+    measure = parse_label(label)
     return label if measure is None else type(measure)({}, measure.at).label
 
 
@@ -194,7 +164,7 @@ class Rankings:
     def scores(self) -> dict[tuple[str, str], Floats]:
         """Of the runs of a task by a measure, calculated once."""
         return {
-            (task, label): scores(results, label)
+            (task, label): compute_ranking_scores(results, label)
             for task, results in self.tasks.items()
             for label in results.measures
         }
@@ -238,8 +208,8 @@ class Rankings:
         """Every two sets of topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
-                aligned = align(results, label)
-                means = {name: _means_on(aligned, topics) for name, topics in sets.items()}
+                scores = ScoreMatrix.from_results(results, label)
+                means = {name: _means_on(scores, topics) for name, topics in sets.items()}
                 for first, second in combinations(sets, 2):
                     yield Pair(task, label, first, second, means[first], means[second])
 
@@ -247,10 +217,10 @@ class Rankings:
         """Random halves of the topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
-                aligned = align(results, label)
-                n = len(aligned.topics)
-                sign = 1 if aligned.higher_is_better else -1
-                halves = means_of_samples(aligned, n // 2, samples, seed, rest=n - n // 2)
+                scores = ScoreMatrix.from_results(results, label)
+                n = len(scores.topics)
+                sign = 1 if scores.higher_is_better else -1
+                halves = means_of_samples(scores, n // 2, samples, seed, rest=n - n // 2)
                 for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
                     yield Pair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
@@ -265,31 +235,31 @@ def _partners(first: list[_Variant], second: list[_Variant]) -> list[tuple[_Vari
     return list(product(first, second))
 
 
-def _means_on(aligned: Aligned, topics: Iterable[str]) -> Floats:
+def _means_on(scores: ScoreMatrix, topics: Iterable[str]) -> Floats:
     wanted = frozenset(topics)
-    at = [i for i, topic in enumerate(aligned.topics) if topic in wanted]
+    at = [i for i, topic in enumerate(scores.topics) if topic in wanted]
     if not at:
-        return np.full(len(aligned.runs), np.nan)
-    return _signed(aligned, aligned.values[:, at].mean(axis=1))
+        return np.full(len(scores.runs), np.nan)
+    return scores.orient(scores.values[:, at].mean(axis=1))
 
 
 def means_of_samples(
-    aligned: Aligned, size: int, samples: int, seed: int, *, rest: int | None = None
+    scores: ScoreMatrix, size: int, samples: int, seed: int, *, rest: int | None = None
 ) -> tuple[Floats, Floats]:
     """Means of all runs on pairs of disjoint random sets of topics, (sample, run) each.
 
     Both sets have `size` topics, or the second one `rest`. The draw depends on the seed and the
     topics, so that measures defined on the same topics are judged by the same samples.
     """
-    n, other = len(aligned.topics), size if rest is None else rest
-    random = stream(seed, str(size), *aligned.topics)
+    n, other = len(scores.topics), size if rest is None else rest
+    random = stream(seed, str(size), *scores.topics)
     order = random.permuted(np.broadcast_to(np.arange(n), (samples, n)), axis=1)
     means = []
     for drawn in (order[:, :size], order[:, size : size + other]):
         weights = np.zeros((samples, n))
         np.put_along_axis(weights, drawn, 1.0, axis=1)
-        sums = weights @ aligned.values.T
-        means.append(rounded(sums / drawn.shape[1], aligned.greatest))
+        sums = weights @ scores.values.T
+        means.append(round_noise(sums / drawn.shape[1], scores.greatest))
     return means[0], means[1]
 
 
@@ -310,7 +280,7 @@ def of_measures(
     if not measures:
         return {task: without_curves(part) for task, part in tasks.items()}
     known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-    wanted = chosen(known, measures)
+    wanted = select_labels(known, measures)
     kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
     return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
 
@@ -329,7 +299,7 @@ def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict
         for label in part.measures:
             if averages_others(label):
                 means.append(label)
-            elif (n := len(align(part, label).topics)) < least:
+            elif (n := len(ScoreMatrix.from_results(part, label).topics)) < least:
                 few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", []).append(label)
             else:
                 kept.append(label)
@@ -392,7 +362,7 @@ def left_out(tasks: Mapping[str, Results]) -> list[str]:
     found: dict[tuple[str, tuple[str, ...]], int] = {}
     for task, part in tasks.items():
         for label in part.measures:
-            topics = align(part, label).left_out
+            topics = ScoreMatrix.from_results(part, label).left_out
             if topics:
                 found[task, topics] = found.get((task, topics), 0) + 1
     return [

@@ -19,7 +19,7 @@ from foveal.collection import Collection
 from foveal.collection.opened import opened
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options
-from foveal.evaluation.ground_truth import list_assessors, select_judgements
+from foveal.evaluation.preparation import list_assessors, select_judgements
 from foveal.formats import read_judgements, read_topics
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints

@@ -38,7 +38,7 @@ from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run, display
-from foveal.model.provenance import distinct_names
+from foveal.model.run import distinct_names
 
 __all__ = ["SCORED", "TRIED", "Fidelity", "fidelity"]
 

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.aligned import align
-from foveal.analysis.orderings import (
-    Ordering,
-    part_of,
-)
+from foveal.analysis.orderings import Ordering, part_of
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import t_test
 from foveal.errors import UsageError
 from foveal.model import Results
@@ -117,7 +114,7 @@ def try_measures(
     second = np.array([names.index(o.worse) for o in orderings], dtype=np.int64)
     found = []
     for measure in results.measures if measures is None else measures:
-        scores = align(results, measure, names)
+        scores = ScoreMatrix.from_results(results, measure, names)
         if not scores.topics:
             raise UsageError(f"{scores.measure} is defined on no topic for all runs")
         difference = _differences(scores.values[first], scores.values[second])

@@ -116,7 +116,7 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
         match,
         similar=int(similar["results"].sum()),
         form_only=int(similar.filter("form")["results"].sum()),
-        unknown=tuple(others["name"].sort().head(_SHOWN)),
+        unknown=tuple(others["name"].bottom_k(_SHOWN).sort()),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
 
@@ -168,7 +168,7 @@ they differ by extension (use the same extension in both, or none)
     if not (few or misspelled):
         pairs = tuple(pair for pair in pairs if _differ_only_in_form(*pair))
     if not pairs:
-        first = judged.names.sort().head(_SHOWN)
+        first = judged.names.bottom_k(_SHOWN).sort()
         return (
             f"{text}; the run names {_quoted(match.unknown)}, the judgements {_quoted(first)}: "
             "check that both use the same names"

@@ -23,13 +23,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from foveal.collection.placement import CLIPPED, MAPPED, describe_missing
 from foveal.errors import InputError, Problem, Tally
 from foveal.evaluation.document_names import NameMatch
-from foveal.evaluation.elements import CLIPPED, MAPPED
-from foveal.evaluation.ground_truth import list_notes
 from foveal.evaluation.options import resolve_settings
-from foveal.evaluation.placing import not_held
-from foveal.evaluation.preparation import UNJUDGED_TOPICS, refuse_excluded, refuse_unjudged
+from foveal.evaluation.preparation import (
+    UNJUDGED_TOPICS,
+    list_notes,
+    refuse_excluded,
+    refuse_unjudged,
+)
 from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
 from foveal.executors import cores
 from foveal.executors.memory import free_memory, give_back_memory, parse_size
@@ -66,7 +69,7 @@ _FEW = 10_000
 """Results up to which nothing is gained by giving back the memory of a group."""
 _HEAD = 1 << 16
 _LAST = np.iinfo(np.int64).max
-_NOTES = (ignored_text, unscored, taken_whole, not_held, CLIPPED, MAPPED)
+_NOTES = (ignored_text, unscored, taken_whole, describe_missing, CLIPPED, MAPPED)
 """Counts that reading and placing a run may add to its notes, in their order."""
 _NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 

@@ -7,9 +7,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,17 +17,22 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.errors import InputError, UsageError, counted, some
-from foveal.evaluation.ground_truth import list_assessors, prepare_gold, select_judgements
 from foveal.evaluation.options import resolve_settings
-from foveal.evaluation.preparation import AlignedRun, align_run, drop_topics
+from foveal.evaluation.preparation import (
+    AlignedRun,
+    align_run,
+    drop_topics,
+    list_assessors,
+    prepare_gold,
+    select_judgements,
+)
 from foveal.formats import STDIN, is_stream, read_judgements, read_run
 from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import CURVE, Measure, Need
 from foveal.model.judgements import Judgements
-from foveal.model.provenance import Provenance, distinct_names
 from foveal.model.results import Results
-from foveal.model.run import Run
+from foveal.model.run import Provenance, Run, distinct_names
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
@@ -159,6 +163,10 @@ class Evaluation:
             from foveal.evaluation.cas import CasFilter
 
             cas = CasFilter.of(own, topics)
+        self.index: Collection | None = None
+        """The open collection index."""
+        if self.collection is not None:
+            self.index = self._open_index(self.collection)
         self.judgements = select_judgements(given, own, self.index, topics, self.warnings)
         self.sources = [("judgements", source) for source in self.judgements.sources]
         """Everything that was read, each with what it is."""
@@ -174,7 +182,10 @@ class Evaluation:
                 f"--overlap union is about text and changes nothing for {_list_measures(nested)}; "
                 "measures of elements have a parameter overlap"
             )
-        self.mean_length, self.mean_length_source = _find_mean_length(given, self.index)
+        self.mean_length, self.mean_length_source = math.nan, ""
+        """The value of L=auto, and what it is the mean of; only if a measure needs it."""
+        if any(Need.MEAN_LENGTH in measure.needs for measure in self.scored):
+            self.mean_length, self.mean_length_source = _find_mean_length(given, self.index)
         self.assessors = list_assessors(self.judgements, own, self.warnings)
         """The assessors scored against one by one, or only None for all of them together."""
         self.golds = tuple(
@@ -193,17 +204,18 @@ class Evaluation:
         """The prepared judgements of each of them."""
         self.every_topic = frozenset(given.topics)
 
-    @cached_property
-    def index(self) -> Collection | None:
-        """The open collection index."""
-        if self.collection is None:
-            return None
+    def _open_index(self, path: str) -> Collection:
         from foveal.collection.opened import opened
 
-        return opened(self.locate(self.collection))
+        return opened(self.locate(path))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "index"}
+        return vars(self) | {"index": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.collection is not None:
+            self.index = self._open_index(self.collection)
 
     # -- scoring --------------------------------------------------------------------------------
 
@@ -214,11 +226,12 @@ class Evaluation:
         aligned = []
         structural = any(measure.structural for measure in self.scored)
         for gold in self.golds:
-            own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
+            own = run
+            if len(gold.topics) < len(self.every_topic):
+                own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
-                from foveal.evaluation.elements import place_elements
-                from foveal.evaluation.placing import place_run
+                from foveal.collection.placement import place_elements, place_run
 
                 snap, lenient = self.options.snap, self.options.lenient
                 if structural:
@@ -239,19 +252,17 @@ class Evaluation:
     def read_run(self, path: str | Path) -> Run:
         """Read a run; report its path as the user typed it, wherever this process runs."""
         place = self.locate(str(path))
-        with limit_bytes(self.max_bytes):
-            if place == str(path):
-                return read_run(path, cache=self._cache, hashed=self.hashed)
-            # Readers replace what is not UTF-8 in names.
-            shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
-            try:
+        # Readers replace what is not UTF-8 in names.
+        shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
+        try:
+            with nullcontext() if self.max_bytes is None else limit_bytes(self.max_bytes):
                 run = read_run(place, cache=self._cache, hashed=self.hashed)
-            except InputError as error:
-                raise InputError(
-                    problem._replace(file=shown) if problem.file == long else problem
-                    for problem in error.problems
-                ) from None
-        return replace(run, source=replace(run.source, path=shown))
+        except InputError as error:
+            raise InputError(
+                problem._replace(file=shown) if problem.file == long else problem
+                for problem in error.problems
+            ) from None
+        return run if shown == long else replace(run, source=replace(run.source, path=shown))
 
     # -- results --------------------------------------------------------------------------------
 
@@ -324,10 +335,15 @@ class Evaluation:
         texts = tuple(measure.label for measure in self.measures)
         for label, averaged in zip(labels, numbers[:, :shown].tolist(), strict=True):
             per_run[label]["averaged"] = dict(zip(texts, averaged, strict=True))
-        warnings += self._describe_undefined(np.any(undefined, axis=0)[:, :shown])
-        warnings += _describe_unjudged(shares, self.judgements)
-        if has_parts:
-            warnings += _explain_document_measures(self.measures)
+        undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
+        if undefined_anywhere.any():
+            warnings += self._describe_undefined(undefined_anywhere)
+        low = {label: share for label, share in shares.items() if share < 1}
+        if low and has_negative_judgements(self.judgements):
+            warnings.append(_describe_unjudged(low))
+        of_documents = [measure for measure in self.measures if measure.name in ("P", "R")]
+        if has_parts and of_documents:
+            warnings.append(_explain_document_measures(of_documents))
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,
@@ -414,12 +430,19 @@ def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
     in_run = np.zeros(len(gold.topics), dtype=bool)
     in_run[alignment.judged_topic] = True
     judged_results, names = count_judged(alignment)
+    # The share of judged documents among the first 10 results of each topic.
+    bounds = alignment.run.bounds
+    sizes = np.minimum(np.diff(bounds), _TOP)
+    top = np.arange(min(_TOP, int(sizes.max(initial=0))))
+    rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
+    seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
+    shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
     return Scores(
         name=run.name,
         source=run.source,
         task=run.task,
         values=score_measures(aligned, measures),
-        judged_shares=dict(zip(alignment.run.topics, _judge_top(alignment).tolist(), strict=True)),
+        judged_shares=dict(zip(alignment.run.topics, shares.tolist(), strict=True)),
         in_run=in_run,
         unjudged_topics=len(run.topics) - len(alignment.run.topics),
         results=len(alignment.run),
@@ -449,23 +472,12 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
     values = np.empty((len(aligned.gold.topics), len(measures)))
     curves: dict[Any, list[int]] = {}
     for column, measure in enumerate(measures):
-        key = (aligned.overlaps[measure], type(measure), measure.key, measure.at is None)
+        key = (aligned.overlaps[measure], type(measure), measure.key)
         curves.setdefault(key, []).append(column)
     for (overlap, kind, *_), columns in curves.items():
         points = [measures[column] for column in columns]
         values[:, columns] = kind.score_curve(points, aligned.alignment(overlap))
     return values
-
-
-def _judge_top(alignment: Alignment) -> Floats:
-    """Return the share of judged documents among the first 10 results of each topic."""
-    bounds = alignment.run.bounds
-    sizes = np.minimum(np.diff(bounds), _TOP)
-    top = np.arange(min(_TOP, int(sizes.max(initial=0))))
-    rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
-    seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
-    shares: Floats = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
-    return shares
 
 
 def count_topics(policy: str, in_run: Bools) -> Bools:
@@ -496,27 +508,22 @@ def _average(
 # -- warnings --------------------------------------------------------------------------------------
 
 
-def _describe_unjudged(shares: Mapping[str, float], judgements: Judgements) -> list[str]:
-    """Warn about runs that return unjudged documents on top, the worst first.
-
-    Where the judgements list only relevant documents, everything else is unjudged by design, and
-    a warning would mean nothing.
-    """
-    low = sorted((share, run) for run, share in shares.items() if share < 1)
-    if not low or not has_negative_judgements(judgements):
-        return []
+def _describe_unjudged(shares: Mapping[str, float]) -> str:
+    """Name the runs that return unjudged documents on top, the worst first."""
+    low = sorted((share, run) for run, share in shares.items())
     # Two decimals, cut off: a share below 1 must not read 1.00.
     shown = ", ".join(
         f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
     )
     more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
-    return [f"{UNJUDGED_COUNTS}; judged@{_TOP} on topics with results: {shown}{more}"]
+    return f"{UNJUDGED_COUNTS}; judged@{_TOP} on topics with results: {shown}{more}"
 
 
 def has_negative_judgements(judgements: Judgements) -> bool:
     """Return True if most topics have a document that was judged not relevant.
 
-    Then assessors looked at a pool, and documents that are not listed were not looked at.
+    Then assessors looked at a pool, and documents that are not listed were not looked at. Where
+    only relevant documents are listed, everything else is unjudged by design.
 
     >>> listed = {"D1": {"spans": [(0, 9)], "length": 9}}
     >>> has_negative_judgements(Judgements.from_highlights({"1": listed}))
@@ -528,15 +535,12 @@ def has_negative_judgements(judgements: Judgements) -> bool:
     return 2 * topics > len(judgements.topics)
 
 
-def _explain_document_measures(measures: Sequence[Measure]) -> list[str]:
+def _explain_document_measures(measures: Sequence[Measure]) -> str:
     """Explain that P and R count documents, and name the measures that count text."""
-    own = [measure for measure in measures if measure.name in ("P", "R")]
-    if not own:
-        return []
-    shown = some([measure.label for measure in own])
-    others = some([f"char{measure.name}@{measure.at}" for measure in own])
-    s = "s" if len(own) == 1 else ""
-    return [f"{shown} count{s} documents, not text; {others} count{s} text"]
+    shown = some([measure.label for measure in measures])
+    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
+    s = "s" if len(measures) == 1 else ""
+    return f"{shown} count{s} documents, not text; {others} count{s} text"
 
 
 def _list_measures(measures: Sequence[Measure]) -> str:

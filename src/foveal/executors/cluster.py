@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 import re
+import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -164,7 +165,10 @@ class Cluster(SharingExecutor):
     @property
     def workers(self) -> int:
         """Threads of all workers present."""
-        return sum(self._client.nthreads().values())
+        try:
+            return sum(self._client.nthreads().values())
+        except OSError:  # the scheduler is gone, as the next result will tell
+            return 1
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Submit a call, as to Dask's own executor."""
@@ -178,7 +182,9 @@ class Cluster(SharingExecutor):
         Scattered data would be lost with them.
         """
         key = uuid4().hex
-        source = None if shared is None else self._client.submit(bytes, pickle.dumps(shared))
+        source = None
+        if shared is not None:
+            source = self._client.submit(bytes, pickle.dumps(shared), pure=False)
         # As bytes, because Dask looks for its own objects in tuples, lists and dictionaries.
         yield lambda task: self._executor.submit(
             _work, __version__, pickle.dumps((function, task)), key, source
@@ -192,7 +198,7 @@ class Cluster(SharingExecutor):
         if away == _AWAY_SECONDS or call.future.cancelled():
             raise FovealError(f"the Dask scheduler at {self._address} is gone; start again")
         try:
-            worker, result, error = call.future.result()
+            answer = call.future.result()
         except FovealError:
             raise
         except import_module("distributed.scheduler").KilledWorker as killed:
@@ -206,26 +212,30 @@ class Cluster(SharingExecutor):
                 f"{call.label}: a Dask worker could not take it ({type(other).__name__}: {other}); "
                 f"is foveal {__version__} installed there?"
             ) from other
+        worker, result, error = pickle.loads(answer)  # noqa: S301 - from our own worker
         if error is not None:
             raise _explain_missing_file(error, worker)
         return result
 
 
-def _work(
-    version: str, pickled: bytes, key: str, source: bytes | None
-) -> tuple[str, Any, Exception | None]:
-    """Return on a worker its address, and the result of a task or its error.
+def _work(version: str, pickled: bytes, key: str, source: bytes | None) -> bytes:
+    """Return on a worker its address, and the result of a task or its error, as bytes.
 
-    Dask would shorten the text of an error that is raised.
+    Dask would shorten an error that is raised, and wait for ever for one it cannot unpickle.
     """
     worker = import_module("distributed").get_worker().address
+    result = failure = None
     if version != __version__:  # it joined after the versions were compared
         _refuse_other_versions({"foveal": version}, {}, {worker: {"foveal": __version__}})
     try:
         function, task = pickle.loads(pickled)  # noqa: S301 - from our own client
-        return worker, run_task(function, key, source, task), None
+        result = run_task(function, key, source, task)
     except Exception as error:
-        return worker, None, error
+        if not isinstance(error, FovealError):
+            error.add_note(f"On Dask worker {worker}:\n{traceback.format_exc()}")
+        failure = error.with_traceback(None)
+        failure.__cause__ = failure.__context__ = None
+    return pickle.dumps((worker, result, failure), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _explain_missing_file(error: Exception, worker: str) -> Exception:
@@ -234,10 +244,11 @@ def _explain_missing_file(error: Exception, worker: str) -> Exception:
     if isinstance(error, FileNotFoundError) and error.filename and Path(error.filename).exists():
         return InputError.at(str(error.filename), None, reason)
     if isinstance(error, InputError):
-        return InputError(
+        problems = [
             problem._replace(message=reason)
             if problem.message == "no such file" and Path(problem.file).exists()
             else problem
             for problem in error.problems
-        )
+        ]
+        return InputError(problems, summary=error.summary)
     return error

@@ -59,6 +59,11 @@ class SharingExecutor(Executor):
         """Return the result of the first call, after calls whose worker died are repeated."""
         raise NotImplementedError
 
+    def cancel(self, calls: deque[Call]) -> None:
+        """Cancel calls whose results nobody wants any more."""
+        for call in calls:
+            call.future.cancel()
+
 
 def cores() -> int:
     """Return the number of cores this process may use; on shared machines not all."""
@@ -146,8 +151,11 @@ def map_in_order(
                 "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
             ) from error
         finally:
-            for call in calls:
-                call.future.cancel()
+            if own:
+                own.cancel(calls)
+            else:
+                for call in calls:
+                    call.future.cancel()
 
 
 _loading = Lock()

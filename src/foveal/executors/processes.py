@@ -58,6 +58,7 @@ class Processes(SharingExecutor):
     def __init__(self, workers: int, *, preload: str | None = None) -> None:
         self.workers, self._preload = workers, preload
         self._pool: ProcessPoolExecutor | None = None
+        self._exit_codes: list[int] = []
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
         self._starter = ThreadPoolExecutor(1, "foveal", initializer=_block_interrupts)
         if preload is not None:
@@ -72,8 +73,9 @@ class Processes(SharingExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the workers when they have done what was submitted."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=cancel_futures)
         self._starter.shutdown(wait=wait)
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
@@ -106,8 +108,10 @@ class Processes(SharingExecutor):
             for call in [call for call in calls if self._is_lost(call)]:
                 call.submit()
                 if alone and self._is_lost(call):
-                    code = next(iter(self._exit_codes()), 0)
-                    reason = f"by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+                    self._kill()
+                    code = self._exit_codes[0]
+                    known = -code in set(signal.Signals)
+                    reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
                     reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
                     call.future = Future()
                     call.future.set_exception(
@@ -121,11 +125,20 @@ class Processes(SharingExecutor):
                 self._kill()
         return calls[0].future.result()
 
+    def cancel(self, calls: deque[Call]) -> None:
+        """End the workers if any of the calls is still under way.
+
+        The pool fails if it breaks while it holds cancelled calls, so none is ever cancelled.
+        """
+        if not all(call.future.done() for call in calls):
+            self._kill()
+
     def _is_lost(self, call: Call) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
         while not wait([call.future], timeout=1).done:
             # If a worker dies while it sends a result, the pool waits for the rest for ever.
-            if self._exit_codes():
+            processes = list(self._pool._processes.values()) if self._pool else []
+            if not all(process.is_alive() for process in processes):
                 self._kill()
         return isinstance(call.future.exception(), BrokenProcessPool)
 
@@ -138,26 +151,22 @@ class Processes(SharingExecutor):
         )
         return self._pool
 
-    def _exit_codes(self) -> list[int]:
-        """Return the exit codes of the workers that have ended."""
-        processes = (self._pool and self._pool._processes) or {}
-        codes = [process.exitcode for process in list(processes.values())]
-        return [code for code in codes if code is not None]
-
     def _kill(self) -> None:
         """End all workers at once; the next call starts others."""
         if self._pool is not None:
             pool, self._pool = self._pool, None
-            self._starter.submit(_kill_workers, pool).result()
+            self._exit_codes = self._starter.submit(_kill_workers, pool).result()
 
 
-def _kill_workers(pool: ProcessPoolExecutor) -> None:
+def _kill_workers(pool: ProcessPoolExecutor) -> list[int]:
+    """End the workers of a pool, and return their exit codes."""
     queue: Any = pool._result_queue
-    for process in list((pool._processes or {}).values()):
+    processes = list(pool._processes.values())
+    for process in processes:
         process.kill()
-    if queue is not None:
-        queue._writer.close()  # so that the pool does not wait for the rest of a result
-    pool.shutdown(cancel_futures=True)
+    queue._writer.close()  # so that the pool does not wait for the rest of a result
+    pool.shutdown()
+    return [process.exitcode or 0 for process in processes]
 
 
 def _block_interrupts() -> None:

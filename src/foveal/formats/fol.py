@@ -52,7 +52,8 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
         end = start + length
         if not is_sound or end.max(initial=0) > MAX_OFFSET:
             _refuse_run(source, table, score, start, length, np.ones(1, dtype=bool))
-    end.flags.writeable = False  # so that the run takes it as it is
+        score.flags.writeable = False
+    start.flags.writeable = end.flags.writeable = False  # so that the run need not copy them
     number, first = source.head
     run = Run.from_columns(
         topic=table.frame["topic"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from foveal.measures.base import Cutoff, Measure, Need, OverlapRule, Parameter
 from foveal.measures.registry import (
     all_measures,
+    find_exact,
     find_measure,
     parse_measure,
     parse_measures,
@@ -29,8 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Measure:
-    if not name.startswith("_"):
-        measures = registered()
-        if name in measures:
-            return measures[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = None if name.startswith("_") else find_exact(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found

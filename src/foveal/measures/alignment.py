@@ -176,6 +176,19 @@ class Documents(NamedTuple):
     rsize: Ints
 
 
+class Totals(NamedTuple):
+    """Characters and relevant characters summed over the results of a run."""
+
+    read_before: Ints
+    """Characters before each result of the whole run, and their total."""
+    found_before: Ints
+    read: Ints
+    """Characters up to each result of its topic."""
+    found: Ints
+    precision: Floats
+    """P[r] in characters up to each result of its topic; 0 before any text was read."""
+
+
 class Alignment(_WithCache):
     """One run against judgements, restricted to judged topics, as arrays over all results.
 
@@ -334,29 +347,34 @@ class Alignment(_WithCache):
         return self.new_rsize if self.overlap is Overlap.UNION else self.full_rsize
 
     @property
+    def totals(self) -> Totals:
+        """Sums of `size` and `rsize` over the results."""
+        return self.cached(_sum_up)
+
+    @property
     def read_before(self) -> Ints:
         """Characters before each result of the whole run, and their total."""
-        return self.cached(_sum_before, "size")
+        return self.totals.read_before
 
     @property
     def found_before(self) -> Ints:
         """Relevant characters before each result of the whole run, and their total."""
-        return self.cached(_sum_before, "rsize")
+        return self.totals.found_before
 
     @property
     def read(self) -> Ints:
         """Characters returned up to each result of its topic."""
-        return self.cached(_sum_by_topic, "size")
+        return self.totals.read
 
     @property
     def found(self) -> Ints:
         """Relevant characters returned up to each result of its topic."""
-        return self.cached(_sum_by_topic, "rsize")
+        return self.totals.found
 
     @property
     def precision(self) -> Floats:
         """P[r] in characters up to each result of its topic; 0 before any text was read."""
-        return self.cached(_divide_found_by_read)
+        return self.totals.precision
 
     @property
     def documents(self) -> Documents:
@@ -425,21 +443,14 @@ def _change_overlap(alignment: Alignment, overlap: Overlap) -> Alignment:
     return view
 
 
-def _sum_before(alignment: Alignment, name: str) -> Ints:
-    """Return the sum before each result and the total, in whole numbers: differences are exact."""
-    total = np.zeros(len(alignment.run) + 1, dtype=np.int64)
-    np.cumsum(getattr(alignment, name), out=total[1:])
-    return total
-
-
-def _sum_by_topic(alignment: Alignment, name: str) -> Ints:
-    """Return the sum up to each result of its topic."""
-    total, bounds = alignment.cached(_sum_before, name), alignment.run.bounds
-    return total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds))
-
-
-def _divide_found_by_read(alignment: Alignment) -> Floats:
-    return alignment.found / np.maximum(alignment.read, 1)
+def _sum_up(alignment: Alignment) -> Totals:
+    """Sum up sizes in whole numbers, so that any difference is exact."""
+    bounds = alignment.run.bounds
+    sums = np.zeros((2, len(alignment.run) + 1), dtype=np.int64)
+    np.cumsum(alignment.size, out=sums[0, 1:])
+    np.cumsum(alignment.rsize, out=sums[1, 1:])
+    read, found = sums[:, 1:] - np.repeat(sums[:, bounds[:-1]], np.diff(bounds), axis=1)
+    return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
 
 
 def _list_documents(alignment: Alignment) -> Documents:

@@ -43,8 +43,8 @@ _PLACES = (
 CURVE = "curve"
 _LARGEST = 1e12
 """No parameter means anything beyond this."""
-_RANK = re.compile(r"[0-9]{1,12}")
-_LEVEL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
+_RANK = r"[0-9]{1,12}"
+_LEVEL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"
 
 
 class Cutoff(Enum):
@@ -332,6 +332,13 @@ class Measure:
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
         cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
+        hooks = ("score_topic", "score_topics")
+        own = next(vars(base) for base in cls.__mro__ if any(hook in vars(base) for hook in hooks))
+        if "score_topics" not in own and cls.score_topics is not Measure.score_topics:
+            raise TypeError(
+                f"{cls.__name__} defines score_topic, but its base scores all topics at once; "
+                "define score_topics"
+            )
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
         self.settings = settings or {}
@@ -366,7 +373,7 @@ class Measure:
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
         if self.cutoff.of_recall:
-            number = Decimal(text) if _LEVEL.fullmatch(text) else Decimal(-1)
+            number = Decimal(text) if re.fullmatch(_LEVEL, text) else Decimal(-1)
             if not 0 <= number <= 1:
                 raise UsageError(
                     f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
@@ -376,7 +383,7 @@ class Measure:
             exponent = number.as_tuple().exponent
             classic = isinstance(exponent, int) and -2 <= exponent <= 0
             return number if classic else Decimal(format(number.normalize(), "f"))
-        if not _RANK.fullmatch(text) or int(text) < 1:
+        if not re.fullmatch(_RANK, text) or int(text) < 1:
             raise UsageError(
                 f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
                 f"as in {self.name}@10"
@@ -454,7 +461,7 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.cutoff.required and self.at is None:
+        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"

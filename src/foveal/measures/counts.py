@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats
@@ -29,9 +27,7 @@ class JudgedShare(Measure):
     example = Example("D1:20-40 D9:0-10", 0.5, "judged@2")
     always_defined = True
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
     def score_topics(self, alignment: Alignment) -> Floats:
         bounds = alignment.run.bounds
@@ -52,11 +48,7 @@ class Count(Measure):
     range = (0.0, None)
     ideal = None
     higher_is_better = None
-    needed: ClassVar[tuple[Need, ...]] = ()
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return self.needed
+    needs: tuple[Need, ...] = ()
 
 
 class DocumentsReturned(Count):
@@ -98,7 +90,7 @@ class CharactersReturned(Count):
     name = "ret_size"
     formula = "sum size(i)"
     example = Example(_RUN, 150)
-    needed = (Need.SPANS,)
+    needs = (Need.SPANS,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return alignment.spread_topics(sum_first(alignment.size, alignment.run.bounds))
@@ -110,7 +102,7 @@ class CharactersRelevant(Count):
     name = "rel_size"
     formula = "Trel"
     example = Example(_RUN, 90)
-    needed = (Need.TEXT,)
+    needs = (Need.TEXT,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return alignment.gold.trel.astype(np.float64)
@@ -122,7 +114,7 @@ class CharactersRelevantReturned(Count):
     name = "rel_ret_size"
     formula = "sum rsize(i)"
     example = Example(_RUN, 80)
-    needed = (Need.TEXT, Need.SPANS)
+    needs = (Need.TEXT, Need.SPANS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return alignment.spread_topics(sum_first(alignment.rsize, alignment.run.bounds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats
-from foveal.measures.base import Cutoff, Example, Measure, Need
+from foveal.measures.base import Cutoff, Example, Measure
 from foveal.measures.totals import sum_first
 from foveal.spans import Ints
 
@@ -21,9 +21,7 @@ class _DocumentLevel(Measure):
     section = "17"
     source = "Pehcevski, Thom and Kamps, eqs 9-10; classic"
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
 
 class PrecisionAtRank(_DocumentLevel):

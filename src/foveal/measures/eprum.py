@@ -17,7 +17,6 @@ from foveal.measures.user_model import (
     Ideality,
     UserModel,
     WeightedUserModel,
-    find_arrivals,
     find_distributions,
     find_unseen,
     find_ways,
@@ -93,10 +92,16 @@ def expected_precision(
     >>> expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
     [1.0, 0.6666666666666666]
     """
-    total = np.zeros(len(shortest))
-    for ranks, first in find_arrivals(hits, units, ideality):
+    total, reached = np.zeros(len(shortest)), np.zeros(0)
+    for block in find_distributions(hits, units, ideality):
+        # The probabilities that a rank is the first with 1, 2, ... units seen; units that cannot
+        # have been seen by then have no column.
+        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
+        at_least[0, : len(reached)] = reached
+        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
+        first, reached = np.diff(at_least, axis=0), at_least[-1]
         wanted = min(first.shape[1], len(total))
-        rank = ranks[:, None]
+        rank = block.rank[:, None]
         value = rank if of_means else np.minimum(1.0, shortest[:wanted] / rank)
         total[:wanted] += (value * first[:, :wanted]).sum(axis=0)
     if not of_means:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from foveal.measures.gains import (
     compute_gains,
     compute_worth,
     forest_of,
-    group_by_topic,
+    sort_lists,
 )
 from foveal.measures.xcg import (
     LEVELS,
@@ -66,9 +67,7 @@ class FetchBrowseArticle(AtRecall):
         "line", "step", description="the ideal curve is read on straight lines, or in steps"
     )
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.STRUCTURE,)
+    needs = (Need.STRUCTURE,)
 
     def check_gold(self, gold: Gold) -> None:
         if gold.forest is not None:
@@ -85,7 +84,7 @@ class FetchBrowseArticle(AtRecall):
         value = topic.alignment.gold.cached(_value_documents, self.quant, self.article_gain)
         gains = np.where(row >= 0, value[row], 0.0) if len(value) else np.zeros(len(row))
         curve = self._ideal_list(topic).curve
-        return find_points(gains, np.array([0, len(gains)]), [curve], self.ideal_)[0]
+        return find_points(gains, curve, self.ideal_)
 
     def is_defined(self, topic: TopicView) -> bool:
         return len(self._ideal_list(topic).gains) > 0
@@ -96,7 +95,8 @@ class FetchBrowseArticle(AtRecall):
     def average(self, topic: TopicView) -> float:
         if self.score == "iMAep":
             return super().average(topic)
-        return self._points(topic).mean(len(self._ideal_list(topic).gains))
+        ep = self._points(topic).ep
+        return float(ep.sum()) / max(len(self._ideal_list(topic).gains), len(ep))
 
 
 def _value_documents(gold: Gold, quant: str, article_gain: str) -> Floats:
@@ -114,7 +114,7 @@ def _list_ideal_documents(gold: Gold, quant: str, article_gain: str) -> list[Ide
     """Return the ideal list of documents of each topic."""
     value = gold.cached(_value_documents, quant, article_gain)
     row = np.flatnonzero(value > 0)
-    return group_by_topic(gold, row, value[row])
+    return sort_lists(gold.judgements.topic[row], value[row], len(gold.topics))
 
 
 class FetchBrowseElement(MeanEffortPrecision):
@@ -144,19 +144,24 @@ class FetchBrowseElement(MeanEffortPrecision):
     @classmethod
     def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
         one, gold = measures[0], alignment.gold
-        settings = one.gain_settings(gold)
-        n = gold.cached(_list_ideal_elements, settings).n
-        points = alignment.cached(_find_document_points, settings, one.ideal_)
-        cut = np.array([measure.at is not None for measure in measures])
+        ideal = gold.cached(_list_ideal_elements, one.gain_settings)
+        row, points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
+        n, cut = ideal.n, np.array([measure.at is not None for measure in measures])
+        levels = np.array([float(m.at) for m in measures if m.at is not None])
+        by = np.maximum(n, np.bincount(row, minlength=len(n))) if one.divisor == "max" else n
+        of_document = np.bincount(row, points.ep, len(n)) / np.maximum(by, 1)
         # With a cut-off, ep is summed over the documents of each topic; else scores of documents.
-        row, ep = points.interpolate(np.array([float(m.at) for m in measures if m.at is not None]))
-        summed = np.zeros((len(gold.topics), ep.shape[1]))
-        np.add.at(summed, gold.judgements.topic[row], ep)
-        of_document = points.mean(one.divisor)
-        if one.score == "iMAep" and not cut.all():
-            row, ep = points.interpolate(LEVELS)
-            of_document = np.zeros(len(n))
-            of_document[row] = ep.mean(axis=1)
+        summed = np.zeros((len(gold.topics), len(levels)))
+        if len(levels) or one.score == "iMAep":
+            heads = np.flatnonzero(np.diff(row, prepend=-1))
+            for low, high in pairwise([*heads.tolist(), len(row)]):
+                document = row[low]
+                own = NaturalPoints(*(column[low:high] for column in points))
+                curve = ideal.curve[ideal.first[document] : ideal.first[document + 1]]
+                if len(levels):
+                    summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
+                if one.score == "iMAep":
+                    of_document[document] = interpolate(own, curve, LEVELS).mean()
         relevant = np.bincount(gold.judgements.topic[n > 0], minlength=len(gold.topics))
         scores = np.full((len(gold.topics), len(measures)), np.nan)
         for topic in map(alignment.topic, gold.topics):
@@ -217,62 +222,21 @@ def _list_ideal_elements(gold: Gold, settings: GainSettings) -> _IdealLists:
     return _IdealLists(n, first, curve)
 
 
-class _DocumentPoints(NamedTuple):
-    """The natural recall points of all documents of a run, one document after the other."""
-
-    ideal: _IdealLists
-    row: Ints
-    gained: Floats
-    ep: Floats
-
-    def mean(self, divisor: str) -> Floats:
-        """Return the MAep of every document."""
-        n, rows = self.ideal.n, len(self.ideal.n)
-        found = np.bincount(self.row, minlength=rows)
-        by = np.maximum(n, found) if divisor == "max" else n
-        total: Floats = np.bincount(self.row, self.ep, rows).astype(np.float64)
-        return total / np.maximum(by, 1)
-
-    def interpolate(self, levels: Floats) -> tuple[Ints, Floats]:
-        """Return the documents that gain, and their ep at levels, on lines between points."""
-        row, first = np.unique(self.row, return_index=True)
-        if not len(row) or not len(levels):
-            return row, np.zeros((len(row), len(levels)))
-        last = np.append(first[1:], len(self.row)) - 1
-        total = self.ideal.curve[self.ideal.first[row + 1] - 1][:, None]
-        increasing = np.argsort(levels, kind="stable")
-        wanted = levels[increasing] * total
-        # How many points of its document each level has passed.
-        place = np.repeat(np.arange(len(row)), last + 1 - first) * len(levels)
-        level = _search(wanted.ravel(), place, place + len(levels), self.gained, after=False)
-        inside = level < place + len(levels)
-        passed = np.bincount(level[inside], minlength=wanted.size).reshape(wanted.shape)
-        at = first[:, None] + np.cumsum(passed, axis=1) - 1
-        before = at < first[:, None]
-        at = np.maximum(at, first[:, None])
-        end = np.broadcast_to(last[:, None], at.shape)
-        after = np.minimum(at + 1, end)
-        ep = _read_line(wanted, at, end, self.gained, self.ep[at], self.ep[after])
-        ep = np.where(before, self.ep[first][:, None], ep)
-        reached = wanted <= self.gained[last][:, None] + _TOLERANCE * total
-        found = np.empty_like(ep)
-        found[:, increasing] = np.where(reached, ep, 0.0)
-        return row, found
-
-
 def _find_document_points(
     alignment: Alignment, settings: GainSettings, mode: str
-) -> _DocumentPoints:
-    """Return ep at every result that gains; its rank is that in its document."""
+) -> tuple[Ints, NaturalPoints]:
+    """Return the natural recall points of all documents, one after the other, with their rows.
+
+    The rank of a result is that in its document.
+    """
     row, gains = alignment.row, alignment.cached(compute_gains, settings)
-    ideal = alignment.gold.cached(_list_ideal_elements, settings)
     order = np.argsort(row, kind="stable")
-    rank = np.arange(len(row)) - np.searchsorted(row[order], row[order]) + 1
+    rank = np.arange(1.0, len(row) + 1) - np.searchsorted(row[order], row[order])
     gaining = np.flatnonzero(gains[order] > 0)
-    own = row[order][gaining]
-    gained = _sum_groups(own, gains[order][gaining])
-    ep = ideal.find_rank(own, gained, mode) / rank[gaining]
-    return _DocumentPoints(ideal, own, gained, ep)
+    row, rank, gain = row[order][gaining], rank[gaining], gains[order][gaining]
+    gained = _sum_groups(row, gain)
+    ideal = alignment.gold.cached(_list_ideal_elements, settings)
+    return row, NaturalPoints(rank, gain, gained, ideal.find_rank(row, gained, mode) / rank)
 
 
 def _read_line(x: Floats, at: Ints, last: Ints, xs: Floats, low: Any, high: Any) -> Floats:

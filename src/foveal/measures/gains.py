@@ -20,7 +20,6 @@ from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
-from foveal.recall.bases import Below, ideals_below
 from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
 
@@ -35,9 +34,10 @@ __all__ = [
     "find_elements",
     "find_seen",
     "forest_of",
-    "group_by_topic",
+    "knows_own_text",
     "list_ideals",
     "match_pairs",
+    "sort_lists",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -109,14 +109,42 @@ def compute_worth(gold: Gold, quant: str, normalise: bool) -> Floats:  # noqa: F
     return forest_of(gold).worth(quant, normalise=normalise)
 
 
+def knows_own_text(gold: Gold, quant: str) -> bool:
+    """Return True if the worth of the text directly inside elements is known.
+
+    That takes a collection, except where worth is counted in highlighted characters.
+    """
+    forest = gold.forest
+    if forest is None or forest.complete:
+        return True
+    return find_quantisation(quant, forest.assessed.scale).name == "spec"
+
+
 def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
     """Return the ideal recall base."""
     worth = gold.cached(compute_worth, quant, False)  # noqa: FBT003 - a key
     return ideal_base(forest_of(gold), worth, base=base, tie=tie)
 
 
-def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> Below:
-    return ideals_below(forest_of(gold), gold.cached(choose_ideals, quant, base, tie))
+class _Below(NamedTuple):
+    """The ideal elements below others: pairs, sorted by both."""
+
+    above: Ints
+    ideal: Ints
+
+
+def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
+    """Return every element that holds ideal ones, with each of them."""
+    parent = forest_of(gold).parent
+    ideal = np.flatnonzero(gold.cached(choose_ideals, quant, base, tie).ideal)
+    above, found = parent[ideal], [_Below(ideal[:0], ideal[:0])]
+    while len(above):
+        ideal, above = ideal[above >= 0], above[above >= 0]
+        found.append(_Below(above, ideal))
+        above = parent[above]
+    above, ideal = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((ideal, above))
+    return _Below(above[order], ideal[order])
 
 
 def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
@@ -132,14 +160,14 @@ def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
 def list_ideals(gold: Gold, settings: GainSettings) -> list[Ideal]:
     """Return the ideal list of each judged topic."""
     element, worth = choose_elements(gold, settings)
-    return group_by_topic(gold, forest_of(gold).row[element], worth)
+    topic = gold.judgements.topic[forest_of(gold).row[element]]
+    return sort_lists(topic, worth, len(gold.topics))
 
 
-def group_by_topic(gold: Gold, row: Ints, worth: Floats) -> list[Ideal]:
-    """Return the list of each judged topic from the judgements and the worth of its members."""
-    topic = gold.judgements.topic[row]
-    order = np.lexsort((-worth, topic))
-    ends = np.searchsorted(topic[order], np.arange(1, len(gold.topics)))
+def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
+    """Return the ideal list of each of `n` owners, topics or documents, from its members' worth."""
+    order = np.lexsort((-worth, owner))
+    ends = np.searchsorted(owner[order], np.arange(1, n))
     return [
         Ideal(own, np.concatenate([[0.0], np.cumsum(own)])) for own in np.split(worth[order], ends)
     ]
@@ -227,7 +255,7 @@ def _place_unlisted(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
     Its size is not known, only that it is not relevant: it takes a character of the text that is
     neither in a listed child nor highlighted, where there is any.
     """
-    inner = forest.over_children(forest.end - forest.start).astype(np.int64)
+    inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
     start = forest.start[host] + inner[host]
     assert forest.highlighted is not None
     base = forest.base[forest.row[host]]
@@ -305,17 +333,11 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
             rest = _sum_below(below, worth, over, shares, result, node[result])
             gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
-        # Read the documents of these results one after the other, result by result.
+        # Go through all results of their documents one by one.
         of_document = alignment.row[some]
         chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
-        order = chosen[np.argsort(of_document[chosen], kind="stable")]
-        columns = (order, of_document[order], node[order], value[order], partly[order])
-        reader, row_before = _Reader(gold, settings), UNKNOWN
-        for i, row, element, known, part in zip(*(c.tolist() for c in columns), strict=True):
-            if row != row_before:
-                reader, row_before = _Reader(gold, settings), row
-            gain[i] = reader.gain(element, reader.rest(element) if part else known)
-            reader.note(element, gain[i])
+        columns = node[chosen], value[chosen], partly[chosen]
+        gain[chosen] = _gain_step_by_step(gold, settings, *columns)
     # A difference may have left only rounding.
     gain[gain < _TOLERANCE * max(float(own.max(initial=0.0)), _TOLERANCE)] = 0.0
     gains[some] = gain
@@ -357,7 +379,7 @@ def _share_ideals(over: Ints, value: Floats, worth: Floats) -> _Shares:
 
 
 def _sum_below(
-    below: Below, worth: Floats, over: Ints, shares: _Shares, result: Ints, node: Ints
+    below: _Below, worth: Floats, over: Ints, shares: _Shares, result: Ints, node: Ints
 ) -> Floats:
     """Return what the ideal elements below each result's element still have at its turn."""
     n = len(over)
@@ -450,63 +472,57 @@ def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
 def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of the parts of each unseen element, times their sizes."""
     forest, worth = forest_of(gold), gold.cached(compute_worth, quant, normalise)
-    inside = forest.over_children(worth * forest.size)
-    if mixed == "ignore":
+    inside = forest.sum_children(worth * forest.size)
+    if mixed == "ignore" or not knows_own_text(gold, quant):
         return inside
     if find_quantisation(quant, forest.assessed.scale).name == "spec":
         marked = np.maximum(forest.rsize, 0)
-        direct = marked - forest.over_children(np.where(forest.counts, marked, 0))
+        direct = marked - forest.sum_children(np.where(forest.counts, marked, 0))
         return inside + np.where(forest.counts, np.maximum(direct, 0.0), 0.0)
-    return inside + worth * np.maximum(forest.size - forest.over_children(forest.size), 0.0)
+    return inside + worth * np.maximum(forest.size - forest.sum_children(forest.size), 0.0)
 
 
 # -- where gains depend on earlier gains -------------------------------------------------------
 
 
-class _Reader:
-    """A reader of one document: what results brought, what ideal elements still have."""
+def _gain_step_by_step(
+    gold: Gold, settings: GainSettings, node: Ints, value: Floats, partly: Bools
+) -> Floats:
+    """Return the gains of elements in rank order, each from what those before it gained.
 
-    def __init__(self, gold: Gold, settings: GainSettings) -> None:
-        self.forest, self.settings = forest_of(gold), settings
-        self.worth = gold.cached(compute_worth, settings.quant, settings.normalise)
-        self.base: Base | None = None
-        if settings.norm != "none":
-            key = (settings.quant, settings.base, settings.tie)
-            self.base = gold.cached(choose_ideals, *key)
-            self.below = gold.cached(_list_ideals_below, *key)
-        self.brought: dict[int, float] = defaultdict(float)
-        """Gains of the results inside an element, times their sizes."""
-        self.spent: dict[int, float] = defaultdict(float)
-
-    def rest(self, element: int) -> float:
-        """Return the worth of a partly seen element by formula=encyclopedia: its parts' gains."""
-        settings, own = self.settings, float(self.worth[element])
-        brought = self.brought[element] / float(self.forest.size[element])
-        rest = settings.alpha * brought + (1 - settings.alpha) * own
-        return min(rest, own) if settings.clamp else rest
-
-    def gain(self, element: int, rest: float) -> float:
-        """Return what an element is assigned, within what its ideal elements still have."""
-        if self.base is None:
-            return rest
-        ideal = int(self.base.over[element])
-        if ideal >= 0:
-            assigned = max(0.0, min(rest, float(self.worth[ideal]) - self.spent[ideal]))
-            self.spent[ideal] += assigned
-            return assigned
-        low, high = np.searchsorted(self.below.above, [element, element + 1])
-        ideals: list[int] = self.below.ideal[low:high].tolist()
-        unspent = [max(0.0, float(self.worth[i]) - self.spent[i]) for i in ideals]
-        total = sum(unspent)
-        assigned = max(0.0, min(rest, total))
-        if self.settings.norm == "overlap" and assigned > 0:
-            for i, share in zip(ideals, unspent, strict=True):
-                self.spent[i] += assigned * share / total
-        return assigned
-
-    def note(self, element: int, assigned: float) -> None:
-        """Take note of what a result gained."""
+    `value` is what is left of an element, known unless it is `partly` seen.
+    """
+    forest, worth = forest_of(gold), gold.cached(compute_worth, settings.quant, settings.normalise)
+    brought: dict[int, float] = defaultdict(float)  # gains inside an element, times their sizes
+    spent: dict[int, float] = defaultdict(float)  # by ideal element
+    key = (settings.quant, settings.base, settings.tie)
+    base = None if settings.norm == "none" else gold.cached(choose_ideals, *key)
+    gain = np.zeros(len(node))
+    columns = (node.tolist(), value.tolist(), partly.tolist())
+    for i, (element, known, part) in enumerate(zip(*columns, strict=True)):
+        assigned, size = known, float(forest.size[element])
+        if part:  # formula=encyclopedia: what the parts gained
+            own = float(worth[element])
+            assigned = settings.alpha * (brought[element] / size) + (1 - settings.alpha) * own
+            assigned = min(assigned, own) if settings.clamp else assigned
+        if base is not None:  # within what the ideal elements still have
+            ideal = int(base.over[element])
+            ideals = [ideal]
+            if ideal < 0:
+                below = gold.cached(_list_ideals_below, *key)
+                low, high = np.searchsorted(below.above, [element, element + 1])
+                ideals = below.ideal[low:high].tolist()
+            unspent = [max(0.0, float(worth[x]) - spent[x]) for x in ideals]
+            total = sum(unspent)
+            assigned = max(0.0, min(assigned, total))
+            if ideal >= 0:
+                spent[ideal] += assigned
+            elif settings.norm == "overlap" and assigned > 0:
+                for x, share in zip(ideals, unspent, strict=True):
+                    spent[x] += assigned * share / total
+        gain[i] = assigned
         if assigned:
-            brought, above = assigned * float(self.forest.size[element]), element
-            while (above := int(self.forest.parent[above])) >= 0:
-                self.brought[above] += brought
+            above = element
+            while (above := int(forest.parent[above])) >= 0:
+                brought[above] += assigned * size
+    return gain

@@ -71,8 +71,7 @@ class HiXEvalPrecision(_HiXEval):
     formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.375, "HiP@2")
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.precision(alignment)
+    score_topics = _HiXEval.precision
 
 
 class HiXEvalRecall(_HiXEval):
@@ -83,8 +82,7 @@ class HiXEvalRecall(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3333, "HiR@2")
     range = (0.0, None)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.recall(alignment)
+    score_topics = _HiXEval.recall
 
 
 class HiXEvalF(_HiXEval):
@@ -95,8 +93,7 @@ class HiXEvalF(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3529, "HiF@2")
     range = (0.0, None)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.f_score(alignment)
+    score_topics = _HiXEval.f_score
 
 
 MEASURES = (HiXEvalPrecision, HiXEvalRecall, HiXEvalF)

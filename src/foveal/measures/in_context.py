@@ -74,11 +74,23 @@ class InContext(Measure):
 def _score_documents(
     alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
 ) -> Floats:
+    if score == "T2I":
+        return _score_by_reading(alignment, irr, stop)
+    scores = np.zeros(len(alignment.run.heads))
     if score == "F":
-        return _score_by_f(alignment, beta)
-    if score == "BEP":
-        return _score_by_distance(alignment, n)
-    return _score_by_reading(alignment, irr, stop)
+        docs = alignment.documents
+        hit = docs.rsize > 0
+        p = docs.rsize[hit] / docs.size[hit]
+        r = docs.rsize[hit] / docs.rel_size[hit]
+        weight = beta**2
+        scores[hit] = (1 + weight) * p * r / (weight * p + r)
+        return scores
+    head, row, bep = alignment.run.heads, alignment.document_row, alignment.gold.judgements.bep
+    known = np.flatnonzero(alignment.relevant_documents)
+    known = known[bep[row[known]] >= 0]
+    distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
+    scores[known] = np.maximum(n - distance, 0) / n
+    return scores
 
 
 def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
@@ -90,28 +102,6 @@ def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
         np.cumsum(scores[low:high], out=total[low:high])
     before = np.repeat(bounds[:-1], np.diff(bounds))
     return total / (np.arange(1, len(scores) + 1) - before)
-
-
-def _score_by_f(alignment: Alignment, beta: float) -> Floats:
-    docs = alignment.documents
-    scores = np.zeros(len(docs.head))
-    hit = docs.rsize > 0
-    p = docs.rsize[hit] / docs.size[hit]
-    r = docs.rsize[hit] / docs.rel_size[hit]
-    weight = beta**2
-    scores[hit] = (1 + weight) * p * r / (weight * p + r)
-    return scores
-
-
-def _score_by_distance(alignment: Alignment, n: float) -> Floats:
-    head, row = alignment.run.heads, alignment.document_row
-    scores = np.zeros(len(head))
-    bep = alignment.gold.judgements.bep
-    known = np.flatnonzero(alignment.relevant_documents)
-    known = known[bep[row[known]] >= 0]
-    distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
-    scores[known] = np.maximum(n - distance, 0) / n
-    return scores
 
 
 def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
@@ -241,9 +231,7 @@ class GeneralisedRecall(Measure):
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
     ideal = None
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
     def score_topics(self, alignment: Alignment) -> Floats:
         found = alignment.fill_topics(count_relevant(alignment, self.rank))
@@ -263,9 +251,7 @@ class WeightedGeneralisedRecall(Measure):
     example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
     ideal = None
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT,)
+    needs = (Need.TEXT,)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         found = sum_first(alignment.documents.rel_size, alignment.document_bounds, self.rank)

@@ -234,9 +234,7 @@ class InexEvalNg(AtRecall):
         "gen", "strict", description="grades rescaled to [0, 1], or only the highest counts"
     )
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.STRUCTURE, Need.ELEMENT_RESULTS, Need.SPANS)
+    needs = (Need.STRUCTURE, Need.ELEMENT_RESULTS, Need.SPANS)
 
     def check_gold(self, gold: Gold) -> None:
         if gold.forest is not None:

@@ -84,7 +84,7 @@ def interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)
     bounds = alignment.run.bounds
     low, high = bounds[:-1][topics, None], bounds[1:][topics, None]
     number = np.arange(len(bounds) - 1)[topics, None]
-    total = alignment.found_before
+    total = alignment.totals.found_before
     at = np.searchsorted(total[1:], total[low] + reached)
     # Each topic is preceded by the zeros that end the topics before it.
     best: Floats = alignment.cached(_find_best_precisions)[np.clip(at, low, high) + number]
@@ -93,7 +93,7 @@ def interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)
 
 def _find_best_precisions(alignment: Alignment) -> Floats:
     """Return the best P[r] at each rank or later, topic by topic, each with a final 0."""
-    precision, bounds = alignment.precision, alignment.run.bounds.tolist()
+    precision, bounds = alignment.totals.precision, alignment.run.bounds.tolist()
     best = np.zeros(len(precision) + len(bounds) - 1)
     for i, (low, high) in enumerate(pairwise(bounds)):
         best[low + i : high + i + 1] = best_from(precision[low:high])

@@ -21,9 +21,7 @@ class _OverlapIndicator(Measure):
     ideal = None
     higher_is_better = False
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.SPANS,)
+    needs = (Need.SPANS,)
 
     def top(self, topic: TopicView) -> slice:
         """Return which results of the run are the first of the topic."""

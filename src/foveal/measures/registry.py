@@ -21,6 +21,7 @@ __all__ = [
     "FAMILIES",
     "GROUP",
     "all_measures",
+    "find_exact",
     "find_measure",
     "parse_measure",
     "parse_measures",
@@ -117,21 +118,27 @@ def _refuse_entry_point(origin: str, problem: str) -> UsageError:
     )
 
 
+def find_exact(name: str) -> Measure | None:
+    """Return the measure of exactly this name or alias; only its family is imported."""
+    for module, names in FAMILIES.items():
+        if name in names.split():
+            return next(m for m in _load_family(module) if name in (m.name, *m.aliases))
+    return next((m for m in all_measures() if name in (m.name, *m.aliases)), None)
+
+
 def find_measure(name: str) -> Measure:
     """Return the measure of this name or alias; case is ignored if only one name then fits.
 
     >>> find_measure("MAgP"), find_measure("aip")
     (AgP, AiP)
     """
-    for module, names in FAMILIES.items():
-        if name in names.split():
-            return next(m for m in _load_family(module) if name in (m.name, *m.aliases))
+    exact = find_exact(name)
+    if exact is not None:
+        return exact
     from difflib import get_close_matches
 
     measures = registered()
     spellings = {alias: m for m in measures.values() for alias in (m.name, *m.aliases)}
-    if name in spellings:
-        return spellings[name]
     folded = {s for s in spellings if s.casefold() == name.casefold()}
     distinct = {spellings[s].name for s in folded}
     if len(distinct) == 1:
@@ -172,7 +179,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         if name.strip() in settings:
             raise UsageError(f"parameter {name.strip()!r} is given twice in {text!r}")
         settings[name.strip()] = value.strip().strip("\"'")
-    measure = measure(**settings)
+    measure = measure(**settings) if settings else measure
     at = None if form["at"] is None else form["at"].strip()
     if at == CURVE:
         if not measure.curve:

@@ -142,9 +142,7 @@ class ToleranceToIrrelevance(Measure):
     mode = Choice("first", "read", description="stop at the first relevant text, or read on")
     reread = Choice("cost", "skip", description="text read before: costs patience, or is skipped")
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
+    needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
     def entries(self, alignment: Alignment) -> Entries:
         return alignment.cached(_enter_results, self.T, self.mode, self.reread)
@@ -192,9 +190,7 @@ class EntryRecall(_AtRank):
 
 
 class _Effort(_AtRank):
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (*super().needs, Need.LENGTHS)
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
 
 class Effort(_Effort):

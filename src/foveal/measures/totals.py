@@ -62,7 +62,7 @@ def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -
     if rank is not None:
         high = np.minimum(high, low + rank)
     if values.dtype != np.float64:  # differences of sums of whole numbers are exact
-        before = np.concatenate([[0], np.cumsum(values)])
+        before: Ints = np.concatenate([[0], np.cumsum(values)])
         return before[high] - before[low]
     # `reduceat` adds the sum of all further values to the first of a slice, `sum` adds all to 0.
     # A zero before each slice makes the two the same, and no slice empty.

@@ -37,7 +37,6 @@ __all__ = [
     "Targets",
     "UserModel",
     "WeightedUserModel",
-    "find_arrivals",
     "find_distributions",
     "find_unseen",
     "find_ways",
@@ -75,7 +74,7 @@ class Targets(NamedTuple):
 
 
 class Ideality(NamedTuple):
-    """How the elements of the ideal recall base are weighted as targets."""
+    """The weighting of elements of the ideal recall base as targets."""
 
     weight: str = "none"
     quant: str = "spec"
@@ -84,7 +83,7 @@ class Ideality(NamedTuple):
 
 
 class Behaviour(NamedTuple):
-    """How results lead to targets."""
+    """The way in which results lead to targets."""
 
     kind: str
     tolerance: float
@@ -347,27 +346,6 @@ def drop_tiny(probabilities: Floats) -> Floats:
     return probabilities
 
 
-def find_arrivals(
-    hits: Hits, units: Ints, ideality: Floats | None = None
-) -> Iterator[tuple[Ints, Floats]]:
-    """Yield the probabilities that a rank is the first with 1, 2, ... units seen.
-
-    They come in blocks: ranks and a matrix with a row for each; what cannot have been seen by then
-    has no column.
-
-    >>> hits = Hits.from_matrix([[0.5, 0.5], [0.5, 0]])
-    >>> [(ranks.tolist(), first.tolist()) for ranks, first in find_arrivals(hits, np.array([1, 1]))]
-    [([1, 2], [[0.75, 0.25], [0.125, 0.125]])]
-    """
-    reached = np.zeros(0)
-    for block in find_distributions(hits, units, ideality):
-        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
-        at_least[0, : len(reached)] = reached
-        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
-        yield block.rank, np.diff(at_least, axis=0)
-        reached = at_least[-1]
-
-
 # -- targets and hits of a topic ---------------------------------------------------------------
 
 
@@ -573,7 +551,7 @@ class UserModel(Measure):
 
     @property
     def ideality(self) -> Ideality:
-        """How ideal elements are weighted."""
+        """The weighting of ideal elements."""
         return Ideality()
 
     def check_gold(self, gold: Gold) -> None:

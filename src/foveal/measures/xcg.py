@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag, Measure, Need, Number
-from foveal.measures.gains import GainSettings, Ideal, compute_gains, list_ideals
+from foveal.measures.gains import (
+    GainSettings,
+    Ideal,
+    compute_gains,
+    knows_own_text,
+    list_ideals,
+)
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
@@ -118,7 +124,7 @@ class XCG(Measure):
             find_quantisation(self.quant, gold.forest.assessed.scale)
 
     def notes(self, gold: Gold) -> tuple[str, ...]:
-        if self.overlap == "off" or self.gain_settings(gold).mixed == self.mixed:
+        if self.overlap == "off" or self.mixed == "ignore" or knows_own_text(gold, self.quant):
             return ()
         note = (
             f"{self.name}: the text directly inside elements is not known without a collection; "
@@ -126,18 +132,9 @@ class XCG(Measure):
         )
         return (note,)
 
-    def gain_settings(self, gold: Gold) -> GainSettings:
-        """Return the parameters that change gains, as they apply to these judgements.
-
-        The worth of the text directly inside an element takes a collection, except where worth is
-        counted in highlighted characters.
-        """
-        if self.overlap == "off":
-            return GainSettings(self.quant, self.normalise)
-        mixed, forest = self.mixed, gold.forest
-        if mixed == "text" and forest is not None and not forest.complete:
-            spec = find_quantisation(self.quant, forest.assessed.scale).name == "spec"
-            mixed = "text" if spec else "ignore"
+    @cached_property
+    def gain_settings(self) -> GainSettings:
+        """The parameters that change gains."""
         return GainSettings(
             self.quant,
             self.normalise,
@@ -146,20 +143,18 @@ class XCG(Measure):
             self.base,
             self.tie,
             self.norm,
-            mixed,
+            self.mixed,
             self.formula_,
             self.clamp,
         )
 
     def gains(self, topic: TopicView) -> Floats:
         """Return xG, the gain of each result."""
-        settings = self.gain_settings(topic.alignment.gold)
-        return topic.alignment.cached(compute_gains, settings)[topic.slice]
+        return topic.alignment.cached(compute_gains, self.gain_settings)[topic.slice]
 
     def ideal_list(self, topic: TopicView) -> Ideal:
         """Return xI and xCI, the gains of the ideal list."""
-        gold = topic.alignment.gold
-        return gold.cached(list_ideals, self.gain_settings(gold))[topic.at]
+        return topic.alignment.gold.cached(list_ideals, self.gain_settings)[topic.at]
 
     def is_defined(self, topic: TopicView) -> bool:
         return len(self.ideal_list(topic).gains) > 0
@@ -260,10 +255,6 @@ class NaturalPoints(NamedTuple):
     """xCG there."""
     ep: Floats
 
-    def mean(self, n: int, divisor: str = "max") -> float:
-        """Return the mean of ep over these points and those of `n` that were never found."""
-        return float(self.ep.sum()) / (max(n, len(self.rank)) if divisor == "max" else n)
-
 
 def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
     """Return the ranks at which an ideal curve reaches gains, on straight lines or in steps."""
@@ -274,40 +265,27 @@ def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
     return np.clip(found, 1, len(ideal) - 1)
 
 
-def find_points(
-    gains: Floats, bounds: Ints, ideal: Sequence[Floats], mode: str = "line"
-) -> list[NaturalPoints]:
-    """Return effort-precision at every rank that gains, list by list.
+def find_points(gains: Floats, ideal: Floats, mode: str = "line") -> NaturalPoints:
+    """Return effort-precision at every rank that gains.
 
-    Parameters
-    ----------
-    gains : float array
-        The gains of all lists, one list after the other.
-    bounds : int64 array
-        List ``i`` is ``gains[bounds[i]:bounds[i + 1]]``.
-    ideal : sequence of float arrays
-        The cumulated gains of the ideal list for each list.
-    mode : {"line", "step"}
-        Read the ideal curve on straight lines between ranks, or in steps.
+    `ideal` is the cumulated gain of the ideal list, read in `mode` as in `find_ideal_rank`.
 
-    Examples
-    --------
-    >>> (points,) = find_points(np.array([0.5, 0, 1]), np.array([0, 3]), [np.array([0, 1, 1.5])])
+    >>> points = find_points(np.array([0.5, 0, 1]), np.array([0, 1, 1.5]))
     >>> points.rank.tolist(), points.ep.round(4).tolist()
     ([1.0, 3.0], [0.5, 0.6667])
     """
     at = np.flatnonzero(gains > 0)
-    ends = np.searchsorted(at, bounds)
-    rank = (at + 1 - np.repeat(bounds[:-1], np.diff(ends))).astype(np.float64)
+    rank, gain = (at + 1).astype(np.float64), gains[at]
     # What gains nothing changes no sum: those of the others alone are the same to the last bit.
-    gains, gained, ideal_rank = gains[at], np.empty(len(at)), np.zeros(len(at))
-    own = [slice(low, high) for low, high in pairwise(ends.tolist())]
-    for part, curve in zip(own, ideal, strict=True):
-        np.cumsum(gains[part], out=gained[part])
-        if part.start < part.stop and len(curve) > 1:
-            ideal_rank[part] = find_ideal_rank(gained[part], curve, mode)
-    ep = ideal_rank / rank
-    return [NaturalPoints(rank[part], gains[part], gained[part], ep[part]) for part in own]
+    gained = np.cumsum(gain)
+    return NaturalPoints(rank, gain, gained, find_ideal_rank(gained, ideal, mode) / rank)
+
+
+def _find_topic_points(topic: TopicView, settings: GainSettings, mode: str) -> NaturalPoints:
+    """Return the natural recall points of a topic."""
+    ideal = topic.alignment.gold.cached(list_ideals, settings)[topic.at]
+    gains = topic.alignment.cached(compute_gains, settings)[topic.slice]
+    return find_points(gains, ideal.curve, mode)
 
 
 def interpolate(
@@ -336,19 +314,6 @@ def interpolate(
         at = np.minimum(np.searchsorted(points.gained, wanted - slack), len(points.rank) - 1)
         ep = find_ideal_rank(np.maximum(wanted, slack), ideal, "step") / points.rank[at]
     return np.where(reached, ep, 0.0)
-
-
-def _find_run_points(
-    alignment: Alignment, settings: GainSettings, mode: str
-) -> list[NaturalPoints]:
-    """Return the natural recall points of each topic of a run."""
-    ideal = alignment.gold.cached(list_ideals, settings)
-    curves = [ideal[topic].curve for topic in alignment.judged_topic.tolist()]
-    gains = alignment.cached(compute_gains, settings)
-    return find_points(gains, alignment.run.bounds, curves, mode)
-
-
-_NOTHING = NaturalPoints(*np.zeros((4, 0)))
 
 
 class AtRecall(Measure):
@@ -389,10 +354,7 @@ class _Effort(Cumulated):
 
     def points(self, topic: TopicView) -> NaturalPoints:
         """Return the natural recall points, found once for all measures of these gains."""
-        alignment = topic.alignment
-        settings = self.gain_settings(alignment.gold)
-        points = alignment.cached(_find_run_points, settings, self.ideal_)
-        return _NOTHING if topic.place is None else points[topic.place]
+        return topic.cached(_find_topic_points, self.gain_settings, self.ideal_)
 
 
 class _Interpolated(AtRecall, _Effort):
@@ -437,7 +399,8 @@ class MeanEffortPrecision(_Effort):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        return self.points(topic).mean(len(self.ideal_list(topic).gains), self.divisor)
+        ep, n = self.points(topic).ep, len(self.ideal_list(topic).gains)
+        return float(ep.sum()) / (max(n, len(ep)) if self.divisor == "max" else n)
 
 
 class InterpolatedMeanEffortPrecision(_Interpolated):

@@ -137,12 +137,12 @@ class Slots:
     def __init__(self, keys: Hashes) -> None:
         self._keys = keys
         self._rounds: list[tuple[int, npt.NDArray[Any]]] = []
-        rows = np.arange(len(keys))
+        rows, kind = np.arange(len(keys)), np.int32 if len(keys) < 1 << 31 else np.int64
         while len(rows):
             keys = keys * _ODD
             bits = len(rows).bit_length() + 1  # half stays free: an absent key is soon known
             slot = (keys >> np.uint64(64 - bits)).view(np.int64)
-            holder = np.full(1 << bits, _NOBODY, dtype=np.int32 if bits < 32 else np.int64)
+            holder = np.full(1 << bits, _NOBODY, dtype=kind)
             holder[slot] = rows
             self._rounds.append((bits, holder))
             lost = np.flatnonzero(holder[slot] != rows)

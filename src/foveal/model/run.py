@@ -262,37 +262,40 @@ class Run:
         return start.astype(np.int64), end.astype(np.int64)
 
     @cached_property
-    def _stretches(self) -> tuple[Ints, Ints, Ints]:
-        """Results of one topic and document that stand together, looked up as one.
+    def _stretches(self) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]:
+        """Stretches of results of one topic and document, which are looked up as one.
 
-        The row that opens each stretch, its length, and the first stretch of the same document.
-        Half of the results are such followers in runs that bring the parts of a document together.
+        The row that opens each stretch, its length, the first stretch of the same document, and
+        whether that is itself. Runs that bring the parts of a document together have half as many
+        stretches as results.
         """
         opens = changes(self.doc)
         opens[self.bounds[self.bounds < len(self)]] = True
         rows = np.flatnonzero(opens)
-        keys = pl.DataFrame({"topic": self.topic[rows], "doc": self.doc.gather(rows)})
-        return rows, np.diff(rows, append=len(self)), first_of_group(keys)
+        keys = {"topic": self.topic, "doc": self.doc}
+        if len(rows) < len(self):
+            keys = {"topic": self.topic[rows], "doc": self.doc.gather(rows)}
+        first = first_of_group(pl.DataFrame(keys))
+        return rows, np.diff(rows, append=len(self)), first, first == np.arange(len(first))
 
     @cached_property
     def first(self) -> Ints:
         """For each result, the row of the first result of the same topic and document."""
-        rows, sizes, first = self._stretches
+        rows, sizes, first, _ = self._stretches
         return np.repeat(rows[first], sizes)
 
     @cached_property
     def heads(self) -> Ints:
         """The rows that are the first of their topic and document, in order."""
-        rows, _, first = self._stretches
-        heads: Ints = rows[first == np.arange(len(rows))]
-        return heads
+        rows, _, _, is_head = self._stretches
+        return rows[is_head]
 
     @cached_property
     def head_of(self) -> Ints:
         """For each result, the number among `heads` of the first of its topic and document."""
-        _, sizes, first = self._stretches
-        number = np.cumsum(first == np.arange(len(first))) - 1
-        return np.repeat(number[first], sizes)
+        _, sizes, first, is_head = self._stretches
+        number = np.arange(len(first)) if is_head.all() else (np.cumsum(is_head) - 1)[first]
+        return number if len(number) == len(self) else np.repeat(number, sizes)
 
     @cached_property
     def repeats(self) -> Ints:
@@ -302,9 +305,8 @@ class Run:
     @cached_property
     def returns(self) -> Ints:
         """The rows that come back to a document after results of others."""
-        rows, _, first = self._stretches
-        back: Ints = rows[first != np.arange(len(rows))]
-        return back
+        rows, _, _, is_head = self._stretches
+        return rows[~is_head]
 
     @cached_property
     def duplicates(self) -> tuple[Ints, Ints]:

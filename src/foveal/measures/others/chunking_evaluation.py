@@ -59,8 +59,7 @@ class ChunkingRecall(_ChunkingEvaluation):
         "references even the whole text scores below 1"
     )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.recall(alignment)
+    score_topics = _ChunkingEvaluation.recall
 
 
 class ChunkingPrecision(_ChunkingEvaluation):
@@ -71,8 +70,7 @@ class ChunkingPrecision(_ChunkingEvaluation):
     example = Example(_RUN, 0.5385)
     unsound = _TWICE
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.precision(alignment)
+    score_topics = _ChunkingEvaluation.precision
 
 
 class ChunkingIoU(_ChunkingEvaluation):

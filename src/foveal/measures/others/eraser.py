@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Floats
+from foveal.measures.alignment import Alignment
 from foveal.measures.base import Cutoff, Example, Number
 from foveal.measures.others.marked import find_meetings, list_marked
 from foveal.measures.totals import PrecisionRecall, Totals, sum_first
@@ -51,8 +51,7 @@ class EraserPrecision(_Eraser):
     ideal = None
     unsound = "a result next to a good one of the same span is as good, however much it repeats"
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.precision(alignment)
+    score_topics = _Eraser.precision
 
 
 class EraserRecall(_Eraser):
@@ -65,8 +64,7 @@ class EraserRecall(_Eraser):
     ideal = None
     unsound = "it counts results, not spans found: two that match one span make up for a missed one"
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.recall(alignment)
+    score_topics = _Eraser.recall
 
 
 class EraserF1(_Eraser):
@@ -82,8 +80,7 @@ class EraserF1(_Eraser):
         "span cut in three pieces is found by none of them"
     )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.f_score(alignment)
+    score_topics = _Eraser.f_score
 
 
 MEASURES = (EraserPrecision, EraserRecall, EraserF1)

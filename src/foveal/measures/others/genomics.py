@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, TopicView
-from foveal.measures.base import Example, Measure, Need
+from foveal.measures.base import Example, Measure
 from foveal.measures.documents import AveragePrecision
 from foveal.measures.others.marked import Meetings, find_meetings, list_marked, meet_marked
 
@@ -36,9 +36,7 @@ class GenomicsDocument(_Genomics):
     formula = "gen_document = AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return AveragePrecision().score_topics(alignment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foveal.measures.alignment import Alignment, Floats
+from foveal.measures.alignment import Alignment
 from foveal.measures.base import Cutoff, Example
 from foveal.measures.totals import PrecisionRecall, Totals, sum_first
 
@@ -34,8 +34,7 @@ class LegalBenchPrecision(_LegalBench):
         "text that is returned again counts again, so that repeating a good chunk raises the score"
     )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.precision(alignment)
+    score_topics = _LegalBench.precision
 
 
 class LegalBenchRecall(_LegalBench):
@@ -50,8 +49,7 @@ class LegalBenchRecall(_LegalBench):
         "a run gains by overlap alone"
     )
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.recall(alignment)
+    score_topics = _LegalBench.recall
 
 
 MEASURES = (LegalBenchPrecision, LegalBenchRecall)

@@ -16,16 +16,13 @@ from typing import NamedTuple
 
 import pytest
 
+import foveal
 import naive_structure
 import trees
+from foveal.analysis.properties import FAMILIES, PROPERTIES, SIGNS, Family
 from foveal.collection import build_index
 from foveal.errors import InputError
-from foveal.evaluation import Options
-from foveal.evaluation.scoring import score_run
-from foveal.evaluation.truth import Truth
-from foveal.formats import read_judgements, read_run
 from foveal.measures import Cutoff, Measure, OverlapRule, all_measures, find_measure, parse_measure
-from foveal.measures.properties import FAMILIES, PROPERTIES, SIGNS, Family
 from naive_structure import Document, Node, Result
 from shared_data import DATA
 
@@ -112,9 +109,15 @@ class Laboratory:
         for name, text in trees.xml_files(DOCUMENTS).items():
             (folder / "documents" / name).write_text(text)
         build_index(folder / "documents", folder / "index")
-        truth = Truth(read_judgements(folder / "judgements"), Options(), folder / "index")
-        self.judged = truth.judged(None, EVERY)
+        self.evaluation = cache(self._evaluation)
         self.scores = cache(self._scores)
+
+    def _evaluation(
+        self, rule: OverlapRule, grouped: bool, policy: str | None
+    ) -> foveal.Evaluation:
+        own = [m for m in EVERY if m.overlap_rule is rule and m.grouped == grouped]
+        truth, index = self.folder / "judgements", self.folder / "index"
+        return foveal.Evaluation(truth, own, collection=index, overlap=policy)
 
     def _scores(
         self, run: str, rule: OverlapRule, grouped: bool, policy: str | None
@@ -122,15 +125,12 @@ class Laboratory:
         path = self.folder / "run"
         results = [Result(*ELEMENTS[name]) for name in run.split()]
         path.write_text(trees.json_lines(trees.run_objects(results)))
-        own = [m for m in EVERY if m.overlap_rule is rule and m.grouped == grouped]
-        options = Options(overlap=policy)
+        evaluation = self.evaluation(rule, grouped, policy)
         try:
-            scores = score_run(
-                read_run(path), self.judged, own, options, collection=str(self.folder / "index")
-            )
+            (scores,) = evaluation.score(path)
         except InputError:
             return None
-        return dict(zip(own, scores.values[0].tolist(), strict=True))
+        return dict(zip(evaluation.scored, scores.values[0].tolist(), strict=True))
 
     def value(self, run: str, measure: Measure, *, union: bool = False) -> float | None:
         """The score of a run, or None if the measure refuses it.
