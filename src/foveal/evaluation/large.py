@@ -83,7 +83,7 @@ def estimate_need(path: str | Path) -> int:
         return 0
     try:
         size = Path(path).stat().st_size
-    except OSError:  # reported when it is read
+    except (OSError, ValueError):  # reported when it is read
         return 0
     return NEED * size * (_COMPRESSED if compression(path) else 1)
 
@@ -156,6 +156,8 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
                 file: TopicFile = TopicTable(place, codes, name=name, is_arrow=is_arrow)
             else:
                 file = TopicFile(place, "run", codes, name=name)
+            if not evaluation.hashed:
+                file.source = replace(file.source, sha256=None)
             if evaluation.collection is not None or not file.has_spans_and_paths:
                 return file
             file.close()

@@ -26,7 +26,7 @@ from foveal.evaluation.preparation import (
     prepare_gold,
     select_judgements,
 )
-from foveal.formats import is_stream, read_judgements, read_run
+from foveal.formats import STDIN, is_stream, read_judgements, read_run
 from foveal.formats.streams import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import CURVE, Measure, Need
@@ -146,7 +146,7 @@ class Evaluation:
         """The measures and those that they average."""
         self.collection = None if collection is None else str(collection)
         self._cache = None if cache is None else str(Path(cache).absolute())
-        self._hashed = hashed
+        self.hashed = hashed
         self._folder = str(Path.cwd())
         self.max_bytes = given_limit()
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
@@ -256,7 +256,7 @@ class Evaluation:
         shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
         try:
             with nullcontext() if self.max_bytes is None else limit_bytes(self.max_bytes):
-                run = read_run(place, cache=self._cache, hashed=self._hashed)
+                run = read_run(place, cache=self._cache, hashed=self.hashed)
         except InputError as error:
             raise InputError(
                 problem._replace(file=shown) if problem.file == long else problem
@@ -596,7 +596,8 @@ def evaluate(
         Called for each run when it is scored.
     memory : int or str, optional
         What each task may use for a run, in bytes or as in ``"2G"``; larger files are read in
-        groups of topics. By default a share of what is free. The result is the same.
+        groups of topics, from temporary files where ``TMPDIR`` says. By default a share of what is
+        free. The result is the same.
 
     Examples
     --------
@@ -635,8 +636,10 @@ def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
         if isinstance(file, (str, Path)):
             try:
                 place = Path(file).stat()
-            except (OSError, ValueError):  # reported when it is read
-                continue
+            except (OSError, ValueError):  # standard input, a pattern, or nothing
+                if str(file) == STDIN:
+                    continue
+                return True
             if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
                 return True
     return False

@@ -52,8 +52,6 @@ def give_back_memory() -> None:
 
         with suppress(OSError, AttributeError):  # another C library
             library = ctypes.CDLL(None)
-            library.mallopt(_MAP, 128 << 10)
-            library.mallopt(_TRIM, 128 << 10)
             library.malloc_trim(0)
 
 
