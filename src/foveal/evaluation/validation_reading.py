@@ -248,15 +248,17 @@ class _Submission:
         text_from = np.full(2 * len(number) + 1, len(markup.pieces))
         text_from[self.opens] = markup.opened
         text_from[self.closes] = markup.ended[markup.closing]
+        self.frames = np.union1d([0], markup.named("result", "topic"))
         self.tags = [""] * (2 * len(number))
-        for i, tag in enumerate(markup.tags):
+        places = zip(self.opens.tolist(), self.closes.tolist(), strict=True)
+        for i, (tag, (opens, closes)) in enumerate(zip(markup.tags, places, strict=True)):
             own = markup.attributes.get(i, {})
             attributes = "".join(f' {name}="{escaped(value)}"' for name, value in own.items())
             # A line feed inside a tag ends its line without becoming part of the text.
-            self.tags[self.opens[i]] = f"<{tag}{attributes}\n>"
-            self.tags[self.closes[i]] = f"</{tag}\n>"
-        for at, (start, end) in enumerate(np.stack([text_from[:-1], text_from[1:]], 1).tolist()):
-            self.tags[at] += escaped("".join(markup.pieces[start:end]))
+            self.tags[opens] = f"<{tag}{attributes}\n>"
+            self.tags[closes] = f"</{tag}\n>"
+        for at in np.flatnonzero(np.diff(text_from)).tolist():
+            self.tags[at] += escaped("".join(markup.pieces[text_from[at] : text_from[at + 1]]))
 
     @property
     def source(self) -> Source:
@@ -297,8 +299,7 @@ class _Submission:
         if problem.line is None:
             return problem, 0
         line, number = int(self.line[problem.line - 1]), int(self.element[problem.line - 1])
-        frames = np.union1d([0], self.markup.named("result", "topic"))
-        frame = int(frames[np.searchsorted(frames, number, side="right") - 1])
+        frame = int(self.frames[np.searchsorted(self.frames, number, side="right") - 1])
         on_line = self.markup.line[frame] == line
         return problem._replace(line=line), self.columns[frame] if on_line else 0
 
