@@ -434,10 +434,13 @@ def find_disjoint(alignment: Alignment) -> Bools:
 
 def _change_overlap(alignment: Alignment, overlap: Overlap) -> Alignment:
     run = alignment.run
+    kept: Bools = np.ones(1, dtype=bool)
     if overlap is Overlap.DISJOINT:
-        return Alignment(run.take(alignment.cached(find_disjoint)), alignment.gold, overlap)
-    if overlap is Overlap.FIRST_PER_DOCUMENT:
-        return Alignment(run.take(run.first == np.arange(len(run))), alignment.gold, overlap)
+        kept = alignment.cached(find_disjoint)
+    elif overlap is Overlap.FIRST_PER_DOCUMENT:
+        kept = run.first == np.arange(len(run))
+    if not kept.all():
+        return Alignment(run.take(kept), alignment.gold, overlap)
     view = copy.copy(alignment)
     view.overlap = overlap
     return view
@@ -449,7 +452,9 @@ def _sum_up(alignment: Alignment) -> Totals:
     sums = np.zeros((2, len(alignment.run) + 1), dtype=np.int64)
     np.cumsum(alignment.size, out=sums[0, 1:])
     np.cumsum(alignment.rsize, out=sums[1, 1:])
-    read, found = sums[:, 1:] - np.repeat(sums[:, bounds[:-1]], np.diff(bounds), axis=1)
+    read, found = (
+        total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds)) for total in (sums[0], sums[1])
+    )
     return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
 
 
