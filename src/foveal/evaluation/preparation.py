@@ -625,8 +625,9 @@ def _check_rules(
 def _refuse_overlap(alignment: Alignment, measure: Measure) -> None:
     """Refuse results that overlap or repeat earlier ones."""
     run = alignment.run
-    by_text = alignment.overlaps_by_text
-    earlier, later = alignment.conflicts if by_text else spans.conflicts(*alignment.overlap_axis)
+    earlier, later = alignment.conflicts
+    if run.xpath is not None and not alignment.placed.all():  # overlap shows in the paths
+        earlier, later = spans.conflicts(*alignment.overlap_axis)
     # Results without text or place can still repeat each other.
     if len(later) or not alignment.all_have_text:
         pairs = np.concatenate([(earlier, later), run.duplicates], axis=1)

@@ -292,14 +292,10 @@ class Alignment(_WithCache):
         return spans.side_by_side(self.run.start, self.end, self.run.first)
 
     @property
-    def overlaps_by_text(self) -> bool:
-        """True if overlap shows in the text; else some results have only a path."""
-        return self.run.xpath is None or bool(self.placed.all())
-
-    @property
     def overlap_axis(self) -> tuple[Ints, Ints]:
         """An axis on which overlap shows: of the text, or of the paths where text is unknown."""
-        return self.axis if self.overlaps_by_text else self.run.nesting
+        by_text = self.run.xpath is None or bool(self.placed.all())
+        return self.axis if by_text else self.run.nesting
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
