@@ -45,14 +45,13 @@ def keep_freed_memory() -> None:
 
 
 def give_back_memory() -> None:
-    """Collect garbage and return freed memory to the system, now and from now on (glibc)."""
+    """Collect garbage and return freed memory to the system, where the C library is glibc."""
     gc.collect()
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):  # another C library
-            library = ctypes.CDLL(None)
-            library.malloc_trim(0)
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def parse_size(text: str, name: str) -> int:
