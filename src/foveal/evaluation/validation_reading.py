@@ -83,7 +83,7 @@ def _read_submission(source: Source) -> Reading:
     """Do the same for XML, where results are taken out, not lines."""
     try:
         return Reading(source, read_run(source), [])
-    except (InputError, UnicodeDecodeError):  # the reader expects a mark before UTF-16
+    except InputError:
         pass
     try:
         submission = _Submission(source)
