@@ -159,7 +159,7 @@ class Coverage:
     __slots__ = ("_cumulated", "end", "start", "total")
 
     def __init__(self, start: Ints, end: Ints) -> None:
-        self.start, self.end = union(start, end)
+        self.start, self.end = at_least(start, end, 1)
         self._cumulated = np.concatenate([[0], np.cumsum(self.end - self.start)])
         self.total = int(self._cumulated[-1])
 

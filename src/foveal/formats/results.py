@@ -80,11 +80,6 @@ def _is_word(value: object) -> TypeGuard[bool | None]:
     return value is None or isinstance(value, bool)
 
 
-def _tsv(results: Results, *, per_topic: bool) -> str:
-    form = RowForm(_tsv_field, ("", "\t", "\t", "\t", "\n"), repr)
-    return "\t".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
-
-
 def _csv(results: Results, *, per_topic: bool) -> str:
     form = RowForm(_csv_field, ("", ",", ",", ",", "\n"), repr)
     return ",".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
@@ -105,7 +100,7 @@ def _parquet(results: Results, *, per_topic: bool) -> bytes:
 
 
 DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
-    "tsv": _tsv,
+    "tsv": Results.to_tsv,
     "csv": _csv,
     "json": _json,
     "jsonl": _jsonl,

@@ -32,25 +32,20 @@ __all__ = [
     "changes",
     "first_of_group",
     "first_of_hash",
-    "hash_of_rows",
     "topic_order",
 ]
 
 Hashes = npt.NDArray[np.uint64]
-HashOf = Callable[[pl.DataFrame], Hashes]
+HashOf = Callable[[pl.DataFrame], pl.Series]
+"""A hash of each row of a frame, by default that of Polars.
+
+Equal rows have equal hashes in one process only: Polars promises nothing between its versions or
+between machines, so hashes are never stored or sent.
+"""
 
 _NOBODY = -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: in the product, the upper bits depend on all of the hash."""
-
-
-def hash_of_rows(keys: pl.DataFrame) -> Hashes:
-    """A hash of each row.
-
-    Equal rows have equal hashes in one process only: Polars promises nothing between its versions
-    or between machines, so they are never stored or sent.
-    """
-    return keys.hash_rows().to_numpy()
 
 
 def first_of_hash(hashes: Hashes) -> Ints:
@@ -77,14 +72,14 @@ def first_of_hash(hashes: Hashes) -> Ints:
     return first
 
 
-def first_of_group(keys: pl.DataFrame, hash_of: HashOf = hash_of_rows) -> Ints:
+def first_of_group(keys: pl.DataFrame, hash_of: HashOf = pl.DataFrame.hash_rows) -> Ints:
     """Return for each row the number of the first row with the same keys.
 
     >>> first_of_group(pl.DataFrame({"doc": ["a", "b", "a"]})).tolist()
     [0, 1, 0]
     """
     keys = keys.rechunk()
-    first = first_of_hash(hash_of(keys))
+    first = first_of_hash(hash_of(keys).to_numpy())
     again = np.flatnonzero(first != np.arange(len(first)))
     if all(column.gather(again).eq_missing(column.gather(first[again])).all() for column in keys):
         return first
@@ -177,10 +172,10 @@ class Names:
     [2, -1, 0, 2]
     """
 
-    def __init__(self, names: pl.Series, hash_of: HashOf = hash_of_rows) -> None:
+    def __init__(self, names: pl.Series, hash_of: HashOf = pl.DataFrame.hash_rows) -> None:
         self.names = names.rechunk()
         self._hash_of = hash_of
-        hashes = hash_of(self.names.to_frame())
+        hashes = hash_of(self.names.to_frame()).to_numpy()
         # Two names of one hash are hardly ever met; if they are, names are joined.
         distinct = (first_of_hash(hashes) == np.arange(len(names))).all()
         self._slots = Slots(hashes) if distinct else None
@@ -193,7 +188,7 @@ class Names:
         if self._slots is None:
             return self._joined(names)
         names = names.rechunk()
-        number = self._slots.find(self._hash_of(names.to_frame()))
+        number = self._slots.find(self._hash_of(names.to_frame()).to_numpy())
         # Equal hashes are not yet equal names. To gather long texts takes as long as to compare
         # them, so that all are compared where most are present: what is absent differs from any.
         rows = np.flatnonzero(number >= 0)

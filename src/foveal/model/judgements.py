@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.model.hashing import first_of_group, topic_order
-from foveal.model.run import UNKNOWN, Provenance
+from foveal.model.run import UNKNOWN, LockedArrays, Provenance
 from foveal.spans import Ints
 
 __all__ = ["ASSESSOR_POLICIES", "PLACE_COLUMNS", "Judgements"]
@@ -38,7 +38,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements:
+class Judgements(LockedArrays):
     """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
     The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
@@ -121,11 +121,6 @@ class Judgements:
     aspects: pl.Series | None = None
     given: Judgements | None = None
 
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            if isinstance(column, np.ndarray):
-                column.flags.writeable = False
-
     @classmethod
     def from_rows(
         cls,
@@ -159,17 +154,21 @@ class Judgements:
                 text &= grade > 0
             cumulated = np.concatenate([[0], np.cumsum(text)])
             relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
+        numbers: dict[str, Any] = {
+            name: frame[name].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+            if name in frame.columns
+            else np.full(len(frame), UNKNOWN, dtype=np.int64)
+            for name in ("length", "bep", "line")
+        }
         return cls(
+            **numbers,
             topics=topics,
             topic=code,
             doc=frame["doc"],
-            length=_column(frame, "length"),
-            bep=_column(frame, "bep"),
             relevant=relevant,
             bounds=bounds,
             start=start,
             end=end,
-            line=_column(frame, "line"),
             file=np.zeros(len(frame), dtype=np.int64),
             sources=(source,),
             has_text=has_text,
@@ -489,13 +488,6 @@ class Judgements:
         return frame.with_columns(
             pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in numbers
         )
-
-
-def _column(frame: pl.DataFrame, name: str) -> Ints:
-    if name not in frame.columns:
-        return np.full(len(frame), UNKNOWN, dtype=np.int64)
-    column = frame[name] if not frame[name].null_count() else frame[name].fill_null(UNKNOWN)
-    return column.to_numpy().astype(np.int64)
 
 
 def _given_sets(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> pl.Series | None:
