@@ -39,6 +39,8 @@ _SHOWN = 2
 
 _DIRECTORY = r"^.*[/\\]([^/\\]+)$"
 _EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$"
+_SPECIAL = r"[/\\.]|[^\x00-\x7f]"
+"""What else than case two spellings of a name can differ in."""
 _REMEDIES = {
     "extension": "use the same extension in both, or none",
     "directory": "use the same directory in both, or none",
@@ -101,8 +103,15 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     match = NameMatch(len(run.topics), len(run), found)
     if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
         return match
-    names, results = run.doc.gather(run.heads), np.bincount(run.head_of, minlength=len(known))
-    others = pl.DataFrame({"name": names.filter(pl.Series(~known)), "results": results[~known]})
+    names = run.doc.gather(run.heads)
+    missing = names.filter(pl.Series(~known))
+    if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
+        match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
+    upper, lower, special = np.logical_or(gold.cached(_judged_letters), _find_letters(missing))
+    if not special and not (upper and lower):
+        return match  # names that differ at all differ in more than their spelling
+    results = np.bincount(run.head_of, minlength=len(known))
+    others = pl.DataFrame({"name": missing, "results": results[~known]})
     others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
     similar = others.join(gold.cached(_judged_keys), on="key")
     composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
@@ -116,9 +125,17 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
         match,
         similar=int(similar["results"].sum()),
         form_only=int(similar.filter("form")["results"].sum()),
-        unknown=tuple(others["name"].bottom_k(_SHOWN).sort()),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
+
+
+def _judged_letters(gold: Gold) -> list[bool]:
+    return _find_letters(gold.docs.names)
+
+
+def _find_letters(names: pl.Series) -> list[bool]:
+    """Return whether names have capitals, small letters, and directories or other special parts."""
+    return [bool(names.str.contains(kind).any()) for kind in ("[A-Z]", "[a-z]", _SPECIAL)]
 
 
 def _pair_order(pair: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
