@@ -84,11 +84,10 @@ def _find_scheduler(address: str) -> str:
         path = address.removeprefix("file:")
         try:
             where = str(json.loads(Path(path).read_bytes())["address"])
-        except FileNotFoundError:
-            reason = "no such file; expected a Dask scheduler file"
-            raise InputError.at(path, None, reason) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             reason = f"is no Dask scheduler file: {type(error).__name__}: {error}"
+            if isinstance(error, FileNotFoundError):
+                reason = "no such file; expected a Dask scheduler file"
             raise InputError.at(path, None, reason) from None
     try:
         import_module("distributed.comm").get_address_host_port(where)
@@ -183,7 +182,7 @@ class _Call:
 
 
 def _work(pickled: bytes, source: bytes | None) -> tuple[str, Any, Exception | None]:
-    """Return on a worker its address, and the result of a task or its error.
+    """Return the address of this worker and the result of a task, or its error.
 
     Dask would shorten an error that is raised.
     """
