@@ -7,15 +7,16 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from foveal.errors import InputError, Problem
-from foveal.executors.order import Call, SharingExecutor, Submit, count_workers
+from foveal.executors import Processes
+from foveal.executors.cluster import Cluster
 from patience import until
 
 __all__ = [
@@ -50,27 +51,24 @@ class Named(int):
         return f"task {int(self)}"
 
 
-class Wrapped(SharingExecutor):
+class Wrapped(Executor):
     """One of our executors that calls ``wrapper(function, *args)`` in its workers."""
 
-    def __init__(self, inner: SharingExecutor, wrapper: Callable[..., Any]) -> None:
+    def __init__(self, inner: Processes | Cluster, wrapper: Callable[..., Any]) -> None:
         self.inner, self.wrapper = inner, wrapper
 
     @property
     def workers(self) -> int:
-        return count_workers(self.inner)
+        return self.inner.workers
 
-    def sharing(self, function: Callable[..., Any], shared: Any) -> AbstractContextManager[Submit]:
+    def sharing(self, function: Callable[..., Any], shared: Any) -> Any:
         return self.inner.sharing(partial(self.wrapper, function), shared)
-
-    def fetch_first(self, calls: deque[Call]) -> Any:
-        return self.inner.fetch_first(calls)
 
 
 class Gate(Wrapped):
     """An executor whose tasks are held until the worker of the first one has been killed."""
 
-    def __init__(self, inner: SharingExecutor, folder: Path) -> None:
+    def __init__(self, inner: Processes | Cluster, folder: Path) -> None:
         super().__init__(inner, partial(hold, str(folder)))
         self.folder = folder
         self.killed: int | None = None

@@ -249,9 +249,9 @@ def test_nobody_listens(here: Path, capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler; expected"),
+        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler: "),
         ("nonsense://x:1", "foveal: 'nonsense://x:1' is no address of a Dask scheduler: "),
-        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler; expected one as"),
+        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler: missing port"),
         ("file:no.json", "no.json: no such file; expected a Dask scheduler file"),
         ("file:judgements.jsonl", "judgements.jsonl: is no Dask scheduler file: "),
     ],
@@ -278,49 +278,20 @@ def test_no_worker(tmp_path: Path) -> None:
 # -- versions ----------------------------------------------------------------------------------
 
 
-def _other_version(folder: Path) -> str:
-    """A folder with Foveal as it is but for its version."""
-    package = folder / "foveal"
-    package.mkdir(parents=True)
-    for source in Path(foveal.__file__).parent.iterdir():
-        if source.name not in ("_version.py", "__init__.py", "__pycache__"):
-            (package / source.name).symlink_to(source)
-    # A copy: of a link, the folder would be that of the original.
-    (package / "__init__.py").write_bytes(Path(foveal.__file__).read_bytes())
-    (package / "_version.py").write_text('__version__ = "9.9"\n')
-    return str(folder)
-
-
-def test_another_version_is_refused_before_and_after(tmp_path: Path) -> None:
-    own = DaskCluster(tmp_path / "own")
-    other = {"PYTHONPATH": os.pathsep.join([_other_version(tmp_path / "other"), HERE])}
-    has = r"Dask worker tcp://127\.0\.0\.1:\d+ has foveal 9\.9, expected "
-    has += f"{foveal.__version__} as here; install the same versions everywhere$"
-    try:
-        right = own.worker({"PYTHONPATH": HERE})
-        with connect(own.address) as cluster:
-            assert list(map_in_order(cluster, square, [3])) == [9]
-            own.worker(other)  # joins later
-            until(lambda: cluster.workers == 2, "the start of another worker")
-            right.kill()
-            until(lambda: cluster.workers == 1, "the end of a worker")
-            with pytest.raises(FovealError, match=has):
-                list(map_in_order(cluster, square, [3]))
-        with pytest.raises(FovealError, match=has), connect(own.address):
-            pass
-    finally:
-        own.close()
-
-
-def test_a_worker_without_foveal_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "foveal.py").write_text("raise ImportError('not here')\n")
+@pytest.mark.parametrize(
+    ("metadata", "has"), [("Version: 9.9\n", r"foveal 9\.9"), ("", "no foveal")]
+)
+def test_another_version_is_refused(tmp_path: Path, metadata: str, has: str) -> None:
+    """The worker finds the metadata of another Foveal, or of one without a version, first."""
+    installed = tmp_path / "site" / "foveal-9.9.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text(metadata)
     own = DaskCluster(tmp_path / "own")
     try:
-        own.worker({"PYTHONPATH": str(tmp_path)})
-        with (
-            pytest.raises(FovealError, match=r"has no foveal, expected \S+ as here"),
-            connect(own.address),
-        ):
+        own.worker({"PYTHONPATH": str(installed.parent)})
+        said = rf"^Dask worker tcp://127\.0\.0\.1:\d+ has {has}, expected {foveal.__version__} "
+        said += "as here; install the same versions everywhere$"
+        with pytest.raises(FovealError, match=said), connect(own.address):
             pass
     finally:
         own.close()

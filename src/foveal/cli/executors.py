@@ -34,8 +34,7 @@ def executor(
     most : int, optional
         Number of tasks: more processes are of no use.
     """
-    context = click.get_current_context(silent=True)
-    address: str | None = None if context is None else context.params.get("dask")
+    address: str | None = click.get_current_context().params.get("dask")
     if address is not None:
         if workers is not None:
             raise UsageError("-w is for processes here, --dask for a cluster; give one of them")

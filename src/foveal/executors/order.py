@@ -6,63 +6,22 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
 from foveal.errors import FovealError, UsageError
 
-__all__ = ["Call", "LostTaskError", "SharingExecutor", "Submit", "cores", "count_workers"]
-__all__ += ["map_in_order", "refuse_forks", "run_task"]
+__all__ = ["LostTaskError", "cores", "map_in_order", "name_task", "refuse_forks", "run_task"]
 
 Result = TypeVar("Result")
-Submit = Callable[[Any], Future[Any]]
 
 
 class LostTaskError(FovealError):
     """A task that ended its worker each time it was tried."""
-
-
-class Call:
-    """A task under way, which can be submitted again if its worker dies."""
-
-    def __init__(self, task: Any, submit: Submit) -> None:
-        self.task, self._submit = task, submit
-        self.attempts = 0
-        self.submit()
-
-    def submit(self) -> None:
-        """Submit the task; an executor that is broken shows in the future."""
-        self.attempts += 1
-        try:
-            self.future = self._submit(self.task)
-        except BrokenExecutor as error:
-            self.future = Future()
-            self.future.set_exception(error)
-
-    @property
-    def label(self) -> str:
-        """Name of the task in messages."""
-        return str(getattr(self.task, "label", None) or self.task)
-
-
-class SharingExecutor(Executor):
-    """Base of Foveal's own executors, which send a shared object once to each worker."""
-
-    def sharing(self, function: Callable[..., Any], shared: Any) -> AbstractContextManager[Submit]:
-        """Yield a function that submits a task to be called with the shared object."""
-        raise NotImplementedError
-
-    def fetch_first(self, calls: deque[Call]) -> Any:
-        """Return the result of the first call, after calls whose worker died are repeated."""
-        raise NotImplementedError
-
-    def cancel(self, calls: deque[Call]) -> None:
-        """Cancel calls whose results nobody wants any more."""
-        for call in calls:
-            call.future.cancel()
 
 
 def cores() -> int:
@@ -70,17 +29,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def count_workers(executor: Executor) -> int:
-    """Return how many tasks an executor runs at a time; if unknown, the number of cores.
-
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> count_workers(ThreadPoolExecutor(3))
-    3
-    """
-    known = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
-    return known if isinstance(known, int) and known > 0 else cores()
 
 
 def refuse_forks(executor: Executor) -> None:
@@ -123,63 +71,62 @@ def map_in_order(
     >>> list(map_in_order(None, pow, [1, 2, 3], shared=2))
     [2, 4, 8]
     """
-    first = () if shared is None else (shared,)
+    arguments = () if shared is None else (shared,)
     if executor is None:
-        yield from (function(*first, task) for task in tasks)
+        yield from (function(*arguments, task) for task in tasks)
         return
-    own = executor if isinstance(executor, SharingExecutor) else None
-
-    def submit_all(task: Any) -> Future[Result]:
-        return executor.submit(function, *first, task)
-
-    def fetch() -> Result:
-        result: Result = own.fetch_first(calls) if own else calls[0].future.result()
-        calls.popleft()
-        return result
-
-    calls: deque[Call] = deque()
-    with own.sharing(function, shared) if own else nullcontext(submit_all) as submit:
+    if hasattr(executor, "sharing"):  # one of Foveal's own
+        sharing = executor.sharing(function, shared)
+    else:
+        sharing = nullcontext(partial(executor.submit, function, *arguments))
+    calls: deque[Any] = deque()  # futures, or the calls of Foveal's own executors
+    with sharing as submit:
         try:
             for task in tasks:
-                calls.append(Call(task, submit))
-                while len(calls) >= max(2 * count_workers(executor) if ahead is None else ahead, 1):
-                    yield fetch()
+                calls.append(submit(task))
+                workers = getattr(executor, "workers", None) or getattr(
+                    executor, "_max_workers", None
+                )
+                while len(calls) >= (ahead or 2 * (workers or cores())):
+                    yield calls.popleft().result()
             while calls:
-                yield fetch()
+                yield calls.popleft().result()
         except BrokenExecutor as error:
             raise FovealError(
                 "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
             ) from error
         finally:
-            if own:
-                own.cancel(calls)
-            else:
-                for call in calls:
-                    call.future.cancel()
+            for call in calls:
+                call.cancel()
+
+
+def name_task(task: Any) -> str:
+    """Return the name of a task in messages."""
+    return str(getattr(task, "label", None) or task)
 
 
 _loading = Lock()
-_loaded: dict[str, Any] = {}
-"""The last shared object of this worker."""
 
 
-def run_task(function: Callable[..., Any], key: str, source: Path | bytes | None, task: Any) -> Any:
-    """Call a function in a worker, which unpickles the shared object of that key once.
+@lru_cache(maxsize=1)
+def _load(source: Path | bytes) -> Any:
+    """Return the shared object of this worker."""
+    return pickle.loads(source if isinstance(source, bytes) else source.read_bytes())  # noqa: S301 - from our own client
+
+
+def run_task(function: Callable[..., Any], source: Path | bytes | None, task: Any) -> Any:
+    """Call a function in a worker, which unpickles the shared object once.
 
     An error that does not survive pickling is replaced with one that does.
 
-    >>> run_task(pow, "key", pickle.dumps(2), 3)
+    >>> run_task(pow, pickle.dumps(2), 3)
     8
     """
     try:
         if source is None:
             return function(task)
         with _loading:  # a worker of a cluster may have several threads
-            if key not in _loaded:
-                _loaded.clear()
-                pickled = source if isinstance(source, bytes) else source.read_bytes()
-                _loaded[key] = pickle.loads(pickled)  # noqa: S301 - from our own client
-            shared = _loaded[key]
+            shared = _load(source)
         return function(shared, task)
     except Exception as error:
         try:

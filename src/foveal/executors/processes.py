@@ -1,9 +1,4 @@
-"""Processes of this machine as an executor; workers that die are replaced.
-
-The pool of the standard library is lost with the first worker that dies, and cannot tell which task
-was to blame. Unfinished tasks are then submitted once more to a new pool. If that is lost too, they
-run one at a time, so that the task to blame is known.
-"""
+"""Processes of this machine as an executor; workers that die are replaced."""
 
 from __future__ import annotations
 
@@ -12,29 +7,30 @@ import pickle
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from multiprocessing import get_context, parent_process
 from multiprocessing.util import Finalize
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ParamSpec, TypeVar
-from uuid import uuid4
+from typing import Any, TypeVar
 
 from foveal.executors.memory import keep_freed_memory
-from foveal.executors.order import Call, LostTaskError, SharingExecutor, Submit, cores, run_task
+from foveal.executors.order import LostTaskError, cores, name_task, run_task
 
 __all__ = ["Processes"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
+_ATTEMPTS = 3
+"""How often a task may end its worker."""
 
-class Processes(SharingExecutor):
+
+class Processes(Executor):
     """An executor of local processes, for example as ``executor=`` of `foveal.evaluate`.
 
     Parameters
@@ -58,18 +54,24 @@ class Processes(SharingExecutor):
     def __init__(self, workers: int, *, preload: str | None = None) -> None:
         self.workers, self._preload = workers, preload
         self._pool: ProcessPoolExecutor | None = None
-        self._exit_codes: list[int] = []
+        self.exit_codes: list[int] = []
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
-        self._starter = ThreadPoolExecutor(1, "foveal", initializer=_block_interrupts)
+        # They inherit that SIGINT is blocked.
+        block = (signal.SIG_BLOCK, {signal.SIGINT})
+        self._starter = ThreadPoolExecutor(1, "foveal", signal.pthread_sigmask, block)
         if preload is not None:
-            pool = self._make_pool(workers)
+            pool = self._make_pool()
             for _ in range(workers):
                 self._starter.submit(pool.submit, int)
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Submit a call, as to any executor."""
-        pool = self._pool or self._make_pool(self.workers)
-        return self._starter.submit(pool.submit, fn, *args, **kwargs).result()
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Submit a call, as to any executor; a pool that is broken is replaced."""
+        pool = self._pool or self._make_pool()
+        try:
+            return self._starter.submit(pool.submit, fn, *args, **kwargs).result()
+        except BrokenProcessPool:
+            self.kill()
+            return self.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the workers when they have done what was submitted."""
@@ -80,13 +82,14 @@ class Processes(SharingExecutor):
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is not None:
-            self._kill()
+            self.kill()
         self.shutdown()
 
     @contextmanager
-    def sharing(self, function: Callable[..., Any], shared: Any) -> Iterator[Submit]:
+    def sharing(
+        self, function: Callable[..., Any], shared: Any
+    ) -> Iterator[Callable[[Any], _Call]]:
         """Yield a function that submits a task; workers read `shared` from a temporary file."""
-        key = uuid4().hex
         source: Path | bytes | None = None
         with ExitStack() as stack:
             if shared is not None:
@@ -96,83 +99,76 @@ class Processes(SharingExecutor):
                     path = Path(stack.enter_context(folder)) / "shared"
                     path.write_bytes(source)
                     source = path
-            yield lambda task: self.submit(run_task, function, key, source, task)
+            yield lambda task: _Call(self, partial(run_task, function, source), task)
 
-    def fetch_first(self, calls: deque[Call]) -> Any:
-        """Return the result of the first call; if the pool is lost, repeat all lost calls."""
-        while self._is_lost(calls[0]):
-            alone = calls[0].attempts > 1
-            self._kill()  # now all lost calls are known
-            if alone:
-                self._make_pool(1)
-            for call in [call for call in calls if self._is_lost(call)]:
-                call.submit()
-                if alone and self._is_lost(call):
-                    self._kill()
-                    code = self._exit_codes[0]
-                    known = -code in set(signal.Signals)
-                    reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
-                    reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
-                    call.future = Future()
-                    call.future.set_exception(
-                        LostTaskError(
-                            f"{call.label}: given up, as the process at work on it was ended "
-                            f"{call.attempts} times ({reason})"
-                        )
-                    )
-                    break
-            if alone:
-                self._kill()
-        return calls[0].future.result()
-
-    def cancel(self, calls: deque[Call]) -> None:
-        """End the workers if any of the calls is still under way.
-
-        The pool fails if it breaks while it holds cancelled calls, so none is ever cancelled.
-        """
-        if not all(call.future.done() for call in calls):
-            self._kill()
-
-    def _is_lost(self, call: Call) -> bool:
+    def is_lost(self, future: Future[Any]) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
-        while not wait([call.future], timeout=1).done:
+        while not wait([future], timeout=1).done:
             # If a worker dies while it sends a result, the pool waits for the rest for ever.
             processes = list(self._pool._processes.values()) if self._pool else []
             if not all(process.is_alive() for process in processes):
-                self._kill()
-        return isinstance(call.future.exception(), BrokenProcessPool)
+                self.kill()
+        return isinstance(future.exception(), BrokenProcessPool)
 
-    def _make_pool(self, workers: int) -> ProcessPoolExecutor:
+    def kill(self) -> None:
+        """End all workers at once; the next call starts others."""
+        pool, self._pool = self._pool, None
+
+        def end_workers() -> None:
+            if pool is not None:
+                queue: Any = pool._result_queue
+                processes = list(pool._processes.values())
+                for process in processes:
+                    process.kill()
+                queue._writer.close()  # so that the pool does not wait for the rest of a result
+                pool.shutdown()
+                self.exit_codes = [process.exitcode or 0 for process in processes]
+
+        self._starter.submit(end_workers).result()
+
+    def _make_pool(self) -> ProcessPoolExecutor:
         self._pool = ProcessPoolExecutor(
-            workers,
+            self.workers,
             mp_context=get_context("spawn"),
             initializer=_start_worker,
-            initargs=(workers, self._preload),
+            initargs=(self.workers, self._preload),
         )
         return self._pool
 
-    def _kill(self) -> None:
-        """End all workers at once; the next call starts others."""
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            self._exit_codes = self._starter.submit(_kill_workers, pool).result()
 
+class _Call:
+    """A task under way, which is submitted again if it is lost.
 
-def _kill_workers(pool: ProcessPoolExecutor) -> list[int]:
-    """End the workers of a pool, and return their exit codes."""
-    queue: Any = pool._result_queue
-    processes = list(pool._processes.values())
-    for process in processes:
-        process.kill()
-    queue._writer.close()  # so that the pool does not wait for the rest of a result
-    pool.shutdown()
-    return [process.exitcode or 0 for process in processes]
+    The pool of the standard library is lost with the first worker that dies, and does not tell
+    which task was to blame. Each lost task is repeated when its result is due. If it is lost again,
+    the pool is new and no other task is submitted until the result is there: it runs alone.
+    """
 
+    def __init__(self, processes: Processes, function: Callable[[Any], Any], task: Any) -> None:
+        self._processes, self._function, self._task = processes, function, task
+        self._future = processes.submit(function, task)
 
-def _block_interrupts() -> None:
-    """Keep SIGINT from this thread, and from the processes that it starts."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    def result(self) -> Any:
+        attempts = 1
+        while self._processes.is_lost(self._future):
+            if attempts == _ATTEMPTS:
+                self._processes.kill()
+                code = self._processes.exit_codes[0]
+                known = -code in set(signal.Signals)
+                reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
+                reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+                raise LostTaskError(
+                    f"{name_task(self._task)}: given up, as the process at work on it was ended "
+                    f"{attempts} times ({reason})"
+                )
+            attempts += 1
+            self._future = self._processes.submit(self._function, self._task)
+        return self._future.result()
+
+    def cancel(self) -> None:
+        """End the workers: the pool fails if it breaks while it holds cancelled calls."""
+        if not self._future.done():
+            self._processes.kill()
 
 
 def _start_worker(workers: int, preload: str | None) -> None:
