@@ -19,8 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats import parquet
-from foveal.formats.detection import find_judgement_format, find_run_format
+from foveal.formats import find_judgement_format, find_run_format, parquet
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.formats.source import Source
