@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from foveal.errors import InputError
 from foveal.formats.detection import (
+    JSON_FORMATS,
     LINE_FORMS,
     MAGIC,
     describe_missing_line,
@@ -44,8 +45,7 @@ __all__ = [
     "TOPIC_FORMATS",
     "CacheWarning",
     "Source",
-    "find_judgement_format",
-    "find_run_format",
+    "find_format",
     "found_kind",
     "is_stream",
     "judgement_files",
@@ -125,7 +125,7 @@ def read_run(
         found = kept.find(source)
         if found is not None:
             return found
-    form = find_run_format(source)
+    form = find_format(source, "run")
     read = import_module(f"foveal.formats.{form}").read_run
     run: Run = read(source, texts=texts) if form == "jsonl" else read(source)
     if not len(run):
@@ -133,37 +133,6 @@ def read_run(
     if kept is not None:
         kept.keep(source, run)
     return run
-
-
-def find_run_format(source: Source) -> str:
-    """Return the module of this package that reads the run; refuse anything that is not a run."""
-    number, first = source.head
-    if first.split(None, 2)[1:2] != [b"Q0"] or first.startswith((b"<", b"{", b"[")):
-        if source.data.startswith(MAGIC):
-            return "parquet"
-        if first[:1] in (b"", b"["):
-            raise describe_missing_line(source, "run")
-        if is_xml(source) or first.startswith(b"{"):
-            expect(source, "run")
-            return "inex_runs" if is_xml(source) else "jsonl"
-        if is_genomics_run(first.split()):
-            return "trec_genomics"
-        if is_genomics_gold(source):
-            raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
-    fields = first.split()
-    is_passage = len(fields) == 8 and fields[6].isdigit() and fields[7].isdigit()
-    if not is_passage and (len(fields) == 6 or has_trailing_text(fields)):
-        return "trec"
-    if len(fields) == 8:
-        return "fol"
-    if len(fields) == 7 and fields[6].startswith(b"/"):
-        return "elements"
-    raise source.error(
-        number,
-        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
-        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
-        f"({LINE_FORMS['trec run']})",
-    )
 
 
 def read_judgements(
@@ -188,7 +157,7 @@ def read_judgements(
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         if source.head[1].startswith(b"["):
             source = source.in_lines()
-        form = find_judgement_format(source)
+        form = find_format(source, "judgements")
         read = import_module(f"foveal.formats.{form}").read_judgements
         if form == "jsonl_judgements":
             parts.append(read(source, texts=texts))
@@ -199,30 +168,56 @@ def read_judgements(
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
 
 
-def find_judgement_format(source: Source) -> str:
-    """Return the module of this package that reads the judgements; refuse anything else."""
+def find_format(source: Source, kind: str) -> str:
+    """Return the module that reads this run or these judgements; refuse anything else."""
     number, first = source.head
+    is_run = kind == "run"
     if first.split(None, 2)[1:2] != [b"Q0"] or first.startswith((b"<", b"{", b"[")):
         if source.data.startswith(MAGIC):
+            if is_run:
+                return "parquet"
             raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
         if first[:1] in (b"", b"["):
-            raise describe_missing_line(source, "judgements")
-        if is_xml(source) or first.startswith(b"{"):
-            expect(source, "judgements")
-            return "inex_assessments" if is_xml(source) else "jsonl_judgements"
-        if is_genomics_gold(source):
+            raise describe_missing_line(source, kind)
+        if first.startswith(b"{"):
+            from foveal.formats.objects import header_of
+
+            if header_of(source)[0].get("format") not in JSON_FORMATS[kind]:
+                expect(source, kind)
+            return "jsonl" if is_run else "jsonl_judgements"
+        if is_xml(source):
+            expect(source, kind)
+            return "inex_runs" if is_run else "inex_assessments"
+        genomics_run, genomics_gold = is_genomics_run(first.split()), is_genomics_gold(source)
+        if genomics_run if is_run else genomics_gold:
             return "trec_genomics"
-        if is_genomics_run(first.split()):
+        if genomics_run:
             raise source.error(number, "this is a run (TREC Genomics); expected judgements")
+        if genomics_gold:
+            raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
     fields = first.split()
-    if len(fields) < 4:
-        raise source.error(
-            number,
-            f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
-            f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
-            f"{LINE_FORMS['genomics gold']})",
-        )
-    return "trec" if len(fields) == 4 else "fol"
+    if not is_run:
+        if len(fields) < 4:
+            raise source.error(
+                number,
+                f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
+                f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
+                f"{LINE_FORMS['genomics gold']})",
+            )
+        return "trec" if len(fields) == 4 else "fol"
+    is_passage = len(fields) == 8 and fields[6].isdigit() and fields[7].isdigit()
+    if not is_passage and (len(fields) == 6 or has_trailing_text(fields)):
+        return "trec"
+    if len(fields) == 8:
+        return "fol"
+    if len(fields) == 7 and fields[6].startswith(b"/"):
+        return "elements"
+    raise source.error(
+        number,
+        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
+        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
+        f"({LINE_FORMS['trec run']})",
+    )
 
 
 def judgement_files(
