@@ -1,15 +1,25 @@
-"""Reading and writing files: the format is told from the content, never only from the name."""
+"""Read and write files; the format is recognised by the content, never only by the name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveal.errors import InputError
-from foveal.formats.detection import find_judgement_format, find_run_format, found_kind
-from foveal.formats.source import STDIN, Source, is_stream, list_files
+from foveal.formats.detection import (
+    JSON_FORMATS,
+    LINE_FORMS,
+    MAGIC,
+    describe_missing_line,
+    expect,
+    found_kind,
+    has_trailing_text,
+    is_genomics_gold,
+    is_genomics_run,
+)
+from foveal.formats.source import STDIN, Source, is_stream, is_xml, list_files
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
@@ -35,17 +45,16 @@ __all__ = [
     "TOPIC_FORMATS",
     "CacheWarning",
     "Source",
+    "find_format",
     "found_kind",
     "is_stream",
     "judgement_files",
-    "judgement_reader",
     "kind_of",
     "read_judgements",
     "read_pool",
     "read_results",
     "read_run",
     "read_topics",
-    "run_reader",
     "write_file",
     "write_judgements",
     "write_pool",
@@ -106,7 +115,8 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    source = source.in_lines()
+    if source.head[1].startswith(b"["):
+        source = source.in_lines()
     kept = None
     if cache is not None and texts is None:
         from foveal.formats.cache import RunCache
@@ -115,7 +125,7 @@ def read_run(
         found = kept.find(source)
         if found is not None:
             return found
-    form = find_run_format(source)
+    form = find_format(source, "run")
     read = import_module(f"foveal.formats.{form}").read_run
     run: Run = read(source, texts=texts) if form == "jsonl" else read(source)
     if not len(run):
@@ -123,12 +133,6 @@ def read_run(
     if kept is not None:
         kept.keep(source, run)
     return run
-
-
-def run_reader(source: Source) -> Callable[..., Run]:
-    """Return the function that reads this run."""
-    reader: Callable[..., Run] = import_module(f"foveal.formats.{find_run_format(source)}").read_run
-    return reader
 
 
 def read_judgements(
@@ -151,8 +155,9 @@ def read_judgements(
     parts: list[Judgements] = []
     for path in list_files(paths, "judgements"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        form = find_judgement_format(source)
+        if source.head[1].startswith(b"["):
+            source = source.in_lines()
+        form = find_format(source, "judgements")
         read = import_module(f"foveal.formats.{form}").read_judgements
         if form == "jsonl_judgements":
             parts.append(read(source, texts=texts))
@@ -160,7 +165,59 @@ def read_judgements(
                 raise source.error(None, "the judgements are empty: no document is judged")
         else:
             parts.append(read(source))
-    return Judgements.merged(parts)
+    return parts[0] if len(parts) == 1 else Judgements.merged(parts)
+
+
+def find_format(source: Source, kind: str) -> str:
+    """Return the module that reads this run or these judgements; refuse anything else."""
+    number, first = source.head
+    is_run = kind == "run"
+    if first.split(None, 2)[1:2] != [b"Q0"] or first.startswith((b"<", b"{", b"[")):
+        if source.data.startswith(MAGIC):
+            if is_run:
+                return "parquet"
+            raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
+        if first[:1] in (b"", b"["):
+            raise describe_missing_line(source, kind)
+        if first.startswith(b"{"):
+            from foveal.formats.objects import header_of
+
+            if header_of(source)[0].get("format") not in JSON_FORMATS[kind]:
+                expect(source, kind)
+            return "jsonl" if is_run else "jsonl_judgements"
+        if is_xml(source):
+            expect(source, kind)
+            return "inex_runs" if is_run else "inex_assessments"
+        genomics_run, genomics_gold = is_genomics_run(first.split()), is_genomics_gold(source)
+        if genomics_run if is_run else genomics_gold:
+            return "trec_genomics"
+        if genomics_run:
+            raise source.error(number, "this is a run (TREC Genomics); expected judgements")
+        if genomics_gold:
+            raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
+    fields = first.split()
+    if not is_run:
+        if len(fields) < 4:
+            raise source.error(
+                number,
+                f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
+                f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
+                f"{LINE_FORMS['genomics gold']})",
+            )
+        return "trec" if len(fields) == 4 else "fol"
+    is_passage = len(fields) == 8 and fields[6].isdigit() and fields[7].isdigit()
+    if not is_passage and (len(fields) == 6 or has_trailing_text(fields)):
+        return "trec"
+    if len(fields) == 8:
+        return "fol"
+    if len(fields) == 7 and fields[6].startswith(b"/"):
+        return "elements"
+    raise source.error(
+        number,
+        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
+        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
+        f"({LINE_FORMS['trec run']})",
+    )
 
 
 def judgement_files(
@@ -168,14 +225,6 @@ def judgement_files(
 ) -> list[str | Path | Source]:
     """Return the files of one set of judgements, in their order."""
     return list_files(paths, "judgements")
-
-
-def judgement_reader(source: Source) -> Callable[..., Judgements]:
-    """Return the function that reads these judgements."""
-    reader: Callable[..., Judgements] = import_module(
-        f"foveal.formats.{find_judgement_format(source)}"
-    ).read_judgements
-    return reader
 
 
 def kind_of(path: str | Path | Source) -> str:

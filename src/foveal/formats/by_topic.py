@@ -19,8 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats import parquet
-from foveal.formats.detection import find_judgement_format, find_run_format
+from foveal.formats import find_format, parquet
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.formats.source import Source
@@ -113,7 +112,6 @@ class TopicFile:
         name: str | None = None,
     ) -> None:
         stream, self._kind, self.codes = Stream(path), kind, codes
-        self._find_format = find_run_format if kind == "run" else find_judgement_format
         self.source = Source(stream.name if name is None else name, b"", None)
         self._spool = Spool(self.source.path)
         self.sizes = np.zeros(BUCKETS, dtype=np.int64)
@@ -135,14 +133,14 @@ class TopicFile:
             self._add(data, numbers)
             line += count
         if line == 1 and not self._prefix:
-            self._find_format(self.source)  # refuses an empty file
+            find_format(self.source, kind)  # refuses an empty file
         self.source = replace(self.source, sha256=stream.sha256)
 
     def _read_head(self, data: bytes, stream: Stream) -> bytes:
         """Find the format and the header, which belongs to every group; return the lines after."""
         head = replace(self.source, data=data)
         try:
-            self.form = self._find_format(head)
+            self.form = find_format(head, self._kind)
         except InputError:
             # That a file is damaged is reported before its content.
             for _ in stream.pieces():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,7 @@ _ROOT_OF = re.compile("/[^/]+/")
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 
 
-@dataclass(frozen=True)
-class Defects:
+class Defects(NamedTuple):
     """Collects what is wrong with rows of one file, in line order, and raises it."""
 
     source: Source

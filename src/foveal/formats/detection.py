@@ -1,10 +1,11 @@
-"""What a file holds, told from its first lines: the kind and the format."""
+"""Kinds of files and uncommon formats, recognised by their first lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from foveal.errors import InputError
 from foveal.formats.source import Source, first_lines, is_xml
 
 __all__ = [
@@ -12,10 +13,8 @@ __all__ = [
     "LINE_FORMS",
     "MAGIC",
     "ROOTS",
+    "describe_missing_line",
     "expect",
-    "find_judgement_format",
-    "find_run_format",
-    "first_line",
     "found_kind",
     "has_trailing_text",
     "is_genomics_gold",
@@ -65,75 +64,17 @@ _PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
 """The last field of INEX judgements and element runs."""
 
 
-def find_run_format(source: Source) -> str:
-    """Return the module of this package that reads the run; refuse anything that is not a run."""
-    if source.data.startswith(MAGIC):
-        return "parquet"
-    number, first = first_line(source, "run")
-    if is_xml(source):
-        expect(source, "run")
-        return "inex_runs"
-    if first.startswith(b"{"):
-        expect(source, "run")
-        return "jsonl"
-    fields = first.split()
-    if is_genomics_run(fields):
-        return "trec_genomics"
-    if is_genomics_gold(source):
-        raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
-    if len(fields) == 6 or has_trailing_text(fields):
-        return "trec"
-    if len(fields) == 8:
-        return "fol"
-    if len(fields) == 7 and fields[6].startswith(b"/"):
-        return "elements"
-    raise source.error(
-        number,
-        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
-        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
-        f"({LINE_FORMS['trec run']})",
-    )
-
-
-def find_judgement_format(source: Source) -> str:
-    """Return the module of this package that reads the judgements; refuse anything else."""
-    if source.data.startswith(MAGIC):
-        raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
-    number, first = first_line(source, "judgements")
-    if is_xml(source):
-        expect(source, "judgements")
-        return "inex_assessments"
-    if first.startswith(b"{"):
-        expect(source, "judgements")
-        return "jsonl_judgements"
-    if is_genomics_gold(source):
-        return "trec_genomics"
-    fields = first.split()
-    if is_genomics_run(fields):
-        raise source.error(number, "this is a run (TREC Genomics); expected judgements")
-    if len(fields) < 4:
-        raise source.error(
-            number,
-            f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
-            f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
-            f"{LINE_FORMS['genomics gold']})",
-        )
-    return "trec" if len(fields) == 4 else "fol"
-
-
-def first_line(source: Source, what: str) -> tuple[int, bytes]:
-    """Return the first line of data with its number; refuse a file without one."""
-    number, first = source.head
+def describe_missing_line(source: Source, what: str) -> InputError:
+    """Return the error of a file without a line of data, or that begins with a bracket."""
+    number, _ = source.head
     if not number:
         verb = "is" if what == "run" else "are"
-        raise source.error(None, f"the {what} {verb} empty: the file holds no line of data")
-    if first.startswith(b"["):
-        raise source.error(
-            number,
-            "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
-            "per line (jq -c '.[]' FILE writes them)",
-        )
-    return number, first
+        return source.error(None, f"the {what} {verb} empty: the file holds no line of data")
+    return source.error(
+        number,
+        "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
+        "per line (jq -c '.[]' FILE writes them)",
+    )
 
 
 def has_trailing_text(fields: Sequence[bytes]) -> bool:

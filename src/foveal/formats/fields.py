@@ -8,8 +8,7 @@ so that good files never pay for bad ones.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,9 +27,8 @@ _BLOCK = 1 << 18
 """Bytes looked at together; what fits into the cache is fastest."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """The rows of a file as columns, and the line each row stands on."""
+class Table(NamedTuple):
+    """The rows of a file as columns, and the line of each row."""
 
     frame: pl.DataFrame
     line: Ints
@@ -48,7 +46,8 @@ def read_fields(
     separator = b"\t" if source.head[1].count(b"\t") == len(schema) - 1 else b" "
     frame = _parse_fields(data, schema, keep, separator)
     if frame is not None:
-        line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
+        line = np.arange(1, len(frame) + 1, dtype=np.int64)
+        line = line if source.lines is None else source.lines[: len(frame)]
         line.flags.writeable = False
         return Table(frame, line)
     rows, found = normalised(data)

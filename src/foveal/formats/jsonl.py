@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from foveal.errors import Tally
-from foveal.formats.checks import Defects, check_spans
+from foveal.formats.checks import Defects
 from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.objects import declared_units, header_of, header_problems, read_objects
-from foveal.formats.ranking import check_results, places, ranked, with_costs
+from foveal.formats.ranking import place_results, ranked, with_costs
 from foveal.formats.source import Source
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
@@ -54,9 +54,7 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     if again.any():
         problems = defects.at(again.to_numpy(), "a second header; expected one run in a file")
         defects.raise_if([*problems])
-    check_results(defects, frame)
-    start, end = places(frame, inclusive=end_kind == "inclusive")
-    defects.raise_if(check_spans(defects, start, end))
+    start, end = place_results(frame, defects, inclusive=end_kind == "inclusive")
     if unit != "codepoint":
         from foveal.formats.units import to_codepoints
 

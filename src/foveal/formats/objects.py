@@ -73,8 +73,8 @@ def header_of(source: Source) -> tuple[dict[str, Any], int]:
     """Return the header object and its line; an empty one on line 0 if the file has none."""
     number, text = source.head
     try:
-        header = loads(text)
-    except ValueError:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
         return {}, 0  # reported with the other lines
     if isinstance(header, dict) and header.get("type") == "header":
         return header, number

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.checks import Defects, check_spans
+from foveal.formats.checks import Defects
 from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
-from foveal.formats.ranking import check_results, places, ranked, with_costs
+from foveal.formats.ranking import place_results, ranked, with_costs
 from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
@@ -74,9 +74,7 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     # A frame of a run shows a whole document as start 0 without end.
     whole = (table["start"] == 0) & table["end"].is_null()
     table = table.with_columns(table["start"].set(whole.fill_null(value=False), None))
-    check_results(defects, table)
-    start, end = places(table, inclusive=False)
-    defects.raise_if(check_spans(defects, start, end))
+    start, end = place_results(table, defects, inclusive=False)
     names = table["run"].drop_nulls().unique().to_list()
     if len(names) > 1:
         raise source.error(

@@ -20,6 +20,7 @@ from foveal.formats.checks import (
     check_ranks,
     check_required,
     check_scores,
+    check_spans,
     check_xpaths,
     is_root,
 )
@@ -29,7 +30,7 @@ from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-__all__ = ["check_results", "line_ranks", "places", "ranked", "unscored", "with_costs"]
+__all__ = ["line_ranks", "place_results", "ranked", "unscored", "with_costs"]
 
 _FIELDS = (6, 7, 8)
 _RANK = 3
@@ -48,35 +49,34 @@ _IS_ODD = pl.any_horizontal(
     ~pl.col("xpath").str.starts_with("/"),
     _TEXT_ALONE,
 )
-"""Anything that `check_results` has a message for."""
+"""Anything that `place_results` has a message for."""
 
 
-def check_results(defects: Defects, frame: pl.DataFrame) -> None:
-    """Refuse names, scores, paths and offsets that are not possible."""
-    if not frame.select(_IS_ODD.any()).item():
-        return
-    from foveal.formats.locate import GIVE_TEXTS
+def place_results(frame: pl.DataFrame, defects: Defects, *, inclusive: bool) -> tuple[Ints, Ints]:
+    """Return start and end of each result: offsets, an entry point, a path, or the document.
 
-    defects.raise_if(check_required(defects, frame))
-    problems = check_names(defects, frame["topic"])
-    problems += check_ranks(defects, frame["rank"])
-    problems += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
-    problems += check_xpaths(defects, frame["xpath"])
-    problems += check_given(defects, frame["start"], frame["end"])
-    problems += defects.at(
-        (frame["bep"] < 0).fill_null(value=False).to_numpy(),
-        "best entry point {} is negative; expected an offset from 0",
-        frame["bep"],
-    )
-    problems += defects.at(
-        frame.select(_TEXT_ALONE).to_series().to_numpy(),
-        f"a result given by its text alone cannot be placed; give start and end, or {GIVE_TEXTS}",
-    )
-    defects.raise_if(problems)
+    Names, scores, paths and offsets that are not possible are refused.
+    """
+    if frame.select(_IS_ODD.any()).item():
+        from foveal.formats.locate import GIVE_TEXTS
 
-
-def places(frame: pl.DataFrame, *, inclusive: bool) -> tuple[Ints, Ints]:
-    """Return start and end of each result: offsets, an entry point, a path, or the document."""
+        defects.raise_if(check_required(defects, frame))
+        problems = check_names(defects, frame["topic"])
+        problems += check_ranks(defects, frame["rank"])
+        problems += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
+        problems += check_xpaths(defects, frame["xpath"])
+        problems += check_given(defects, frame["start"], frame["end"])
+        problems += defects.at(
+            (frame["bep"] < 0).fill_null(value=False).to_numpy(),
+            "best entry point {} is negative; expected an offset from 0",
+            frame["bep"],
+        )
+        problems += defects.at(
+            frame.select(_TEXT_ALONE).to_series().to_numpy(),
+            "a result given by its text alone cannot be placed; give start and end, or "
+            f"{GIVE_TEXTS}",
+        )
+        defects.raise_if(problems)
     given = frame.select(
         start=pl.coalesce("start", "bep"),
         end=pl.coalesce(pl.col("end") + int(inclusive), "bep"),
@@ -85,6 +85,7 @@ def places(frame: pl.DataFrame, *, inclusive: bool) -> tuple[Ints, Ints]:
     if (start < 0).any():
         by_path = frame["xpath"].is_not_null().to_numpy()
         start[(start < 0) & (~by_path | is_root(frame["xpath"]))] = 0
+    defects.raise_if(check_spans(defects, start, end))
     return start, end
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,6 +41,8 @@ __all__ = [
 ]
 
 STDIN = "-"
+_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
 _ARRAY = re.compile(rb"\s*\[\s*[{\]]")
 """The beginning of a JSON array of objects."""
 UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
@@ -90,9 +93,10 @@ class Source:
         # A name that is not UTF-8 must not spoil the output that mentions it.
         name = os.fsencode(name).decode(errors="replace")
         digest = hashlib.sha256(raw).hexdigest() if hashed else None
-        codec = codec_of(raw)
-        if codec is not None:
-            raw = b"".join(decompress([raw], name, codec, limit_for(len(raw), at_once=True)))
+        for magic, codec in CODECS.items():
+            if raw.startswith(magic):
+                raw = b"".join(decompress([raw], name, codec, limit_for(len(raw), at_once=True)))
+                break
         return cls(name, raw.removeprefix(b"\xef\xbb\xbf"), digest, thorough)
 
     @classmethod
@@ -103,8 +107,10 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        found = first_lines(self.data)
-        return found[0] if found else (0, b"")
+        first = _LINE.search(self.data)
+        if first is None:
+            return 0, b""
+        return self.data.count(b"\n", 0, first.start(1)) + 1, first[1].rstrip()
 
     @property
     def stem(self) -> str:
@@ -177,15 +183,11 @@ class Source:
 def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
     """Return the first lines that are neither blank nor comments, with their numbers."""
     found: list[tuple[int, bytes]] = []
-    position, number = 0, 0
-    while position < len(data) and len(found) < n:
-        end = data.find(b"\n", position)
-        end = len(data) if end < 0 else end
-        number += 1
-        line = data[position:end].strip()
-        if line and not line.startswith(b"#"):
-            found.append((number, line))
-        position = end + 1
+    at, number = 0, 1
+    for line in islice(_LINE.finditer(data), n):
+        number += data.count(b"\n", at, line.start(1))
+        at = line.start(1)
+        found.append((number, line[1].rstrip()))
     return found
 
 
@@ -302,6 +304,8 @@ def _new_decoder(codec: str) -> _Decoder:
 
 
 _LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
+given_limit = _LIMIT.get
+"""Returns the limit set by `limit_bytes`; None if there is none."""
 
 
 @contextmanager
@@ -328,14 +332,9 @@ def limit_bytes(size: int | str | None) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
-def given_limit() -> int | None:
-    """Return the limit set by `limit_bytes`; None if there is none."""
-    return _LIMIT.get()
-
-
 def limit_for(size: int, *, at_once: bool) -> int:
     """Return what a compressed file of `size` bytes may grow to."""
-    given = _LIMIT.get()
+    given = given_limit()
     if given is not None:
         return given
     from foveal.executors.memory import free_memory

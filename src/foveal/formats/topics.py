@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_names
-from foveal.formats.detection import JSON_FORMATS, expect, first_line
+from foveal.formats.detection import JSON_FORMATS, describe_missing_line, expect
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -63,7 +63,9 @@ def read_topics(
     for path in list_files(paths, "topics"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         source = source.in_lines()
-        number, first = first_line(source, "topics")
+        number, first = source.head
+        if first[:1] in (b"", b"["):
+            raise describe_missing_line(source, "topics")
         if not is_xml(source) and not first.startswith(b"{"):
             message = "these are no topics; expected INEX XML, TREC or JSON Lines"
             raise source.error(number, message)
