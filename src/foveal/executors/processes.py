@@ -56,9 +56,7 @@ class Processes(Executor):
         self._pool: ProcessPoolExecutor | None = None
         self.exit_codes: list[int] = []
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
-        # They inherit that SIGINT is blocked.
-        block = (signal.SIG_BLOCK, {signal.SIGINT})
-        self._starter = ThreadPoolExecutor(1, "foveal", signal.pthread_sigmask, block)
+        self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
         if preload is not None:
             pool = self._make_pool()
             for _ in range(workers):
@@ -169,6 +167,12 @@ class _Call:
         """End the workers: the pool fails if it breaks while it holds cancelled calls."""
         if not self._future.done():
             self._processes.kill()
+
+
+def _block_interrupts() -> None:
+    """Keep SIGINT from this thread and from the processes that it starts."""
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _start_worker(workers: int, preload: str | None) -> None:
