@@ -48,7 +48,7 @@ class Defects(NamedTuple):
     line: Ints
 
     def at(self, rows: Bools | Ints, message: str, *values: Ints | pl.Series) -> Iterator[Problem]:
-        """A problem for each marked row; ``{}`` in the message takes the row's values."""
+        """Yield a problem for each marked row; ``{}`` in the message takes the row's values."""
         for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
             text = message.format(*(value[row] for value in values))
             yield Problem(self.source.path, int(self.line[row]), text)

@@ -122,7 +122,7 @@ def is_genomics_gold(source: Source) -> bool:
 
 
 def found_kind(source: Source) -> str | None:
-    """``run``, ``judgements``, ``topics``, ``pool`` or ``results``; None if the content hides it.
+    """Return ``run``, ``judgements``, ``topics``, ``pool``, ``results`` or None (not recognised).
 
     >>> found_kind(Source.of_text("<topic id='1'><title>yoga</title></topic>"))
     'topics'

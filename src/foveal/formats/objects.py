@@ -112,7 +112,7 @@ def declared_units(
 
 
 def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> Table:
-    """The objects after the header as columns."""
+    """Return the objects after the header as columns."""
     source.check_utf8()
     data = source.data
     for _ in range(header_line):
@@ -137,7 +137,7 @@ def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) ->
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
-    """The objects as columns, or None if any line is not what the schema says."""
+    """Return the objects as columns, or None if any line does not fit the schema."""
     if not data.strip():
         return pl.DataFrame(schema=schema)
     given = _given(data, schema)

@@ -135,7 +135,7 @@ class Judgements(LockedArrays):
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
-        """Judgements from a frame of rows and the flat spans, `counts` of them for each row.
+        """Return judgements from a frame of rows and all spans, `counts` of them for each row.
 
         `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
         and ``relevant`` (derived from the spans where it is absent).
@@ -155,11 +155,12 @@ class Judgements(LockedArrays):
             cumulated = np.concatenate([[0], np.cumsum(text)])
             relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
         numbers: dict[str, Any] = {
-            name: frame[name].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-            if name in frame.columns
-            else np.full(len(frame), UNKNOWN, dtype=np.int64)
-            for name in ("length", "bep", "line")
+            name: np.full(len(frame), UNKNOWN, dtype=np.int64) for name in ("length", "bep", "line")
         }
+        for name in numbers:
+            if name in frame.columns:
+                column = frame[name].fill_null(UNKNOWN) if frame[name].null_count() else frame[name]
+                numbers[name] = column.to_numpy().astype(np.int64)
         return cls(
             **numbers,
             topics=topics,

@@ -137,9 +137,10 @@ class Results(LockedArrays):
         topics = [after_run + form.name(name) + after_topic for name in (*self.topics, ALL)]
         measures = [form.name(name) + after_measure for name in self.measures]
         ends = [[topic + measure for measure in measures] for topic in topics]
+        runs = [opening + form.name(name) for name in self.runs]
         heads = (
-            opening + run + end
-            for run, counted in zip(map(form.name, self.runs), self.counted, strict=True)
+            run + end
+            for run, counted in zip(runs, self.counted, strict=True)
             for topic in (*np.flatnonzero(counted & per_topic).tolist(), -1)
             for end in ends[topic]
         )
