@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         write_run,
         write_topics,
     )
-    from foveal.formats.streams import limit_bytes
+    from foveal.formats.source import limit_bytes
     from foveal.measures import Measure, parse_measure, parse_measures
     from foveal.model import Judgements, Results, Run, Topics
 
@@ -106,7 +106,7 @@ _HOME = {
         "write_run",
         "write_topics",
     ),
-    "foveal.formats.streams": ("limit_bytes",),
+    "foveal.formats.source": ("limit_bytes",),
     "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
     "foveal.model": ("Judgements", "Results", "Run", "Topics"),
 }

@@ -123,3 +123,25 @@ def test_scores_of_no_run_are_refused() -> None:
         evaluation.results([])
     with pytest.raises(foveal.UsageError, match="no measure given"):
         foveal.Evaluation({"1": [("d", 0, 9)]})
+
+
+@pytest.mark.parametrize("given", [{"1": [("d", 0, 4)]}, None, 3])
+def test_a_run_that_is_not_one_is_refused(given: object) -> None:
+    evaluation = foveal.Evaluation({"1": [("d", 0, 9)]}, "charR")
+    with pytest.raises(foveal.UsageError, match=r"foveal\.run_of"):
+        evaluation.score(given)  # type: ignore[arg-type]
+
+
+def test_scores_of_another_evaluation_are_refused() -> None:
+    truth, run = {"1": [("d", 0, 9)]}, foveal.Run.from_results({"1": [("d", 0, 4)]})
+    evaluation = foveal.Evaluation(truth, "charR")
+    other = foveal.Evaluation(truth, ["charR", "charP"])
+    for wrong in (evaluation.score(run), [other.score(run)]):
+        with pytest.raises(foveal.UsageError, match="one item per run"):
+            evaluation.results(wrong)  # type: ignore[arg-type]
+
+
+def test_measures_and_tasks_of_another_type_are_refused() -> None:
+    for measures, task in (([3], None), ((), ["2009.Focused"])):
+        with pytest.raises(foveal.UsageError, match="expected"):
+            foveal.Evaluation({"1": [("d", 0, 9)]}, measures, task=task)  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def parse_positive(text: str) -> int | None:
 
 def _limit_bytes(size: str) -> None:
     """Limit what compressed inputs may grow to until the command ends."""
-    from foveal.formats.streams import limit_bytes
+    from foveal.formats.source import limit_bytes
 
     click.get_current_context().with_resource(limit_bytes(size))
 

@@ -28,6 +28,7 @@ from foveal.errors import InputError, Problem, Tally
 from foveal.evaluation.document_names import NameMatch
 from foveal.evaluation.options import resolve_settings
 from foveal.evaluation.preparation import (
+    NEED_TREES,
     UNJUDGED_TOPICS,
     list_notes,
     refuse_excluded,
@@ -44,7 +45,6 @@ from foveal.formats.source import Source, is_stream, is_xml, limit_bytes, list_f
 from foveal.formats.streams import compression, head_of
 from foveal.formats.trec import ignored_text
 from foveal.measures.alignment import Gold
-from foveal.measures.base import Need
 from foveal.model.evidence import is_graded
 from foveal.model.hashing import Names
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
@@ -71,7 +71,6 @@ _HEAD = 1 << 16
 _LAST = np.iinfo(np.int64).max
 _NOTES = (ignored_text, unscored, taken_whole, describe_missing, CLIPPED, MAPPED)
 """Counts that reading and placing a run may add to its notes, in their order."""
-_NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -320,7 +319,7 @@ def _split_judgements(
     if (
         collection is not None
         or any((settings.cas, settings.exclude_tags, settings.snap, settings.recompute))
-        or not all(_NEED_TREES.isdisjoint(measure.needs) for measure in chosen)
+        or not all(NEED_TREES.isdisjoint(measure.needs) for measure in chosen)
         or any(is_stream(file) for file in (*files, settings.topics_file) if file)
     ):
         return None

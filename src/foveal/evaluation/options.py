@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from foveal.errors import UsageError
 
@@ -129,6 +129,7 @@ def resolve_settings(
     measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
 ) -> tuple[tuple[Measure, ...], Options]:
     """Return the distinct measures in order, and the options completed from the task's preset."""
+    from foveal.measures.base import Measure
     from foveal.measures.registry import parse_measures
 
     try:
@@ -138,6 +139,9 @@ def resolve_settings(
     chosen: list[Measure] = []
     if task is not None:
         from foveal.evaluation.presets import find_preset
+
+        if not isinstance(task, str):
+            raise UsageError(f"task {task!r} is not a text; expected one task such as 2009.Focused")
 
         preset = find_preset(task)
         chosen += preset.measures
@@ -152,7 +156,12 @@ def resolve_settings(
         )
     listed = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else None
     for item in [measures] if listed is None else listed:
-        chosen += parse_measures(item) if isinstance(item, str) else [cast("Measure", item)]
+        if isinstance(item, str):
+            chosen += parse_measures(item)
+        elif isinstance(item, Measure):
+            chosen.append(item)
+        else:
+            raise UsageError(f"{item!r} is not a measure; expected a text such as 'AiP'")
     for measure in chosen:
         measure.check()
     if not chosen:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from foveal.recall.forest import Forest
 
 __all__ = [
+    "NEED_TREES",
     "UNJUDGED_TOPICS",
     "AlignedRun",
     "align_run",
@@ -45,7 +46,7 @@ __all__ = [
 
 Bools = npt.NDArray[np.bool_]
 UNJUDGED_TOPICS = "topics without judgements, {}: {}"
-_NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
+NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED_SCALES = ("2005", "2006")
 """Scales on which the size of an element decides what it is worth."""
 
@@ -151,7 +152,7 @@ def prepare_gold(
     """Prepare the judgements of one assessor, or of all together, for these measures."""
     combined = judgements.combined(assessor or options.assessors)
     needs = {need for measure in measures for need in measure.needs}
-    of_text = [measure.label for measure in measures if _NEED_TREES.isdisjoint(measure.needs)]
+    of_text = [measure.label for measure in measures if NEED_TREES.isdisjoint(measure.needs)]
     for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
         if given and len(of_text) == len(measures):
             raise UsageError(f"{name} is for measures of elements; none is asked for")

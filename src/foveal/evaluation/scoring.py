@@ -6,7 +6,7 @@ import math
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from foveal.evaluation.preparation import (
     select_judgements,
 )
 from foveal.formats import STDIN, is_stream, read_judgements, read_run
-from foveal.formats.streams import given_limit, limit_bytes
+from foveal.formats.source import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import CURVE, Measure, Need
 from foveal.model.judgements import Judgements
@@ -98,7 +98,8 @@ class Scores:
 class Evaluation:
     """Judgements prepared for measures, ready to score any number of runs.
 
-    It can be pickled: a collection travels as its path, everything else whole.
+    It can be pickled: a collection travels as its path, everything else whole. Relative paths of
+    runs begin in the directory in which the evaluation was made.
 
     Parameters
     ----------
@@ -221,8 +222,13 @@ class Evaluation:
 
     def align(self, run: RunLike) -> tuple[AlignedRun, ...]:
         """Read, place and check a run; return its alignment with each assessor's judgements."""
-        if not isinstance(run, Run):
+        if isinstance(run, (str, Path)):
             run = self.read_run(run)
+        elif not isinstance(run, Run):
+            raise UsageError(
+                f"{type(run).__name__} is not a run; expected a Run or a path, or "
+                "foveal.run_of(results, name=...)"
+            )
         aligned = []
         structural = any(measure.structural for measure in self.scored)
         for gold in self.golds:
@@ -247,7 +253,8 @@ class Evaluation:
 
     def locate(self, path: str) -> str:
         """Return the path of a client's file as seen from this process."""
-        return path if self._folder == str(Path.cwd()) else str(Path(self._folder, path))
+        here = path == STDIN or self._folder == str(Path.cwd())
+        return path if here else str(Path(self._folder, path))
 
     def read_run(self, path: str | Path) -> Run:
         """Read a run; report its path as the user typed it, wherever this process runs."""
@@ -271,6 +278,12 @@ class Evaluation:
         by_run = list(scores)
         if not by_run:
             raise UsageError("no run given")
+        shape = [(len(gold.topics), len(self.scored)) for gold in self.golds]
+        for own in by_run:
+            if not isinstance(own, tuple) or [one.values.shape for one in own] != shape:
+                raise UsageError(
+                    "expected a list of what this evaluation's score() returned, one item per run"
+                )
         options, topics, warnings = self.options, self.judgements.topics, list(self.warnings)
         preset = None
         if self.task is not None:
@@ -621,8 +634,9 @@ def evaluate(
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
         evaluation, score = prepare(judgements, measures, memory, options)
-        if isinstance(evaluation, GroupedEvaluation):
-            executor = None  # its temporary file belongs to this process
+        is_grouped = isinstance(evaluation, GroupedEvaluation)
+        if is_grouped and not isinstance(executor, ThreadPoolExecutor):
+            executor = ThreadPoolExecutor(1)  # its temporary file belongs to this process
     else:
         evaluation = Evaluation(judgements, measures, **options)
     return evaluation.results(map_runs(score, evaluation, given, executor, progress))
@@ -669,8 +683,6 @@ def map_runs(
         if progress is not None:
             progress()
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     from foveal.executors import cores, map_in_order, refuse_forks
 
     with ExitStack() as stack:
@@ -679,7 +691,10 @@ def map_runs(
         else:
             refuse_forks(executor)
             # Other processes cannot read this one's standard input.
-            runs = [read_run(r) if not isinstance(r, Run) and is_stream(r) else r for r in runs]
+            runs = [
+                evaluation.read_run(run) if not isinstance(run, Run) and is_stream(run) else run
+                for run in runs
+            ]
         for result in map_in_order(executor, function, runs, shared=evaluation):
             yield result
             if progress is not None:

@@ -236,7 +236,7 @@ class Alignment(_WithCache):
 
     def topic(self, name: str) -> TopicView:
         """Return the view of a judged topic; it is empty if the run has no results for it."""
-        return self.cached(TopicView, name)
+        return TopicView(self, name)
 
     @cached_property
     def relevant_documents(self) -> Bools:
@@ -472,11 +472,16 @@ def _list_documents(alignment: Alignment) -> Documents:
     )
 
 
-class TopicView(_WithCache):
+def _call_with_topic(
+    alignment: Alignment, name: str, function: Callable[..., T], *key: Hashable
+) -> T:
+    return function(TopicView(alignment, name), *key)
+
+
+class TopicView:
     """The results of one topic in rank order, and what is relevant to it."""
 
     def __init__(self, alignment: Alignment, name: str) -> None:
-        super().__init__()
         self.alignment = alignment
         self.name = name
         self.place = place = alignment.place.get(name)
@@ -491,6 +496,11 @@ class TopicView(_WithCache):
         self.relevant_documents = int(alignment.gold.nrel[at])
         self.trel = int(alignment.gold.trel[at])
         self.beps = int(alignment.gold.beps[at])
+
+    def cached(self, function: Callable[..., T], *key: Hashable) -> T:
+        """Return ``function(self, *key)``, computed once for this topic of the alignment."""
+        found: T = self.alignment.cached(_call_with_topic, self.name, function, *key)
+        return found
 
     @property
     def element_size(self) -> int:

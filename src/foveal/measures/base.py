@@ -1,8 +1,8 @@
 """What a measure is: a value with a name, typed parameters, a cut-off and a calculation.
 
-A measure of the registry is a subclass of `Measure` in a file of its own. Its declaration drives
-everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation and
-the tests that every measure must pass.
+A measure of the registry is a subclass of `Measure` in the file of its family. Its declaration
+drives everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation
+and the tests that every measure must pass.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Cutoff, Example, Number, OverlapRule
 from foveal.measures.reading import BUDGET, UNIT, read_within
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall"]
 
@@ -23,14 +23,14 @@ class _Characters(PrecisionRecall):
     def overlap_rule(self) -> OverlapRule:
         return OverlapRule.ERROR
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         if self.budget is None:
             bounds = alignment.run.bounds
             found = sum_first(alignment.rsize, bounds, self.rank)
             read = sum_first(alignment.size, bounds, self.rank)
         else:
             found, read = alignment.cached(read_within, int(self.budget), self.unit, self.rank)
-        return Totals(found, read, alignment.gold.trel)
+        return TopicCounts(found, read, alignment.gold.trel)
 
 
 class CharacterPrecision(_Characters):

@@ -6,7 +6,7 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap
 from foveal.measures.base import Choice, Cutoff, Example, Need, Number
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["HiXEvalF", "HiXEvalPrecision", "HiXEvalRecall"]
 
@@ -34,9 +34,9 @@ class _HiXEval(PrecisionRecall):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         gold, bounds = alignment.gold, alignment.run.bounds
-        return Totals(
+        return TopicCounts(
             sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
             sum_first(alignment.size, bounds, self.rank),
             gold.trel if self.trel == "documents" else gold.element_size,

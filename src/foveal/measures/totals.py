@@ -11,10 +11,10 @@ from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Measure
 from foveal.spans import Ints
 
-__all__ = ["PrecisionRecall", "Totals", "rank_results", "sum_first"]
+__all__ = ["PrecisionRecall", "TopicCounts", "rank_results", "sum_first"]
 
 
-class Totals(NamedTuple):
+class TopicCounts(NamedTuple):
     """What was found and read on each topic of a run, and sought on each judged topic."""
 
     found: Ints | Floats
@@ -25,7 +25,7 @@ class Totals(NamedTuple):
 class PrecisionRecall(Measure):
     """A family of precision, recall and F, undefined where nothing is sought."""
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         """Count what was found, read and sought, mostly characters."""
         raise NotImplementedError  # pragma: no cover - every family defines it
 

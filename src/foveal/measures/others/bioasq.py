@@ -13,7 +13,7 @@ from foveal.measures.base import Choice, Cutoff, Example
 from foveal.measures.others.marked import Marked, meet_marked
 from foveal.measures.totals import (
     PrecisionRecall,
-    Totals,
+    TopicCounts,
     rank_results,
     sum_first,
 )
@@ -81,12 +81,12 @@ class _Bioasq(PrecisionRecall):
     def snippets(self, alignment: Alignment) -> _Snippets:
         return alignment.cached(_merge_snippets, self.rank, int(self.ends == "inclusive"))
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         found, gold = self.snippets(alignment), alignment.gold
         overlap = sum_first(found.overlap, found.bounds)
         size = sum_first(found.size, found.bounds)
         more = gold.cached(_count_golden) if self.ends == "inclusive" else 0
-        return Totals(overlap, size, gold.trel + more)
+        return TopicCounts(overlap, size, gold.trel + more)
 
 
 def _count_golden(gold: Gold) -> Ints:

@@ -8,7 +8,7 @@ from foveal import spans
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 from foveal.measures.base import Cutoff, Example
 from foveal.measures.others.marked import find_meetings, list_marked, meet_marked
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 from foveal.spans import Ints
 
 __all__ = [
@@ -33,12 +33,12 @@ class _ChunkingEvaluation(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         """Count found characters once, read ones as often as returned, shared references twice."""
         bounds = alignment.run.bounds
         found = sum_first(alignment.new_rsize, bounds, self.rank)
         read = sum_first(alignment.full_size, bounds, self.rank)
-        return Totals(found, read, alignment.gold.cached(_sum_references))
+        return TopicCounts(found, read, alignment.gold.cached(_sum_references))
 
 
 def _sum_references(gold: Gold) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import Cutoff, Example, Number
 from foveal.measures.others.marked import find_meetings, list_marked
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["EraserF1", "EraserPrecision", "EraserRecall"]
 
@@ -24,7 +24,7 @@ class _Eraser(PrecisionRecall):
 
     threshold = Number(0.5, "the least intersection over union that is a match", high=1)
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         """Count results that match, distinct results and distinct marked spans."""
         run, bounds = alignment.run, alignment.run.bounds
         among = alignment.gold.cached(list_marked)
@@ -39,7 +39,9 @@ class _Eraser(PrecisionRecall):
         results = sum_first(first, bounds, self.rank)
         spans = np.unique(np.stack([among.row, among.start, among.end]), axis=1)
         topic = alignment.gold.judgements.topic[spans[0]]
-        return Totals(matches, results, np.bincount(topic, minlength=len(alignment.gold.topics)))
+        return TopicCounts(
+            matches, results, np.bincount(topic, minlength=len(alignment.gold.topics))
+        )
 
 
 class EraserPrecision(_Eraser):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import Cutoff, Example
-from foveal.measures.totals import PrecisionRecall, Totals, sum_first
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["LegalBenchPrecision", "LegalBenchRecall"]
 
@@ -17,11 +17,11 @@ class _LegalBench(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def totals(self, alignment: Alignment) -> Totals:
+    def totals(self, alignment: Alignment) -> TopicCounts:
         bounds = alignment.run.bounds
         found = sum_first(alignment.full_rsize, bounds, self.rank)
         read = sum_first(alignment.full_size, bounds, self.rank)
-        return Totals(found, read, alignment.gold.trel)
+        return TopicCounts(found, read, alignment.gold.trel)
 
 
 class LegalBenchPrecision(_LegalBench):
