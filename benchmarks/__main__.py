@@ -44,6 +44,14 @@ def _each(option: str, values: Sequence[str]) -> list[str]:
 
 BENCHMARKS = {
     "passages": Benchmark("passages", ["--topics=20", "--results=500", "--runs=5", "--repeats=1"]),
+    "twenty_runs": Benchmark(
+        "passages",
+        ["--topics=20", "--results=500", "--runs=2", "--kinds=1", "--campaign-only"],
+        ["--runs=20", "--kinds=1", "--campaign-only"],
+    ),
+    "rankings": Benchmark("rankings", ["--topics=50", "--documents=10000", "--repeats=1"]),
+    "starting": Benchmark("starting", ["--short=2000", "--judged=100", "--repeats=2"]),
+    "larger": Benchmark("larger", ["--topics=20", "--results=5000", "--memory=5M"]),
     "growth": Benchmark("growth", ["--runs=20", "--divide=10", "--points=2", "--repeats=1"]),
     "scaling": Benchmark("scaling", ["--topics=20", "--results=500", "--runs=6", "--repeats=1"]),
     "elements": Benchmark(

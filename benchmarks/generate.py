@@ -18,16 +18,24 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from benchmarks.campaign import DOCUMENT_RUNS, KINDS, Files, Size
-from benchmarks.sizes import generate_from_shell
+from benchmarks.sizes import CampaignSize, generate_from_shell
 
-__all__ = ["generate", "main", "write_run"]
+__all__ = [
+    "draw_run",
+    "draw_truth",
+    "format_judgements",
+    "generate",
+    "main",
+    "write_passages",
+    "write_run",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -82,13 +90,13 @@ def generate(root: Path, size: Size, workers: int | None = None) -> Files:
     files.new()
     for folder in ("documents", *KINDS[: size.kinds]):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    documents, topics = _truth(size)
-    files.judgements.write_text(_judgements(documents, topics))
+    documents, topics = draw_truth(size)
+    files.judgements.write_text(format_judgements(documents, topics))
     files.document_judgements.write_text(_document_judgements(documents, topics))
     results = -(-size.short // size.topics)
     random = np.random.default_rng([size.seed, 3])
-    short = _run(documents, topics, results, KINDS[0], random)
-    _write(short.head(size.short), "short", files.short_run)
+    short = draw_run(documents, topics, results, KINDS[0], random)
+    write_passages(short.head(size.short), "short", files.short_run)
     if workers is None:
         worth = size.kinds * size.lines >= WORTH_SHARING
         workers = (os.cpu_count() or 1) if worth else 1
@@ -102,20 +110,21 @@ def generate(root: Path, size: Size, workers: int | None = None) -> Files:
     return files
 
 
-def _truth(size: Size) -> tuple[Collection, list[Topic]]:
+def draw_truth(size: CampaignSize) -> tuple[Collection, list[Topic]]:
+    """Return the documents, and the topics with their judgements."""
     documents = _collection(size)
     return documents, [_topic(documents, size, number) for number in range(size.topics)]
 
 
 def _write_runs(numbers: range, root: Path, size: Size) -> None:
     """The runs of these numbers, of every kind."""
-    documents, topics = _truth(size)
+    documents, topics = draw_truth(size)
     for kind, number in _each(numbers, size):
         # A width for all, so that the names of files are in the order of the numbers.
         name = f"system{number + 1:04}"
         random = np.random.default_rng([size.seed, 2, KINDS.index(kind), number])
-        run = _run(documents, topics, size.results, kind, random)
-        _write(run, name, root / kind / f"{name}.run")
+        run = draw_run(documents, topics, size.results, kind, random)
+        write_passages(run, name, root / kind / f"{name}.run")
         if kind == KINDS[0] and number < DOCUMENT_RUNS:
             _write_documents(run, name, root / "documents" / f"{name}.run")
 
@@ -124,7 +133,7 @@ def _each(numbers: range, size: Size) -> Iterator[tuple[str, int]]:
     return ((kind, number) for kind in KINDS[: size.kinds] for number in numbers)
 
 
-def _collection(size: Size) -> Collection:
+def _collection(size: CampaignSize) -> Collection:
     random = np.random.default_rng([size.seed, 0])
     name = random.choice(40 * size.documents, size.documents, replace=False)
     length = random.lognormal(np.log(6000), 1.0, size.documents)
@@ -136,7 +145,7 @@ def _popular(random: np.random.Generator, n: int, documents: int) -> Ints:
     return (documents * random.random(n) ** 3).astype(np.int64)
 
 
-def _topic(documents: Collection, size: Size, number: int) -> Topic:
+def _topic(documents: Collection, size: CampaignSize, number: int) -> Topic:
     random = np.random.default_rng([size.seed, 1, number])
     judged = np.zeros(0, dtype=np.int64)
     while len(judged) < size.judged:
@@ -162,7 +171,7 @@ def _highlights(random: np.random.Generator, length: int) -> list[tuple[int, int
     return [(int(start), int(end - start)) for start, end in zip(starts, ends, strict=True)]
 
 
-def _run(
+def draw_run(
     documents: Collection,
     topics: Sequence[Topic],
     results: int,
@@ -270,7 +279,7 @@ def _entries(
     return Passages(doc, start, length)
 
 
-def _write(run: pl.DataFrame, name: str, path: Path) -> None:
+def write_passages(run: pl.DataFrame, name: str, path: Path | IO[bytes]) -> None:
     """A passage run: topic Q0 doc rank rsv runid start length."""
     write_run(run, name, path, "start", "length", decimals=6)
 
@@ -283,7 +292,11 @@ def _write_documents(run: pl.DataFrame, name: str, path: Path) -> None:
 
 
 def write_run(
-    run: pl.DataFrame, name: str, path: Path, *place: str, decimals: int | None = None
+    run: pl.DataFrame,
+    name: str,
+    path: Path | IO[bytes],
+    *place: str,
+    decimals: int | None = None,
 ) -> None:
     """Lines of a run as TREC has them; the columns `place` follow, which tell where a result is."""
     own = {"Q0": pl.lit("Q0"), "runid": pl.lit(name)}
@@ -293,7 +306,7 @@ def write_run(
     )
 
 
-def _judgements(documents: Collection, topics: Sequence[Topic]) -> str:
+def format_judgements(documents: Collection, topics: Sequence[Topic]) -> str:
     """Passage judgements: topic Q0 doc relchars doclen bep off:len ...; 5 fields if irrelevant."""
     lines = []
     for topic in topics:

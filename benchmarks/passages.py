@@ -174,36 +174,39 @@ def _aims(figures: Figures, size: Size, kinds: Sequence[str]) -> list[Aim]:
         bound = OVERLAPPING if kind == "thorough" else RATIO
         aims.append(Aim(f"{text}: seconds of reading", ratio, bound, "times"))
         aims.append(Aim(f"{text}: peak memory", figures(task, "megabytes"), MEGABYTES, "MB"))
-    return [
-        *aims,
-        Aim(f"one run of {size.short:,} lines", figures("short"), 0.5, "s"),
-        Aim("`foveal --version`", figures("version"), 0.25, "s"),
-    ]
+    if "short" in figures.of:
+        aims.append(Aim(f"one run of {size.short:,} lines", figures("short"), 0.5, "s"))
+        aims.append(Aim("`foveal --version`", figures("version"), 0.25, "s"))
+    return aims
 
 
 def _bytes(paths: Sequence[Path]) -> float:
     return sum(path.stat().st_size for path in paths) / 1e6
 
 
-def outcome(files: Files, size: Size, repeats: int) -> Outcome:
-    """Measure everything."""
+def outcome(files: Files, size: Size, repeats: int, *, campaign_only: bool = False) -> Outcome:
+    """Measure everything, or only reading and scoring of the passages."""
     load, kinds = os.getloadavg()[0], KINDS[: size.kinds]
-    campaign = _campaign_commands(files, kinds)
-    documents, no_trec_eval = _document_commands(files)
-    java, no_official = _official_commands(files, kinds)
-    commands = campaign | documents | java | _starting_commands(files)
+    commands = _campaign_commands(files, kinds)
+    start = _starting_commands(files)
+    notes = []
+    if not campaign_only:
+        documents, no_trec_eval = _document_commands(files)
+        java, no_official = _official_commands(files, kinds)
+        commands |= documents | java | start
+        notes = [*no_trec_eval, *no_official]
     # Reading brings the files into memory; a short evaluation compiles the modules.
     warm = [name for name in commands if name.startswith("polars")]
-    found = measured(commands, repeats, warm=[*warm, "floor", "version", "short"])
+    warm += ["measures"] if campaign_only else list(start)
+    found = measured(commands, repeats, warm=warm)
     figures = Figures(found)
     disk = sum(_bytes(files.runs_of(kind)) for kind in kinds) + _bytes(files.document_runs)
-    notes = [*no_trec_eval, *no_official]
     if size.lines != Size().lines:
         notes.append("The aims are set for the default size.")
     asked = f"{size.topics} topics x {size.results} results x {size.runs} runs of each kind"
     written = f"{size.lines:,} passages of a kind, {_bytes(files.runs):,.0f} MB"
     return Outcome(
-        "Passages",
+        "Passages alone" if campaign_only else "Passages",
         [
             f"{asked}, {len(kinds)} kinds, seed {size.seed}",
             f"{written}; {disk:,.0f} MB on the disk for all",
@@ -218,11 +221,17 @@ def outcome(files: Files, size: Size, repeats: int) -> Outcome:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = ArgumentParser(prog="python -m benchmarks.passages", description=__doc__)
+    parser.add_argument(
+        "--campaign-only",
+        action="store_true",
+        help="leave out rankings of documents, the official evaluator and starting",
+    )
     add_options(parser, repeats=3, kept="campaign")
     options = parse_options(parser, arguments, Size)
     with folder_of(options) as root:
         files = generated(Files(root), options.size, "generate")
-        publish(outcome(files, options.size, options.repeats), options)
+        own = {"campaign_only": options.campaign_only}
+        publish(outcome(files, options.size, options.repeats, **own), options)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,13 @@ from pathlib import Path
 from benchmarks.campaign import KINDS, Files
 from benchmarks.processes import timed
 
-__all__ = ["DOCUMENT_MEASURES", "MEASURES", "TASKS"]
+__all__ = ["DOCUMENT_MEASURES", "MEASURES", "PYTREC_NAMES", "TASKS", "score_by_pytrec_eval"]
 
 MEASURES = ("iP@0.01", "AiP", "AgP")
 """What any run whose results are grouped and do not overlap can be scored by."""
 DOCUMENT_MEASURES = ("AP", "P@10")
+PYTREC_NAMES = {"AP": "map", "P@10": "P_10"}
+"""What pytrec_eval calls them."""
 
 Work = Callable[[], object]
 
@@ -63,10 +65,37 @@ def ir_measures(files: Files, _: str, most: int | None) -> Work:
     return score
 
 
+def score_by_pytrec_eval(judgements: Path, run: Path) -> dict[str, dict[str, float]]:
+    """Read and score a ranking of documents; return the scores of each topic."""
+    import pytrec_eval
+
+    with judgements.open() as lines:
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            pytrec_eval.parse_qrel(lines), set(PYTREC_NAMES.values())
+        )
+    with run.open() as lines:
+        scores: dict[str, dict[str, float]] = evaluator.evaluate(pytrec_eval.parse_run(lines))
+    return scores
+
+
+def pytrec_eval(files: Files, _: str, most: int | None) -> Work:
+    """Read and score rankings of documents."""
+    import pytrec_eval  # noqa: F401 - so that importing it is not timed
+
+    def score() -> None:
+        for run in files.document_runs[:most]:
+            scores = score_by_pytrec_eval(files.document_judgements, run)
+            for name in PYTREC_NAMES.values():
+                sum(own[name] for own in scores.values()) / len(scores)
+
+    return score
+
+
 TASKS: dict[str, Callable[[Files, str, int | None], Work]] = {
     "polars": polars,
     "foveal": foveal,
     "ir_measures": ir_measures,
+    "pytrec_eval": pytrec_eval,
 }
 """Each imports what it needs and returns what is to be timed."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import foveal
 from foveal.cli import cli
 from foveal.evaluation import PRESETS, Preset
 from foveal.measures import Measure, all_measures, parse_measure
@@ -89,6 +91,13 @@ is the same as `foveal`.
 """
 
 
+API = """\
+# Python
+
+Everything that `import foveal` offers. Other modules may change without notice.
+"""
+
+
 COPYING = "[data-md-copying] .gp, [data-md-copying] .go { display: none; }\n"
 """What a button copies of a session are its commands: prompts and output cannot be pasted."""
 
@@ -100,6 +109,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {
         "measures.md": measures_page(),
         "commands.md": commands_page(),
+        "api.md": api_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(),
     }
     for name, content in pages.items():
@@ -210,8 +220,8 @@ def _variants(measure: Measure) -> Iterator[tuple[str, Measure]]:
 def _overlap(measure: Measure) -> str:
     rules = [measure.overlap_rule.value]
     for setting, variant in _variants(measure):
-        if variant.overlap is not measure.overlap_rule:
-            rules.append(f"with {setting}: {variant.overlap.value}")
+        if variant.overlap_rule is not measure.overlap_rule:
+            rules.append(f"with {setting}: {variant.overlap_rule.value}")
     return "; ".join(rules)
 
 
@@ -262,3 +272,27 @@ def _command(command: click.Command, context: click.Context) -> list[str]:
     rows = ((code(names), text) for names, text in filter(None, records) if text)
     lines += table(("Option", "Meaning"), rows)
     return [*lines, "For example:", "", *block((command.epilog or "").removeprefix("Example: "))]
+
+
+# -- Python ------------------------------------------------------------------------------------
+
+
+def api_page() -> str:
+    """Signature and docstring of every public name, and of the methods of public classes."""
+    lines = [API]
+    for name in sorted(set(foveal.__all__) - {"__version__"}, key=str.casefold):
+        lines += _documented(name, getattr(foveal, name), "##")
+    return "\n".join(lines)
+
+
+def _documented(name: str, thing: Any, heading: str) -> list[str]:
+    """The section of a class, function or method; a class with its own methods."""
+    lines = [f"{heading} {name} {{#{name}}}", ""]
+    with suppress(ValueError):  # an exception takes any arguments
+        lines += block(f"{name}{inspect.signature(thing)}")
+    lines += block(*(inspect.getdoc(thing) or "").splitlines())
+    for method, found in vars(thing).items() if inspect.isclass(thing) else ():
+        own = getattr(found, "__func__", found)
+        if inspect.isfunction(own) and not method.startswith("_") and own.__doc__:
+            lines += _documented(f"{name}.{method}", own, "###")
+    return lines

@@ -8,8 +8,9 @@ from functools import lru_cache
 from hypothesis import strategies as st
 
 import naive
+import scoring
 from foveal.measures import Measure
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
 from foveal.model import Judgements, Run
 
 JUDGED_DOCS = ("A", "B", "C", "𝄞")
@@ -50,7 +51,7 @@ def campaigns(draw: st.DrawFn, *, max_results: int = 8) -> Campaign:
 
 
 def judgements_of(documents: Mapping[str, naive.Doc]) -> Judgements:
-    """The documents judged for topic "t"; another topic makes the unjudged one's length known."""
+    """Judge the documents for topic "t"; another topic makes the unjudged one's length known."""
     entries = {
         name: {"length": doc.length, "spans": doc.spans, "bep": doc.bep}
         for name, doc in documents.items()
@@ -62,7 +63,7 @@ def judgements_of(documents: Mapping[str, naive.Doc]) -> Judgements:
 def view(
     results: Sequence[naive.Result], documents: Mapping[str, naive.Doc], *, union: bool = False
 ) -> TopicView:
-    """The topic as measures see it: made once for all that look at the same campaign."""
+    """Return the topic as measures see it: made once for all that look at the same campaign."""
     return _view(tuple(results), tuple(documents.items()), union=union)
 
 
@@ -70,13 +71,17 @@ def view(
 def _view(
     results: tuple[naive.Result, ...], documents: tuple[tuple[str, naive.Doc], ...], *, union: bool
 ) -> TopicView:
-    judged = Gold(judgements_of(dict(documents)).combined())
+    gold = Gold(judgements_of(dict(documents)).combined())
     run = Run.from_results({"t": results} if results else {})
-    return Alignment(run, judged).topic("t", union=union)
+    return Alignment(run, gold).with_overlap(overlap_of(union=union)).topic("t")
+
+
+def overlap_of(*, union: bool) -> Overlap:
+    return Overlap.UNION if union else Overlap.AS_IT_IS
 
 
 def new_view(results: Sequence[naive.Result], documents: Mapping[str, naive.Doc]) -> TopicView:
-    """One that nothing has looked at yet."""
+    """Return a view that no measure has used yet."""
     return _view.__wrapped__(tuple(results), tuple(documents.items()), union=False)
 
 
@@ -87,4 +92,4 @@ def score(
     *,
     union: bool = False,
 ) -> float:
-    return measure.value(view(results, documents, union=union))
+    return scoring.score(measure, view(results, documents, union=union))

@@ -8,26 +8,38 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from foveal.errors import InputError, Problem
+from foveal.executors import Processes
+from foveal.executors.cluster import Cluster
 from patience import until
 
 __all__ = [
     "Gate",
+    "Loaded",
     "Named",
+    "Wrapped",
+    "be_stubborn",
     "die",
     "die_once",
+    "die_while_sending",
     "fail_at",
+    "hold",
+    "kill_at",
     "loaded",
     "pid_when",
     "read",
     "refuse",
+    "refuse_at_length",
     "square",
     "threads_of_polars",
     "wait_for",
+    "who_loaded",
 ]
 
 
@@ -39,11 +51,26 @@ class Named(int):
         return f"task {int(self)}"
 
 
-class Gate(Executor):
-    """An executor whose first task is held, until who works on it has been killed."""
+class Wrapped(Executor):
+    """One of our executors that calls ``wrapper(function, *args)`` in its workers."""
 
-    def __init__(self, inner: Executor, folder: Path) -> None:
-        self.inner, self.folder = inner, folder
+    def __init__(self, inner: Processes | Cluster, wrapper: Callable[..., Any]) -> None:
+        self.inner, self.wrapper = inner, wrapper
+
+    @property
+    def workers(self) -> int:
+        return self.inner.workers
+
+    def sharing(self, function: Callable[..., Any], shared: Any) -> Any:
+        return self.inner.sharing(partial(self.wrapper, function), shared)
+
+
+class Gate(Wrapped):
+    """An executor whose tasks are held until the worker of the first one has been killed."""
+
+    def __init__(self, inner: Processes | Cluster, folder: Path) -> None:
+        super().__init__(inner, partial(hold, str(folder)))
+        self.folder = folder
         self.killed: int | None = None
         self._killer = threading.Thread(target=self._kill, daemon=True)
 
@@ -56,11 +83,6 @@ class Gate(Executor):
         (self.folder / "at").touch()
         self._killer.join()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        if self._killer.is_alive():
-            return self.inner.submit(_held, str(self.folder), fn, *args, **kwargs)
-        return self.inner.submit(fn, *args, **kwargs)
-
     def _kill(self) -> None:
         until((self.folder / "at").exists, "the first task")
         victim = (self.folder / "at").read_text()
@@ -70,9 +92,69 @@ class Gate(Executor):
         (self.folder / "go").touch()
 
 
-def _held(folder: str, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    pid_when(folder)
-    return fn(*args, **kwargs)
+def hold(folder: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function when the word to go on has been given."""
+    if not (Path(folder) / "go").exists():
+        pid_when(folder)
+    return function(*args)
+
+
+def kill_at(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, but end the worker if the task has that name."""
+    if name in str(getattr(args[-1], "label", args[-1])):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return function(*args)
+
+
+class Loaded:
+    """A shared object that leaves a file in a folder each time it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state
+        (self.folder / f"{os.getpid()}.{time.monotonic_ns()}").touch()
+
+
+def who_loaded(shared: Loaded, task: int) -> tuple[int, int]:
+    """Return the task and the process that worked on it."""
+    assert shared.folder.is_dir()
+    time.sleep(0.05)
+    return task, os.getpid()
+
+
+class Stubborn(Exception):
+    """An error that can be pickled but not unpickled."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return int, (str(self),)
+
+
+def be_stubborn(number: int) -> None:
+    raise Stubborn(1, number)
+
+
+def die_while_sending(folder: str, size: int) -> bytes:
+    """Return a large result; the first worker dies when it has sent half of it."""
+    from multiprocessing.connection import Connection
+
+    send = Connection._send  # type: ignore[attr-defined]
+
+    def send_half(self: Connection, data: bytes, *rest: Any) -> None:
+        if len(data) < size:
+            send(self, data, *rest)
+        else:
+            send(self, data[: size // 2], *rest)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with suppress(FileExistsError):
+        (Path(folder) / "first").touch(exist_ok=False)
+        Connection._send = send_half  # type: ignore[attr-defined]
+    return bytes(size)
 
 
 def square(number: int) -> int:
@@ -122,6 +204,10 @@ def wait_for(folder: str) -> int:
 
 def refuse(line: int) -> int:
     raise InputError([Problem("a.run", line, "is bad"), Problem("b.run", None, "is worse")])
+
+
+def refuse_at_length(size: int) -> None:
+    raise InputError.at("a.run", 1, "x" * size)
 
 
 def fail_at(number: int) -> int:

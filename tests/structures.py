@@ -9,25 +9,24 @@ from pathlib import Path
 
 import trees
 from foveal.collection import Collection, build_index
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.placing import place_judgements
+from foveal.collection.placement import place_elements, place_judgements
 from foveal.formats import read_judgements, read_run
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
 from foveal.recall import Forest
 
 
 @contextmanager
 def view(
-    campaign: trees.Campaign, *, with_collection: bool = True, again: bool = False
+    campaign: trees.Campaign, *, with_collection: bool = True, count_repeats: bool = False
 ) -> Iterator[TopicView]:
-    """The topic of a campaign, judged with the trees of an index or by assessments alone."""
+    """Yield the topic of a campaign, judged with the trees of an index or by assessments alone."""
     with tempfile.TemporaryDirectory() as folder:
-        yield _view(campaign, Path(folder), with_collection=with_collection, again=again)
+        alignment = _align(campaign, Path(folder), with_collection=with_collection)
+        overlap = Overlap.COUNT_REPEATS if count_repeats else Overlap.AS_IT_IS
+        yield alignment.with_overlap(overlap).topic("t")
 
 
-def _view(
-    campaign: trees.Campaign, folder: Path, *, with_collection: bool, again: bool
-) -> TopicView:
+def _align(campaign: trees.Campaign, folder: Path, *, with_collection: bool) -> Alignment:
     listed = not with_collection
     judged_in, run_in = folder / "judgements.jsonl", folder / "run.jsonl"
     judged_in.write_text(
@@ -42,8 +41,7 @@ def _view(
     truth, run = read_judgements(judged_in), read_run(run_in)
     if not with_collection:
         combined = truth.combined()
-        judged = Gold(combined, forest=Forest.from_assessments(combined))
-        return Alignment(run, judged).topic("t", again=again)
+        return Alignment(run, Gold(combined, forest=Forest.from_assessments(combined)))
     source = folder / "documents"
     source.mkdir()
     for name, text in trees.xml_files(campaign.documents).items():
@@ -51,10 +49,10 @@ def _view(
     build_index(source, folder / "index")
     collection = Collection.open(folder / "index")
     combined = place_judgements(truth, collection).combined()
-    judged = Gold(
+    gold = Gold(
         combined,
         mean_length=collection.mean_length,
         forest=Forest.from_collection(combined, collection),
         collection_elements=collection.count_nonempty(),
     )
-    return Alignment(place_elements(run, collection), judged).topic("t", again=again)
+    return Alignment(place_elements(run, collection), gold)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -294,3 +296,17 @@ def test_a_task_names_measures_and_a_run_that_declares_another_is_warned_about(
     found = [line.split("\t")[2] for line in outcome.out.splitlines()[1:]]
     assert found == ["iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP", "AP"]
     assert "warning: mine: declares the task BestInContext, scored as 2009.Focus" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["evaluate", "report"])
+def test_help_loads_no_arrays(name: str) -> None:
+    program = (
+        "import sys, foveal.cli\n"
+        f"try: foveal.cli.main([{name!r}, '--help'])\n"
+        "except SystemExit: pass\n"
+        "print({'numpy', 'polars', 'foveal.measures', 'foveal.formats'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "set()"

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from foveal.analysis.properties import FAMILIES, PROPERTIES
 from foveal.cli import main
 from foveal.evaluation import PRESETS
 from foveal.measures import Measure, all_measures
-from foveal.measures.properties import FAMILIES, PROPERTIES
 
 
 def test_the_list_names_every_measure(capsys: pytest.CaptureFixture[str]) -> None:

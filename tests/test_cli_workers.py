@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,9 @@ import pytest
 import foveal
 from command import Outcome, assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
-from executor_tasks import Gate
-from foveal.evaluation.shares import shares_of
-from foveal.executors import Processes
-from patience import finished
+from executor_tasks import Gate, Wrapped, kill_at
+from foveal.executors import LostTaskError, Processes
+from patience import PATIENCE, finished, started, until
 
 HERE = Path(__file__).parent
 
@@ -103,7 +105,7 @@ def test_what_is_prepared_is_kept_for_processes_while_they_need_it(
     expected = foveal.evaluate(runs, truth, ["AiP", "charP"])
     found = foveal.evaluate(runs, truth, ["AiP", "charP"], executor=processes, progress=look)
     assert found.to_json() == expected.to_json()
-    assert seen == [["standard"]] * 2
+    assert seen == [["shared"]] * 2
     assert list(tmp_path.iterdir()) == []
 
 
@@ -172,36 +174,23 @@ def test_standard_input_in_processes(here: Path, capsys: pytest.CaptureFixture[s
     assert found.stdout == expected.out != ""
 
 
-def test_shares_are_whole_and_in_order(tmp_path: Path) -> None:
-    for number in range(100):
-        (tmp_path / f"{number:03}").write_bytes(bytes(10 + 990 * (number == 50)))
-    runs = [str(path) for path in sorted(tmp_path.iterdir())]
-    for workers in (1, 2, 7):
-        shares = list(shares_of(runs, workers))
-        assert [run for share in shares for run in share] == runs
-        assert all(len(share) <= 100 // (4 * workers) for share in shares)
-        assert (runs[50],) in shares
-
-
 # -- what may happen meanwhile -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("late", [b"\n%b", b"", b"oops\n%b"])
-def test_judgements_that_change_meanwhile_are_noticed(
-    here: Path, processes: Processes, tmp_path: Path, late: bytes
+def test_judgements_that_change_meanwhile_change_no_score(
+    here: Path, processes: Processes, tmp_path: Path
 ) -> None:
     truth = tmp_path / "truth.jsonl"
     truth.write_bytes(Path("judgements.jsonl").read_bytes())
+    expected = foveal.evaluate(list(RUNS[1:3]), truth, "AiP")
 
     class Replaced(Executor):
         def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
-            changed = late % Path("judgements.jsonl").read_bytes() if late else b""
-            truth.write_bytes(changed)
+            truth.write_bytes(b"oops")
             return processes.submit(fn, *args, **kwargs)
 
-    with pytest.raises(foveal.InputError) as caught:
-        foveal.evaluate(list(RUNS[1:3]), truth, "AiP", executor=Replaced())
-    assert str(caught.value) == f"{truth}: changed while runs were being scored; start again"
+    found = foveal.evaluate(list(RUNS[1:3]), truth, "AiP", executor=Replaced())
+    assert found.to_json() == expected.to_json()
 
 
 def test_a_process_is_killed_while_it_scores(
@@ -214,6 +203,60 @@ def test_a_process_is_killed_while_it_scores(
         )
     assert found.to_json() == expected.to_json()
     assert gate.killed
+
+
+def test_a_run_that_always_kills_its_worker_is_named(here: Path, processes: Processes) -> None:
+    deadly = Wrapped(processes, partial(kill_at, RUNS[2]))
+    with pytest.raises(LostTaskError, match=f"{RUNS[2]}: given up, .* 3 times"):
+        foveal.evaluate(
+            list(RUNS[:4]), "judgements.jsonl", "charP", overlap="drop", executor=deadly
+        )
+
+
+@pytest.mark.parametrize("moment", ["at the start", "while they score"])
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_processes_and_leaves_no_file(
+    tmp_path: Path, end: signal.Signals, moment: str
+) -> None:
+    lines = (f"{t} Q0 D{r} {r} 1 mine 0 9\n" for t in range(100) for r in range(1, 1000))
+    (tmp_path / "run").write_text("".join(lines))
+    lines = (f"{t} Q0 D{r} 9 99 0 0:9\n" for t in range(100) for r in range(1, 50))
+    (tmp_path / "qrels").write_text("".join(lines))
+    room = tmp_path / "room"
+    room.mkdir()
+    command = [sys.executable, "-m", "foveal", "evaluate", *["run"] * 200, "-j", "qrels"]
+    command += ["-m", "AiP", "-w", "2", "-o", "out"]
+    with started(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(room)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        if moment == "at the start":
+            until(lambda: len(_group(process.pid)) > 2, "the start of workers")
+        else:
+            until(lambda: any(room.glob("*/*")), "a temporary file")
+        if end is signal.SIGINT:  # as a terminal does, to all of them
+            os.killpg(process.pid, end)
+        else:
+            process.send_signal(end)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, said) == (128 + end, "")
+        until(lambda: not _group(process.pid), "the end of its processes")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "room", "run"]
+    assert list(room.iterdir()) == []
+
+
+def _group(group: int) -> list[str]:
+    """Return the processes of a group that still run."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = place.read_text().rpartition(")")[2].split()
+            if fields[2] == str(group) and fields[0] != "Z":
+                found.append(place.parent.name)
+    return found
 
 
 # -- where results go --------------------------------------------------------------------------

@@ -15,10 +15,22 @@ import foveal
 from command import assert_refused, call
 from crossings_commands import COMMANDS, EVALUATE, RUNS, copy_campaign
 from dask_cluster import DaskCluster
-from executor_tasks import Gate, Named, die, read, refuse, square, wait_for
+from executor_tasks import (
+    Gate,
+    Loaded,
+    Named,
+    be_stubborn,
+    die,
+    read,
+    refuse,
+    refuse_at_length,
+    square,
+    wait_for,
+    who_loaded,
+)
 from foveal.collection import build_index
 from foveal.errors import FovealError, InputError, Problem
-from foveal.executors import LostTaskError, in_order
+from foveal.executors import LostTaskError, map_in_order
 from foveal.executors.cluster import Cluster, connect
 from patience import finished, until
 
@@ -96,7 +108,20 @@ def test_objects_travel_too(here: Path, cluster: Cluster) -> None:
 
 
 def test_a_large_task_passes_without_a_word(cluster: Cluster) -> None:
-    assert cluster.submit(len, bytes(20_000_000)).result() == 20_000_000
+    assert list(map_in_order(cluster, len, [bytes(20_000_000)])) == [20_000_000]
+
+
+def test_a_plain_call(cluster: Cluster) -> None:
+    assert cluster.submit(abs, -3).result() == 3
+    assert list(cluster.map(abs, [-1, 2])) == [1, 2]
+
+
+def test_a_shared_object_is_sent_once_to_each_worker(cluster: Cluster, tmp_path: Path) -> None:
+    found = list(map_in_order(cluster, who_loaded, range(12), shared=Loaded(tmp_path)))
+    assert [task for task, _ in found] == list(range(12))
+    workers = {str(worker) for _, worker in found}
+    assert str(os.getpid()) not in workers
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(workers)
 
 
 # -- errors ------------------------------------------------------------------------------------
@@ -104,11 +129,22 @@ def test_a_large_task_passes_without_a_word(cluster: Cluster) -> None:
 
 def test_errors_arrive_whole(cluster: Cluster) -> None:
     with pytest.raises(InputError) as caught:
-        cluster.submit(refuse, 7).result()
+        list(map_in_order(cluster, refuse, [7]))
     assert caught.value.problems == (
         Problem("a.run", 7, "is bad"),
         Problem("b.run", None, "is worse"),
     )
+    with pytest.raises(InputError) as caught:
+        list(map_in_order(cluster, refuse_at_length, [20_000]))
+    assert caught.value.problems == (Problem("a.run", 1, "x" * 20_000),)
+
+
+def test_an_unforeseen_error_says_where_it_arose(cluster: Cluster) -> None:
+    with pytest.raises(TypeError) as caught:
+        list(map_in_order(cluster, square, ["x"]))
+    assert "in square" in caught.value.__notes__[0]
+    with pytest.raises(RuntimeError, match="Stubborn: 1 and 2"):
+        list(map_in_order(cluster, be_stubborn, [2]))
 
 
 def test_a_file_that_only_the_client_sees(
@@ -118,12 +154,12 @@ def test_a_file_that_only_the_client_sees(
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("x")
     with pytest.raises(InputError) as caught:
-        cluster.submit(read, "mine.txt").result()
+        list(map_in_order(cluster, read, ["mine.txt"]))
     said = str(caught.value)
     assert said.startswith("mine.txt: no such file on worker tcp://127.0.0.1:")
     assert said.endswith("; a cluster must see the same files")
     with pytest.raises(FileNotFoundError):
-        cluster.submit(read, "nobodys.txt").result()
+        list(map_in_order(cluster, read, ["nobodys.txt"]))
 
 
 def test_a_run_that_only_the_client_sees(
@@ -167,6 +203,22 @@ def test_a_worker_is_killed_while_it_parses(
     until(lambda: cluster.workers == 2, "the start of another worker")
 
 
+def test_a_shared_object_survives_all_workers(tmp_path: Path) -> None:
+    """A queue may bring new workers when all are gone."""
+    own = DaskCluster(tmp_path / "own")
+    try:
+        first = own.worker({"PYTHONPATH": HERE})
+        with connect(own.address) as cluster:
+            results = map_in_order(cluster, pow, range(6), shared=2, ahead=2)
+            assert next(results) == 1
+            first.kill()
+            until(lambda: cluster.workers == 0, "the end of the worker")
+            own.worker({"PYTHONPATH": HERE})
+            assert list(results) == [2, 4, 8, 16, 32]
+    finally:
+        own.close()
+
+
 def test_a_task_that_kills_every_worker_is_named(tmp_path: Path) -> None:
     own = DaskCluster(
         tmp_path / "own", {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0", "PYTHONPATH": HERE}
@@ -177,7 +229,7 @@ def test_a_task_that_kills_every_worker_is_named(tmp_path: Path) -> None:
             connect(own.address) as cluster,
             pytest.raises(LostTaskError, match=r"^task 3: given up, as 1 Dask worker ended"),
         ):
-            list(in_order(cluster, die, [Named(3)]))
+            list(map_in_order(cluster, die, [Named(3)]))
     finally:
         own.close()
 
@@ -197,9 +249,9 @@ def test_nobody_listens(here: Path, capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler; expected"),
+        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler: "),
         ("nonsense://x:1", "foveal: 'nonsense://x:1' is no address of a Dask scheduler: "),
-        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler; expected one as"),
+        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler: missing port"),
         ("file:no.json", "no.json: no such file; expected a Dask scheduler file"),
         ("file:judgements.jsonl", "judgements.jsonl: is no Dask scheduler file: "),
     ],
@@ -226,49 +278,20 @@ def test_no_worker(tmp_path: Path) -> None:
 # -- versions ----------------------------------------------------------------------------------
 
 
-def _other_version(folder: Path) -> str:
-    """A folder with Foveal as it is but for its version."""
-    package = folder / "foveal"
-    package.mkdir(parents=True)
-    for source in Path(foveal.__file__).parent.iterdir():
-        if source.name not in ("_version.py", "__init__.py", "__pycache__"):
-            (package / source.name).symlink_to(source)
-    # A copy: of a link, the folder would be that of the original.
-    (package / "__init__.py").write_bytes(Path(foveal.__file__).read_bytes())
-    (package / "_version.py").write_text('__version__ = "9.9"\n')
-    return str(folder)
-
-
-def test_another_version_is_refused_before_and_after(tmp_path: Path) -> None:
-    own = DaskCluster(tmp_path / "own")
-    other = {"PYTHONPATH": os.pathsep.join([_other_version(tmp_path / "other"), HERE])}
-    has = r"Dask worker tcp://127\.0\.0\.1:\d+ has foveal 9\.9, expected "
-    has += f"{foveal.__version__} as here; install the same versions everywhere$"
-    try:
-        right = own.worker({"PYTHONPATH": HERE})
-        with connect(own.address) as cluster:
-            assert cluster.submit(square, 3).result() == 9
-            own.worker(other)  # joins later
-            until(lambda: cluster.workers == 2, "the start of another worker")
-            right.kill()
-            until(lambda: cluster.workers == 1, "the end of a worker")
-            with pytest.raises(FovealError, match=has):
-                cluster.submit(square, 3).result()
-        with pytest.raises(FovealError, match=has), connect(own.address):
-            pass
-    finally:
-        own.close()
-
-
-def test_a_worker_without_foveal_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "foveal.py").write_text("raise ImportError('not here')\n")
+@pytest.mark.parametrize(
+    ("metadata", "has"), [("Version: 9.9\n", r"foveal 9\.9"), ("", "no foveal")]
+)
+def test_another_version_is_refused(tmp_path: Path, metadata: str, has: str) -> None:
+    """The worker finds the metadata of another Foveal, or of one without a version, first."""
+    installed = tmp_path / "site" / "foveal-9.9.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text(metadata)
     own = DaskCluster(tmp_path / "own")
     try:
-        own.worker({"PYTHONPATH": str(tmp_path)})
-        with (
-            pytest.raises(FovealError, match=r"has no foveal, expected \S+ as here"),
-            connect(own.address),
-        ):
+        own.worker({"PYTHONPATH": str(installed.parent)})
+        said = rf"^Dask worker tcp://127\.0\.0\.1:\d+ has {has}, expected {foveal.__version__} "
+        said += "as here; install the same versions everywhere$"
+        with pytest.raises(FovealError, match=said), connect(own.address):
             pass
     finally:
         own.close()
@@ -283,10 +306,14 @@ def test_a_scheduler_that_goes_is_said(tmp_path: Path) -> None:
         own.worker({"PYTHONPATH": HERE})
         address = json.loads(own.file.read_text())["address"]
         with connect(own.address) as cluster:
-            waiting = cluster.submit(wait_for, str(tmp_path))
-            own.processes[0].kill()
+
+            def tasks() -> Iterator[str]:
+                yield str(tmp_path)
+                own.processes[0].kill()
+                yield str(tmp_path)
+
             with pytest.raises(FovealError, match=f"the Dask scheduler at {address} is gone"):
-                waiting.result()
+                list(map_in_order(cluster, wait_for, tasks()))
     finally:
         own.close()
 

@@ -16,6 +16,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -26,20 +27,23 @@ from hypothesis import strategies as st
 
 import foveal
 from executor_tasks import (
+    Gate,
+    Loaded,
     Named,
+    be_stubborn,
     die,
     die_once,
+    die_while_sending,
     fail_at,
     loaded,
     pid_when,
     refuse,
     square,
     threads_of_polars,
-    wait_for,
+    who_loaded,
 )
 from foveal.errors import FovealError, InputError, Problem, UsageError
-from foveal.executors import LostTaskError, Processes, cores, in_order, workers_of
-from foveal.executors.calls import answer, order, outcome
+from foveal.executors import LostTaskError, Processes, cores, map_in_order
 from patience import PATIENCE, started, until
 
 
@@ -85,17 +89,19 @@ class _Lazy(Future[Any]):
 @settings(max_examples=40)
 def test_results_are_in_the_order_of_tasks(numbers: list[int], ahead: int, workers: int) -> None:
     expected = [square(number) for number in numbers]
-    assert list(in_order(None, square, numbers)) == expected
+    assert list(map_in_order(None, square, numbers)) == expected
     with ThreadPoolExecutor(workers) as threads:
-        assert list(in_order(threads, square, numbers, ahead)) == expected
-        assert list(in_order(threads, square, numbers)) == expected
+        assert list(map_in_order(threads, square, numbers, ahead=ahead)) == expected
+        assert list(map_in_order(threads, square, numbers)) == expected
 
 
 @given(st.integers(0, 30), st.integers(1, 6))
 @settings(max_examples=40)
 def test_no_more_than_so_many_are_under_way(tasks: int, ahead: int) -> None:
     executor = Late()
-    assert list(in_order(executor, square, range(tasks), ahead)) == [n * n for n in range(tasks)]
+    assert list(map_in_order(executor, square, range(tasks), ahead=ahead)) == [
+        n * n for n in range(tasks)
+    ]
     assert executor.most == min(tasks, ahead)
 
 
@@ -107,7 +113,7 @@ def test_tasks_are_taken_only_as_results_are() -> None:
             taken.append(number)
             yield number
 
-    results = in_order(Late(), square, tasks(), 3)
+    results = map_in_order(Late(), square, tasks(), ahead=3)
     next(results)
     assert taken == [0, 1, 2]
     next(results)
@@ -117,7 +123,7 @@ def test_tasks_are_taken_only_as_results_are() -> None:
 def test_two_tasks_for_each_worker_unless_told() -> None:
     executor = Late()
     executor.workers = 3  # type: ignore[attr-defined]
-    list(in_order(executor, square, range(20)))
+    list(map_in_order(executor, square, range(20)))
     assert executor.most == 6
 
 
@@ -126,14 +132,14 @@ def test_the_first_error_in_order_is_raised_whatever_fails_first(processes: Proc
         for executor in (None, threads, processes):
             found: list[int] = []
             with pytest.raises(InputError, match=r"^a\.run:3: is bad$"):
-                found.extend(in_order(executor, fail_at, range(8), 8))
+                found.extend(map_in_order(executor, fail_at, range(8), ahead=8))
             assert found == [0, 1, 2]
 
 
 def test_what_comes_after_an_error_is_cancelled() -> None:
     executor = Late()
     with pytest.raises(InputError):
-        list(in_order(executor, fail_at, range(100), 6))
+        list(map_in_order(executor, fail_at, range(100), ahead=6))
     assert [future.cancelled() for future in executor.under_way] == [False] + [True] * 5
 
 
@@ -143,14 +149,42 @@ def test_an_executor_that_breaks_for_good_is_said() -> None:
             raise BrokenExecutor("gone")
 
     with pytest.raises(FovealError, match="a worker was ended"):
-        list(in_order(Broken(), square, [1]))
+        list(map_in_order(Broken(), square, [1]))
 
 
-def test_workers_of_executors(processes: Processes) -> None:
-    assert workers_of(processes) == 2
-    assert workers_of(Late()) >= 1
-    with ThreadPoolExecutor(5) as threads:
-        assert workers_of(threads) == 5
+def test_a_shared_object_reaches_every_task(processes: Processes) -> None:
+    with (
+        ThreadPoolExecutor(2) as threads,
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
+        for executor in (None, Late(), threads, pool, processes):
+            assert list(map_in_order(executor, pow, range(4), shared=2)) == [1, 2, 4, 8]
+            assert list(map_in_order(executor, pow, range(4), shared=3)) == [1, 3, 9, 27]
+
+
+def test_a_shared_object_is_sent_once_to_each_worker(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, folder = tmp_path / "room", tmp_path / "loaded"
+    room.mkdir()
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    found = []
+    for task, worker in map_in_order(processes, who_loaded, range(12), shared=Loaded(folder)):
+        assert len(list(room.glob("*/*"))) == 1
+        found.append((task, worker))
+    assert [task for task, _ in found] == list(range(12))
+    workers = {str(worker) for _, worker in found}
+    assert str(os.getpid()) not in workers
+    assert sorted(path.stem for path in folder.iterdir()) == sorted(workers)
+    assert list(room.iterdir()) == []
+
+
+def test_a_shared_object_without_room_for_a_file(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert list(map_in_order(processes, pow, range(4), shared=2)) == [1, 2, 4, 8]
 
 
 # -- errors that travel ------------------------------------------------------------------------
@@ -184,32 +218,20 @@ def test_all_problems_of_an_input_arrive(processes: Processes) -> None:
 
 def test_an_unforeseen_error_says_where_it_arose(processes: Processes) -> None:
     with pytest.raises(TypeError) as caught:
-        processes.submit(square, "x").result()  # type: ignore[arg-type]
-    assert "in square" in caught.value.__notes__[0]
+        list(map_in_order(processes, square, ["x"]))
+    assert "in square" in str(caught.value.__cause__)
 
 
-class _Stubborn(Exception):
-    """It can be sent, but not be made again, even where Dask has its own way to send errors."""
-
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(f"{one} and {two}")
-
-    def __reduce__(self) -> tuple[type, tuple[str]]:
-        return int, (str(self),)
-
-
-def _stubborn() -> None:
-    raise _Stubborn(1, 2)
-
-
-def test_an_error_that_does_not_survive_pickling_is_told_in_words() -> None:
-    with pytest.raises(RuntimeError, match="_Stubborn: 1 and 2"):
-        outcome(answer(order(_stubborn, (), {})))
+def test_an_error_that_does_not_survive_pickling_is_told_in_words(processes: Processes) -> None:
+    with pytest.raises(RuntimeError, match="Stubborn: 1 and 2"):
+        list(map_in_order(processes, be_stubborn, [2]))
 
 
 def test_what_cannot_be_sent_is_the_callers_error(processes: Processes) -> None:
     with pytest.raises((AttributeError, pickle.PicklingError)):
         processes.submit(lambda: 1).result()
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        list(map_in_order(processes, pow, [1], shared=lambda: 1))
     assert processes.submit(square, 3).result() == 9
 
 
@@ -220,70 +242,69 @@ def test_other_processes_do_the_work(processes: Processes) -> None:
     assert processes.submit(os.getpid).result() != os.getpid()
 
 
-def test_this_process_may_be_one_of_them(tmp_path: Path) -> None:
-    with Processes(2, here=True) as pool:
-        held = pool.submit(pid_when, str(tmp_path))  # by this process, which is taken first
-        other = pool.submit(os.getpid).result()
-        (tmp_path / "go").touch()
-        assert held.result() == os.getpid() != other
-        assert pool.submit(lambda: 1).result() == 1  # which could not be sent
-        with pytest.raises(ZeroDivisionError):
-            pool.submit(divmod, 1, 0).result()
-
-
-def test_one_process_that_is_this_one_starts_no_other() -> None:
-    with Processes(1, here=True, ahead="foveal.spans") as pool:
-        assert [pool.submit(os.getpid).result() for _ in range(3)] == [os.getpid()] * 3
-
-
-def test_processes_that_start_ahead_have_imported_what_they_need() -> None:
-    with Processes(1, ahead="foveal.nexi") as pool:
-        process = pool._all[0]._process
-        assert process is not None
-        assert process.is_alive()
+def test_processes_that_start_early_have_imported_what_they_need() -> None:
+    with Processes(1, preload="foveal.nexi") as pool:
         assert pool.submit(loaded, "foveal.nexi").result()
-        assert pool.submit(os.getpid).result() == process.pid
     with Processes(1) as pool:
         assert not pool.submit(loaded, "foveal.nexi").result()
 
 
 def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    with Processes(cores(), ahead="polars") as pool:
+    with Processes(cores(), preload="polars") as pool:
         assert pool.submit(threads_of_polars).result() == 1
     monkeypatch.setenv("POLARS_MAX_THREADS", "3")  # who says it himself is left alone
-    with Processes(1, ahead="polars") as pool:
+    with Processes(1, preload="polars") as pool:
         assert pool.submit(threads_of_polars).result() == 3
 
 
-def test_a_process_that_is_killed_costs_a_retry(processes: Processes, tmp_path: Path) -> None:
-    assert processes.submit(die_once, str(tmp_path)).result() == "second"
-    assert list(in_order(processes, square, range(5))) == [0, 1, 4, 9, 16]
+def test_a_worker_that_is_killed_costs_a_retry(processes: Processes, tmp_path: Path) -> None:
+    assert list(map_in_order(processes, die_once, [str(tmp_path)])) == ["second"]
+    assert list(map_in_order(processes, square, range(5))) == [0, 1, 4, 9, 16]
 
 
-def test_killed_from_outside_in_the_middle_of_a_job(processes: Processes, tmp_path: Path) -> None:
-    waiting = processes.submit(pid_when, str(tmp_path))
-    others = [processes.submit(square, number) for number in range(4)]
-    until((tmp_path / "at").exists, "the task")
-    victim = int((tmp_path / "at").read_text())
-    (tmp_path / "at").unlink()
-    os.kill(victim, signal.SIGKILL)
-    until((tmp_path / "at").exists, "the second attempt")
-    (tmp_path / "go").touch()
-    assert waiting.result() == int((tmp_path / "at").read_text()) != victim
-    assert [future.result() for future in others] == [0, 1, 4, 9]
+def test_a_worker_that_is_killed_from_outside(processes: Processes, tmp_path: Path) -> None:
+    with Gate(processes, tmp_path) as gate:
+        assert list(map_in_order(gate, pow, range(8), shared=2)) == [2**n for n in range(8)]
+    assert gate.killed
 
 
-def test_a_task_that_kills_time_and_again_is_named(processes: Processes) -> None:
+def test_a_task_that_always_kills_its_worker_is_named(processes: Processes) -> None:
     done: list[int] = []
     with pytest.raises(LostTaskError) as caught:
-        done.extend(in_order(processes, die, map(Named, range(6))))
+        done.extend(map_in_order(processes, die, map(Named, range(6))))
     assert done == [0, 1, 2]
     assert str(caught.value) == (
         "task 3: given up, as the process at work on it was ended 3 times (by SIGKILL, perhaps "
         "for want of memory)"
     )
+    with pytest.raises(LostTaskError, match=r"^\(9,\): .* 3 times \(exit code 9\)$"):
+        list(map_in_order(processes, leave, [(9,)]))
     assert processes.submit(square, 4).result() == 16
+
+
+def leave(task: tuple[int]) -> None:
+    os._exit(task[0])
+
+
+def test_a_worker_that_dies_while_it_sends_a_result(processes: Processes, tmp_path: Path) -> None:
+    send = partial(die_while_sending, str(tmp_path))
+    sizes = [10_000_000, 3]
+    assert [len(sent) for sent in map_in_order(processes, send, sizes)] == sizes
+
+
+def test_large_tasks_that_wait_when_a_worker_dies(processes: Processes, tmp_path: Path) -> None:
+    with Gate(processes, tmp_path) as gate:
+        sizes = [5_000_000] * 6
+        assert list(map_in_order(gate, len, map(bytes, sizes), ahead=6)) == sizes
+    assert gate.killed
+
+
+def test_an_executor_that_is_broken_already_is_replaced(tmp_path: Path) -> None:
+    with Processes(1) as pool:
+        with pytest.raises(BrokenExecutor):
+            pool.submit(die, 3).result()
+        assert list(map_in_order(pool, square, range(3))) == [0, 1, 4]
 
 
 def test_who_leaves_by_an_error_does_not_wait(tmp_path: Path) -> None:
@@ -297,8 +318,7 @@ def test_who_leaves_by_an_error_does_not_wait(tmp_path: Path) -> None:
 
     with pytest.raises(KeyError):
         leave()
-    with pytest.raises(LostTaskError):
-        endless[0].result()
+    assert endless[0].exception() is not None
     assert not _alive(int((tmp_path / "at").read_text()))
 
 
@@ -346,15 +366,6 @@ def _alive(pid: int) -> bool:
         return False
     state = Path(f"/proc/{pid}/stat")
     return not (state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z")
-
-
-def test_one_that_waits_is_not_disturbed_by_others(tmp_path: Path, processes: Processes) -> None:
-    waiting = processes.submit(wait_for, str(tmp_path))
-    with pytest.raises(LostTaskError):
-        processes.submit(die, Named(3)).result()
-    assert not waiting.done()
-    (tmp_path / "go").touch()
-    assert waiting.result() > 0
 
 
 def test_processes_that_would_hang_are_refused() -> None:

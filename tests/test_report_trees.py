@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import naive_structure as naive
 import trees
+from foveal.analysis.recall_bases import BASES, TIES, RecallBase, recall_base
 from foveal.collection import build_index
 from foveal.errors import UsageError
-from foveal.evaluation.recall_bases import BASES, TIES, RecallBase, recall_base
 from foveal.measures import toy
 from foveal.report.trees import text
 

@@ -175,23 +175,6 @@ def test_order_digit_by_digit_is_the_stable_order(values: list[int]) -> None:
     assert spans.ordered(array).tolist() == np.argsort(array, kind="stable").tolist()
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 20), max_size=9).map(sorted), min_size=1, max_size=5),
-    st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 21)), max_size=12),
-)
-def test_search_within_a_stretch(stretches: list[list[int]], asked: list[tuple[int, int]]) -> None:
-    values = np.array([value for stretch in stretches for value in stretch], dtype=np.int64)
-    bounds = np.cumsum([0, *map(len, stretches)])
-    which = np.array([i % len(stretches) for i, _ in asked], dtype=np.int64)
-    position = np.array([position for _, position in asked], dtype=np.int64)
-    expected = [
-        bounds[i] + np.searchsorted(stretches[i], at, side="right")
-        for i, at in zip(which.tolist(), position.tolist(), strict=True)
-    ]
-    found = spans.search_within(values, position, bounds[which], bounds[which + 1])
-    assert found.tolist() == expected
-
-
 @given(some_spans, some_spans)
 def test_a_stretch_that_holds_all_that_begins_there_changes_nothing(
     items: list[Span], asked: list[Span]

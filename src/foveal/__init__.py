@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from foveal.analysis.equivalence import same_text, with_same_text
     from foveal.analysis.projection import Division, project
     from foveal.analysis.tokens import with_tokens
-    from foveal.evaluation import Options, evaluate
+    from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.formats import (
         read_judgements,
         read_pool,
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
         write_run,
         write_topics,
     )
-    from foveal.formats.streams import limit_bytes
+    from foveal.formats.source import limit_bytes
     from foveal.measures import Measure, parse_measure, parse_measures
     from foveal.model import Judgements, Results, Run, Topics
 
 __all__ = [
     "Division",
+    "Evaluation",
     "FovealError",
     "FovealWarning",
     "InputError",
@@ -93,7 +94,7 @@ _HOME = {
     "foveal.analysis.equivalence": ("same_text", "with_same_text"),
     "foveal.analysis.projection": ("Division", "project"),
     "foveal.analysis.tokens": ("with_tokens",),
-    "foveal.evaluation": ("Options", "evaluate"),
+    "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",
         "read_pool",
@@ -105,7 +106,7 @@ _HOME = {
         "write_run",
         "write_topics",
     ),
-    "foveal.formats.streams": ("limit_bytes",),
+    "foveal.formats.source": ("limit_bytes",),
     "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
     "foveal.model": ("Judgements", "Results", "Run", "Topics"),
 }

@@ -1,16 +1,18 @@
-"""The one exception family of Foveal: what was wrong, where, and what was expected."""
+"""Errors and remarks: what was wrong, where, and what was expected."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 __all__ = [
     "FovealError",
     "FovealWarning",
     "InputError",
     "Problem",
+    "Tally",
+    "TallyForm",
     "UsageError",
     "counted",
     "escape_controls",
@@ -18,7 +20,7 @@ __all__ = [
 ]
 
 # C0, DEL, C1, the bidirectional embeddings, overrides and isolates, and undecodable bytes.
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 _BREAK = "\n"
 """Some messages have several lines: a query with a mark under the place of its error."""
@@ -33,7 +35,8 @@ def escape_controls(text: str, keep: str = "") -> str:
     >>> print(escape_controls("a\x1b[2Jb\u202ec\n"))
     a\x1b[2Jb\u202ec\n
     """
-    return _CONTROLS.sub(
+    return re.sub(
+        _CONTROLS,
         lambda found: (
             found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
         ),
@@ -146,3 +149,56 @@ def some(names: Sequence[str], most: int = 5) -> str:
     """
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+TallyForm = str | Callable[[int, Sequence[Any]], str]
+
+
+class Tally(str):
+    """A remark with its count; where nothing is counted it is empty, and nobody says it.
+
+    Parameters
+    ----------
+    form : str or function
+        Text in which ``{}`` stands for the count, and a second one for the names of what is
+        counted. A function of count and items may return what it likes. Remarks of one form are
+        about the same thing.
+    count : int
+    items : sequence, optional
+        What is named in the text; some of it may be enough.
+
+    Examples
+    --------
+    >>> Tally("results clipped: {}", 3) + Tally("results clipped: {}", 4)
+    'results clipped: 7'
+    >>> Tally("topics, {}: {}", 2, ("8", "9"))
+    'topics, 2: 8, 9'
+    >>> Tally("results clipped: {}", 0)
+    ''
+    """
+
+    form: TallyForm
+    number: int
+    items: tuple[Any, ...]
+
+    def __new__(cls, form: TallyForm, count: int, items: Iterable[Any] = ()) -> Tally:
+        named = tuple(items)
+        if not count:
+            text = ""
+        elif isinstance(form, str):
+            text = form.format(count, some(named)) if named else form.format(count)
+        else:
+            text = form(count, named)
+        self = super().__new__(cls, text)
+        self.form, self.number, self.items = form, count, named
+        return self
+
+    # A str is made from one text, a tally from what it is put together of.
+    def __getnewargs__(self) -> tuple[TallyForm, int, tuple[Any, ...]]:  # type: ignore[override]
+        return self.form, self.number, self.items
+
+    def __add__(self, other: str) -> Tally:
+        """The remark on both parts."""
+        assert isinstance(other, Tally), other
+        assert other.form == self.form, other
+        return Tally(self.form, self.number + other.number, (*self.items, *other.items))

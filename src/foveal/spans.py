@@ -28,7 +28,6 @@ __all__ = [
     "lay_out",
     "newly_covered",
     "ordered",
-    "search_within",
     "side_by_side",
     "union",
 ]
@@ -124,28 +123,6 @@ def intersection(start: Ints, end: Ints, other_start: Ints, other_end: Ints) -> 
     return at_least(np.concatenate([here[0], there[0]]), np.concatenate([here[1], there[1]]), 2)
 
 
-def search_within(values: Ints, position: Ints, low: Ints, high: Ints) -> Ints:
-    """As ``searchsorted(values, position, "right")``, each in its own stretch ``values[low:high]``.
-
-    The stretches are halved together, so that the longest one decides on the number of steps: for
-    30,000 positions in stretches of up to 5 that takes 0.3 ms, a search through all values 1.3 ms.
-
-    >>> values, position = np.array([2, 5, 9, 1, 4]), np.array([6, 3, 9])
-    >>> search_within(values, position, np.array([0, 3, 3]), np.array([3, 5, 3])).tolist()
-    [2, 4, 3]
-    """
-    at = low.copy()
-    longest = int((high - low).max(initial=0))
-    for k in range(longest.bit_length() - 1, -1, -1):
-        probe = at + (1 << k)
-        inside = probe <= high
-        np.minimum(probe, high, out=probe)
-        # A probe of an empty stretch at the very beginning has nothing before it.
-        inside &= values[np.maximum(probe - 1, 0)] <= position
-        at += inside.astype(np.int64) << k
-    return at
-
-
 class Coverage:
     """The prefix function of a set of spans: how many covered characters lie before x.
 
@@ -159,7 +136,7 @@ class Coverage:
     __slots__ = ("_cumulated", "end", "start", "total")
 
     def __init__(self, start: Ints, end: Ints) -> None:
-        self.start, self.end = union(start, end)
+        self.start, self.end = at_least(start, end, 1)
         self._cumulated = np.concatenate([[0], np.cumsum(self.end - self.start)])
         self.total = int(self._cumulated[-1])
 
@@ -168,14 +145,26 @@ class Coverage:
         if not len(self.start):
             return np.zeros(len(position), dtype=np.int64)
         if stretch is None:
-            at = np.searchsorted(self.start, position, side="right") - 1
+            after = np.searchsorted(self.start, position, side="right")
         else:
-            at = search_within(self.start, position, *stretch) - 1
+            # The stretches are halved together, so that the longest one decides on the number of
+            # steps: for 30,000 positions in stretches of up to 5 that takes 0.3 ms, a search
+            # through all regions 1.3 ms.
+            after, high = stretch[0].copy(), stretch[1]
+            longest = int((high - after).max(initial=0))
+            for k in range(longest.bit_length() - 1, -1, -1):
+                probe = after + (1 << k)
+                inside = probe <= high
+                np.minimum(probe, high, out=probe)
+                # A probe of an empty stretch at the very beginning has nothing before it.
+                inside &= self.start[np.maximum(probe - 1, 0)] <= position
+                after += inside.astype(np.int64) << k
+        at = after - 1
         known = np.maximum(at, 0)
-        inside = np.minimum(position, self.end[known]) - self.start[known]
-        inside += self._cumulated[known]
-        inside[at < 0] = 0
-        return inside
+        covered = np.minimum(position, self.end[known]) - self.start[known]
+        covered += self._cumulated[known]
+        covered[at < 0] = 0
+        return covered
 
     def within(self, start: Ints, end: Ints, stretch: tuple[Ints, Ints] | None = None) -> Ints:
         """Covered characters between start and end.

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import foveal
-from foveal.analysis.aligned import align
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
 from foveal.measures.alignment import TopicView
@@ -71,7 +71,7 @@ def test_a_measure_that_nobody_registered_keeps_its_direction() -> None:
     scores = foveal.evaluate([half, pure], truth, [Wasted()])
     assert scores.overall[:, 0].tolist() == [0.5, 0.0]
     for part in (scores, Results.joined([scores.of_runs(["half"]), scores.of_runs(["pure"])])):
-        aligned = align(part, "wasted")
+        aligned = ScoreMatrix.from_results(part, "wasted")
         assert (aligned.runs, aligned.higher_is_better) == (("half", "pure"), False)
     assert "<b>0.0000</b>" in html(scores, per_topic=False)
 

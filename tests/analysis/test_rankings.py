@@ -12,7 +12,8 @@ import pytest
 import scipy.stats
 
 from foveal.analysis.correlations import correlate
-from foveal.analysis.rankings import scores, tasks_of
+from foveal.analysis.rankings import tasks_of
+from foveal.analysis.score_matrix import compute_ranking_scores
 from foveal.analysis.tasks import without_curves
 from foveal.errors import UsageError
 from foveal.evaluation import PRESETS, evaluate
@@ -139,7 +140,7 @@ def test_of_ap_correlation_the_row_is_the_reference() -> None:
 def test_sums_in_another_order_make_a_tie() -> None:
     rows = [("a", str(i), "AP", v) for i, v in enumerate((0.1, 0.2, 0.3))]
     rows += [("b", str(i), "AP", v) for i, v in enumerate((0.3, 0.2, 0.1))]
-    found = scores(Results.from_tidy(rows, {}), "AP")
+    found = compute_ranking_scores(Results.from_tidy(rows, {}), "AP")
     assert found[0] == found[1]
 
 
@@ -450,7 +451,7 @@ def test_means_of_measures_are_ranked_by_their_own_value_and_never_by_topics() -
     values = random_results((mean, "AP"))
     overall = np.column_stack([np.arange(6.0), values.overall[:, 1]])
     results = Results(RUNS, TOPICS, (mean, "AP"), values.values, values.counted, overall)
-    assert scores(results, mean).tolist() == np.arange(6.0).tolist()
+    assert compute_ranking_scores(results, mean).tolist() == np.arange(6.0).tolist()
     for options in ({"samples": 5}, {"topic_sets": {"x": TOPICS[:6], "y": TOPICS[6:]}}):
         found = correlate(results, by="topics", **options)
         assert f"not judged by topics: {mean}, a mean of other measures" in found.notes

@@ -11,8 +11,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.analysis.aligned import Aligned
 from foveal.analysis.rankings import means_of_samples
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.stability import (
     discriminative_power,
     power_of,
@@ -24,10 +24,10 @@ from foveal.errors import UsageError
 from foveal.model import Results
 
 
-def aligned(values: list[list[float]] | np.ndarray, measure: str = "AP") -> Aligned:
+def aligned(values: list[list[float]] | np.ndarray, measure: str = "AP") -> ScoreMatrix:
     table = np.asarray(values, dtype=np.float64)
     runs, topics = (tuple(map(str, range(n))) for n in table.shape)
-    return Aligned(measure, runs, topics, table)
+    return ScoreMatrix(measure, runs, topics, table)
 
 
 def random_scores(runs: int, topics: int, seed: int = 1) -> np.ndarray:

@@ -17,8 +17,8 @@ from foveal.assess.actions import Action, State, add_span
 from foveal.assess.exporting import import_judgements, judgements, prepared
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection, build_index
+from foveal.collection.placement import place_judgements
 from foveal.errors import UsageError
-from foveal.evaluation.placing import place_judgements
 from foveal.formats import read_judgements, write_judgements
 from foveal.model import Judgements, Topic, Topics
 from inputs import refusal, text_source

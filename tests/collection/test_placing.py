@@ -10,7 +10,7 @@ import pytest
 
 import foveal
 from foveal.collection import Collection, build_index
-from foveal.evaluation.placing import place_judgements
+from foveal.collection.placement import place_judgements
 from inputs import read_judgements, refusal
 from shared_data import DATA
 from xml_trees import index_of

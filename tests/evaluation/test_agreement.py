@@ -15,8 +15,8 @@ import foveal
 import toy_elements
 import trees
 from foveal.collection import Collection, build_index
+from foveal.collection.placement import place_judgements
 from foveal.evaluation.conversion import derive_elements
-from foveal.evaluation.placing import place_judgements
 from foveal.measures import Measure, Need, all_measures
 from naive_structure import Scale
 

@@ -18,6 +18,7 @@ import foveal
 from command import call
 from foveal import Run
 from foveal.collection import BuildOptions, Collection, build_index
+from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.conversion import (
     derive_elements,
@@ -25,8 +26,6 @@ from foveal.evaluation.conversion import (
     focus,
     recompute_sizes,
 )
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.placing import place_judgements, place_run
 from foveal.formats import FOLDER_FORMATS
 from inputs import highlights, read_judgements, read_run, text_source
 

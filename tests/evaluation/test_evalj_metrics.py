@@ -9,7 +9,7 @@ import pytest
 from evalj_files import DISTANCES, PRINTED, configuration
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
-from foveal.evaluation.evalj_metrics import read_metrics
+from foveal.evaluation.evalj_configuration import read_metrics
 from foveal.formats import Source
 from foveal.measures import parse_measures
 

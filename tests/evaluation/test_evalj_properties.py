@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from evalj_files import BROWSE, FOCUSSED, OF_2006, SMALL, STRICT, STRUCTURED, THOROUGH, labels
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
-from foveal.evaluation.evalj_metrics import Gains
-from foveal.evaluation.evalj_properties import Block, read_properties
+from foveal.evaluation.evalj_configuration import Block, read_properties
 from foveal.formats import Source
 
 
@@ -64,14 +63,16 @@ def test_the_blocks_of_2006_ask_for_what_the_presets_do() -> None:
 
 
 def test_the_three_metrics_mean_what_evalj_reported() -> None:
-    gains = Gains(("gen",), ("off",), cutoffs=("10", "25"))
+    (block,) = read(SMALL.replace("q\n", "nxCG, ep/gr, q\n") + "DCV: 10, 25\n")
     inside = "quant=gen,overlap=off"
-    assert gains.texts("nxCG") == (
-        *(f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25)),
-        f"nxCG({inside})@curve",
-    )
-    assert gains.texts("ep/gr") == (f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve")
-    assert gains.texts("q") == (f"Q({inside})", f"Rmeasure({inside})")
+    assert {metric.name: metric.texts for metric in block.metrics} == {
+        "nxCG": (
+            *(f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in (10, 25)),
+            f"nxCG({inside})@curve",
+        ),
+        "ep/gr": (f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve"),
+        "q": (f"Q({inside})", f"Rmeasure({inside})"),
+    }
 
 
 def test_lists_are_cross_products_but_alpha_has_no_say_without_overlap() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import foveal
 from foveal.collection import BuildOptions, Collection, build_index
+from foveal.collection.placement import place_judgements
 from foveal.errors import FovealError
 from foveal.evaluation.conversion import derive_elements
-from foveal.evaluation.placing import place_judgements
 from foveal.formats import Source
 
 TEN = "x" * 10

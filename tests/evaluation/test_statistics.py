@@ -10,7 +10,7 @@ import pytest
 
 import foveal
 from command import call
-from foveal.evaluation.statistics import (
+from foveal.analysis.statistics import (
     collection_statistics,
     judgement_statistics,
     run_statistics,

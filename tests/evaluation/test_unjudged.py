@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.evaluation.unjudged import (
-    TOP,
-    judged_share,
-    lists_not_relevant,
-    unjudged_meta,
-    unjudged_warning,
-)
-from foveal.measures.alignment import Alignment, Gold
+from foveal.evaluation.scoring import has_negative_judgements
 
 
 def judgements(**topics: str) -> foveal.Judgements:
@@ -31,15 +23,25 @@ def judgements(**topics: str) -> foveal.Judgements:
     )
 
 
-def run_of(**topics: str) -> foveal.Run:
+def run_of(name: str = "r", **topics: str) -> foveal.Run:
     return foveal.Run.from_results(
         {topic: [(doc, i, i + 5) for i, doc in enumerate(docs)] for topic, docs in topics.items()},
-        name="r",
+        name=name,
     )
 
 
-def share(run: foveal.Run, truth: foveal.Judgements, k: int = TOP) -> float:
-    return judged_share(Alignment(run, Gold(truth.combined())), k)
+def scored(truth: foveal.Judgements, *runs: foveal.Run) -> foveal.Results:
+    return foveal.evaluate(list(runs), truth, "num_ret", overlap="allow")
+
+
+def share(run: foveal.Run, truth: foveal.Judgements) -> float:
+    found: float = scored(truth, run).meta["unjudged"]["judged"][run.name]
+    return found
+
+
+def warning(truth: foveal.Judgements, *runs: foveal.Run) -> str | None:
+    said = scored(truth, *runs).meta["warnings"]
+    return next((text for text in said if text.startswith("unjudged results")), None)
 
 
 def test_the_share_of_judged_documents_is_averaged_over_topics() -> None:
@@ -48,16 +50,14 @@ def test_the_share_of_judged_documents_is_averaged_over_topics() -> None:
     assert share(run_of(t="abxya", u="a"), truth) == pytest.approx((3 / 5 + 1) / 2)
 
 
-def test_only_the_first_results_are_looked_at() -> None:
+def test_only_the_first_ten_results_count() -> None:
     truth = judgements(t="A")
     assert share(run_of(t="a" * 10 + "xxx"), truth) == 1.0
-    assert share(run_of(t="ax"), truth, k=1) == 1.0
-    assert share(run_of(t="xa"), truth, k=1) == 0.0
+    assert share(run_of(t="x" + "a" * 9 + "x"), truth) == pytest.approx(0.9)
 
 
-def test_a_topic_without_results_says_nothing() -> None:
+def test_a_topic_without_results_does_not_count() -> None:
     assert share(run_of(t="a"), judgements(t="A", u="A")) == 1.0
-    assert np.isnan(share(run_of(w="a"), judgements(t="A")))
 
 
 rankings = st.dictionaries(
@@ -65,43 +65,51 @@ rankings = st.dictionaries(
 )
 
 
-@given(rankings, st.integers(1, 12))
+@given(rankings)
 @settings(max_examples=50)
-def test_it_is_the_measure_over_the_topics_of_the_run(topics: dict[str, str], k: int) -> None:
+def test_it_is_the_measure_over_the_topics_of_the_run(topics: dict[str, str]) -> None:
     truth = judgements(t="Ab", u="A", w="b")
     run = run_of(**topics)
-    scored = foveal.evaluate(run, truth, f"judged@{k}", topics="run", overlap="allow")
-    assert share(run, truth, k) == pytest.approx(scored["r", f"judged@{k}"])
+    results = foveal.evaluate(run, truth, "judged@10", topics="run", overlap="allow")
+    assert share(run, truth) == pytest.approx(results["r", "judged@10"])
 
 
 def test_judgements_of_relevant_documents_alone_are_told_from_pooled_ones() -> None:
-    assert not lists_not_relevant(judgements(t="AB", u="A"))
-    assert lists_not_relevant(judgements(t="Ab", u="ab"))
-    # A stray one in half of the topics is no pool.
-    assert not lists_not_relevant(judgements(t="Ab", u="A"))
-    assert lists_not_relevant(judgements(t="Ab", u="Ab", w="A"))
+    assert not has_negative_judgements(judgements(t="AB", u="A"))
+    assert has_negative_judgements(judgements(t="Ab", u="ab"))
+    # A stray one in half of the topics does not make a pool.
+    assert not has_negative_judgements(judgements(t="Ab", u="A"))
+    assert has_negative_judgements(judgements(t="Ab", u="Ab", w="A"))
 
 
 def test_runs_below_1_are_named_in_one_line_the_worst_first() -> None:
     truth = judgements(t="Ab")
-    few = unjudged_warning({"good": 1.0, "bad": 0.5, "nearly": 0.9999}, truth)
-    assert few == (
+    good, bad, worse = run_of("good", t="ab"), run_of("bad", t="ax"), run_of("worse", t="xyax")
+    assert warning(truth, good, bad, worse) == (
         "unjudged results count as not relevant; judged@10 on topics with results: "
-        "bad 0.50, nearly 0.99"
+        "worse 0.25, bad 0.50"
     )
-    many = unjudged_warning({f"r{i}": i / 10 for i in range(8)}, truth)
-    assert many is not None
-    assert many.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more runs")
+    many = [run_of(f"r{i}", t="a" * i + "x" * (10 - i)) for i in range(8)]
+    said = warning(truth, *many)
+    assert said is not None
+    assert said.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more runs")
 
 
-def test_what_is_kept_is_not_named_like_the_measure() -> None:
-    """The measure counts judged topics without results as 0, the figures leave them out."""
+def test_a_share_below_1_is_not_rounded_up() -> None:
+    topics = {f"t{i}": "Ab" for i in range(300)}
+    run = run_of(**dict.fromkeys(topics, "ab") | {"t0": "ax"})
+    said = warning(judgements(**topics), run)
+    assert said is not None
+    assert said.endswith("r 0.99")
+
+
+def test_the_meta_figure_is_not_the_measure() -> None:
+    """The measure counts judged topics without results as 0, the figure leaves them out."""
     truth, run = judgements(t="Ab", u="A"), run_of(t="ab")
     assert foveal.evaluate(run, truth, "judged@10")["r", "judged@10"] == 0.5
-    kept = unjudged_meta({"r": share(run, truth), "s": float("nan")})
-    assert kept == {"k": 10, "judged": {"r": 1.0, "s": None}}
+    assert scored(truth, run).meta["unjudged"] == {"k": 10, "judged": {"r": 1.0}}
 
 
-def test_no_warning_where_it_would_say_nothing() -> None:
-    assert unjudged_warning({"r": 1.0, "nothing": float("nan")}, judgements(t="Ab")) is None
-    assert unjudged_warning({"r": 0.1}, judgements(t="A")) is None
+def test_no_warning_where_it_would_mean_nothing() -> None:
+    assert warning(judgements(t="Ab"), run_of(t="ab")) is None
+    assert warning(judgements(t="A"), run_of(t="xxxxxxxxxa")) is None

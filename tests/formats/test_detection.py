@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -291,3 +293,24 @@ def test_any_bytes_are_read_or_refused_with_the_place(data: bytes) -> None:
                 assert problem.file == "x"
                 assert problem.line is None or 1 <= problem.line <= lines, str(problem)
                 assert len(problem.message.split()) > 2, str(problem)
+
+
+@pytest.mark.parametrize(
+    ("run", "judgements", "needed"),
+    [("1 Q0 D 1 0.5 r 3 4", "1 Q0 D 4 9 3 3:4", "fol"), ("1 Q0 D 1 0.5 r", "1 0 D 1", "trec")],
+)
+def test_only_the_modules_of_a_format_are_loaded(
+    tmp_path: Path, run: str, judgements: str, needed: str
+) -> None:
+    (tmp_path / "a.run").write_text(run)
+    (tmp_path / "a.qrels").write_text(judgements)
+    code = (
+        "import foveal, sys; foveal.read_run('a.run'); foveal.read_judgements('a.qrels').combined()"
+        "; print(*(m for m in sys.modules if m.startswith(('foveal.formats.', 'foveal.model.'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    formats = {f"foveal.formats.{name}" for name in ("detection", "fields", "source", needed)}
+    model = {f"foveal.model.{name}" for name in ("hashing", "judgements", "run")}
+    assert set(done.stdout.split()) == formats | model

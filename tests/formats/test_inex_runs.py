@@ -350,3 +350,11 @@ def test_any_writer_of_xml_is_understood(doc: str, topic: str) -> None:
     run = read_run(f"{whole}</inex-submission>")
     assert run.doc.to_list() == [doc]
     assert run.topics == (topic,)
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
+def test_utf_16_without_a_mark_is_read_by_its_declaration(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "run.xml"
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>\n'
+    path.write_bytes((declared + submission(element(doc="Dé"))).encode(encoding))
+    assert foveal.read_run(path).doc.to_list() == ["Dé"]

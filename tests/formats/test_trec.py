@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import foveal
 from foveal.formats.losses import run_losses
@@ -35,6 +38,30 @@ def test_results_come_by_score_then_by_document_both_descending() -> None:
     )
     assert run.doc.to_list() == ["D", "C", "é", "B", "A"]
     assert run.line.tolist() == [5, 2, 4, 3, 1]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("217"),
+            st.sampled_from(["a", "b", "é", "zz"]),
+            st.sampled_from(["1", "-1", "0", "-0.0", "1.00000001", "-2.5", "1e300", "1e-50"]),
+        ),
+        min_size=1,
+    )
+)
+def test_the_order_is_that_of_a_plain_sort(rows: list[tuple[str, str, str]]) -> None:
+    run = read_run("".join(f"{topic} Q0 {doc} 1 {score} r\n" for topic, doc, score in rows))
+    topics = list(dict.fromkeys(topic for topic, _, _ in rows))
+    numbered = [(row, i) for i, row in enumerate(rows, 1)]
+    with np.errstate(over="ignore"):  # trec_eval keeps scores in single precision
+        numbered.sort(key=lambda own: own[0][1].encode(), reverse=True)
+        numbered.sort(key=lambda own: np.float32(float(own[0][2])), reverse=True)
+    numbered.sort(key=lambda own: topics.index(own[0][0]))
+    assert run.topics == tuple(topics)
+    assert run.doc.to_list() == [doc for (_, doc, _), _ in numbered]
+    assert run.line.tolist() == [line for _, line in numbered]
 
 
 def test_topics_keep_the_order_of_the_file() -> None:

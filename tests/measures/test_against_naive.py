@@ -13,6 +13,7 @@ import campaigns
 import naive
 from foveal.measures import Cutoff, Measure, all_measures, parse_measure
 from foveal.measures.base import Choice
+from scoring import score
 
 RANKS = (1, 2, 3, 7, 30)
 NUMBERS = {
@@ -89,7 +90,7 @@ def test_fast_equals_naive(measure: Measure, campaign: campaigns.Campaign) -> No
     views = {union: campaigns.view(*campaign, union=union) for union in (False, True)}
     for variant in _variants(measure):
         for union, topic in views.items():
-            fast, slow = variant.value(topic), _naive_value(variant, campaign, union=union)
+            fast, slow = score(variant, topic), _naive_value(variant, campaign, union=union)
             same = math.isnan(fast) if math.isnan(slow) else abs(fast - slow) < 1e-12
             assert same, f"{variant} union={union}: fast {fast}, naive {slow}"
 

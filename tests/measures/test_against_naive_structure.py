@@ -16,6 +16,7 @@ from foveal.errors import UsageError
 from foveal.measures import Cutoff, Measure, all_measures
 from foveal.measures.base import Choice, Flag
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from scoring import score
 
 MEASURES = [measure for measure in all_measures() if measure.structural]
 NUMBERS: dict[str, list[Any]] = {
@@ -93,7 +94,7 @@ def test_fast_equals_naive(measure: Measure, data: st.DataObject) -> None:
     with structures.view(campaign) as topic:
         for _ in range(VARIANTS):
             variant = data.draw(variants(measure, scale))
-            fast, slow = variant.value(topic), naive_value(variant, campaign)
+            fast, slow = score(variant, topic), naive_value(variant, campaign)
             assert same(fast, slow), f"{variant}: fast {fast}, naive {slow}"
 
 
@@ -109,7 +110,7 @@ def test_assessments_alone_are_enough(name: str, data: st.DataObject) -> None:
             variant = data.draw(variants(measure, campaign.documents["D1"].scale))
             counted = find_quantisation(variant.quant, campaign.documents["D1"].scale)
             expected = variant if counted.name == "spec" else variant(mixed="ignore")
-            fast, slow = variant.value(topic), naive_value(expected, campaign)
+            fast, slow = score(variant, topic), naive_value(expected, campaign)
             assert same(fast, slow), f"{variant}: fast {fast}, naive {slow}"
 
 

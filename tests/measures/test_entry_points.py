@@ -13,7 +13,7 @@ import pytest
 
 from foveal.errors import UsageError
 from foveal.measures import all_measures
-from foveal.measures.registry import GROUP, _brought_along
+from foveal.measures.registry import GROUP, _load_entry_points
 
 MODULE = """\
 from foveal.measures import Measure
@@ -97,9 +97,9 @@ def test_a_measure_of_another_package_is_named_explained_and_scored(package: Pat
 
 def test_those_of_other_packages_come_in_the_order_of_their_names(package: Path) -> None:
     points = [point("others_measures:Wasted", "z"), point("others_measures:Usurper", "a")]
-    found = _brought_along(points, own=())
+    found = _load_entry_points(points, own=())
     assert [measure.name for measure in found] == ["iP", "wasted"]
-    assert _brought_along([], own=all_measures()) == []
+    assert _load_entry_points([], own=all_measures()) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_those_of_other_packages_come_in_the_order_of_their_names(package: Path)
 )
 def test_a_bad_one_is_refused_with_who_brought_it(package: Path, value: str, why: str) -> None:
     with pytest.raises(UsageError) as refused:
-        _brought_along([point(value)], own=all_measures())
+        _load_entry_points([point(value)], own=all_measures())
     assert str(refused.value).startswith(
         f"the measure of the entry point 'one = {value}' ({GROUP})"
     )
@@ -126,13 +126,14 @@ def test_a_bad_one_is_refused_with_who_brought_it(package: Path, value: str, why
 def test_two_packages_cannot_bring_the_same_name(package: Path) -> None:
     points = [point("others_measures:Wasted", "a"), point("others_measures:Second", "b")]
     with pytest.raises(UsageError, match="'wasted', which is that of a = others_measures:Wasted"):
-        _brought_along(points, own=())
+        _load_entry_points(points, own=())
 
 
 def test_the_command_says_which_entry_point_is_bad(package: Path) -> None:
     points = package / "others-1.0.dist-info" / "entry_points.txt"
     points.write_text(f"[{GROUP}]\nx = broken_measures:X\n")
-    done = foveal("measures", "iP", path=package)
+    assert foveal("measures", "iP", path=package).returncode == 0  # it asks no other package
+    done = foveal("measures", path=package)
     assert done.returncode == 2
     assert done.stderr.startswith("foveal: the measure of the entry point 'x = broken_measures:X'")
     assert done.stderr.count("\n") == 1

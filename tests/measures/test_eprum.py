@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import campaigns
 import naive
 import naive_user_model
+import scoring
 from foveal.measures import parse_measure, parse_measures
-from foveal.measures.eprum import expected_precision, in_units
+from foveal.measures.eprum import expected_precision, to_units
 from foveal.measures.user_model import Hits
 from measures.test_user_model import matrices, value
 
@@ -67,7 +68,7 @@ def test_three_targets() -> None:
 
 def test_three_graded_targets() -> None:
     hits = Hits.from_matrix([[0, 1, 0], [0.8, 0, 0], [0, 0, 0.5]])
-    units = in_units(np.array([1, 0.5, 0.5]))
+    units = to_units(np.array([1, 0.5, 0.5]))
     precision = expected_precision(hits, units, np.array([1, 1, 2, 3]))
     assert precision == pytest.approx([1, 0.4333, 0.8, 0.4], abs=5e-5)
     natural = precision[np.cumsum(np.sort(units)[::-1]) - 1]
@@ -223,7 +224,7 @@ def test_whole_documents_give_document_measures(campaign: campaigns.Campaign) ->
     topic = campaigns.view(*campaign)
 
     def score(measure: str) -> float:
-        return parse_measure(measure).value(topic)
+        return scoring.score(parse_measure(measure), topic)
 
     for setting in ("A=1", "behaviour=classic", "targets=passages", "behaviour=t2i"):
         assert score(f"EPRUM({setting})") == pytest.approx(score("AP"), abs=1e-12)
@@ -284,13 +285,13 @@ def test_no_result_scores_zero() -> None:
     ],
 )
 def test_weights_become_whole_units(weight: list[float], units: list[int]) -> None:
-    assert in_units(np.array(weight)).tolist() == units
+    assert to_units(np.array(weight)).tolist() == units
 
 
 @given(st.lists(st.floats(1e-3, 3), min_size=1, max_size=40))
 @quick
 def test_an_ideal_list_of_any_weights_scores_one(weights: list[float]) -> None:
-    units = np.sort(in_units(np.array(weights)))[::-1]
+    units = np.sort(to_units(np.array(weights)))[::-1]
     gain = np.cumsum(units)
     shortest = np.searchsorted(gain, np.arange(1, gain[-1] + 1)) + 1
     precision = expected_precision(Hits.from_matrix(np.eye(len(units))), units, shortest)

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
+import scoring
+from campaigns import overlap_of
 from foveal.errors import UsageError
 from foveal.formats import Source, read_judgements
 from foveal.measures import parse_measure
@@ -52,13 +54,13 @@ def judged(spans: Sequence[Span]) -> Judgements:
 
 
 def view(spans: Sequence[Span], results: Sequence[Result], *, union: bool = False) -> TopicView:
-    truth = Gold(judged(spans).combined())
+    gold = Gold(judged(spans).combined())
     run = Run.from_results({"t": results} if results else {})
-    return Alignment(run, truth).topic("t", union=union)
+    return Alignment(run, gold, overlap_of(union=union)).topic("t")
 
 
 def score(label: str, spans: Sequence[Span], results: Sequence[Result], **how: bool) -> float:
-    return parse_measure(label).value(view(spans, results, **how))
+    return scoring.score(parse_measure(label), view(spans, results, **how))
 
 
 # --------------------------------------------------------------------------------------------
@@ -297,16 +299,18 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result], union: bool
             given_budget = "" if budget is None else f",budget={budget}"
             read = naive_read(results, k, budget, union=union)
             shares = [Fraction(len(read & set(own)), len(own)) for own in sets]
-            fast = parse_measure(f"evR(weight=none{given_budget}){at}").value(topic)
+            fast = scoring.score(parse_measure(f"evR(weight=none{given_budget}){at}"), topic)
             assert math.isnan(fast) if not sets else fast == pytest.approx(float(max(shares)))
             weighed = [
                 sum((w for c, w in own.items() if c in read), Fraction(0)) / sum(own.values())
                 for own in sets
             ]
-            fast = parse_measure(f"evR(weight=grade{given_budget}){at}").value(topic)
+            fast = scoring.score(parse_measure(f"evR(weight=grade{given_budget}){at}"), topic)
             assert math.isnan(fast) if not sets else fast == pytest.approx(float(max(weighed)))
             for share in ("1", "0.5", "0.07"):
-                fast = parse_measure(f"answered(share={share}{given_budget}){at}").value(topic)
+                fast = scoring.score(
+                    parse_measure(f"answered(share={share}{given_budget}){at}"), topic
+                )
                 slow = naive_answered(spans, results, Fraction(share), k, budget, union=union)
                 assert math.isnan(fast) if not sets else fast == slow
     for share in ("1", "0.5"):
@@ -316,7 +320,7 @@ def test_fast_equals_naive(spans: list[Span], results: list[Result], union: bool
             for k in range(1, len(results) + 1)
             if naive_answered(spans, results, exact, k, None, union=union)
         ]
-        fast = parse_measure(f"evRR(share={share})").value(topic)
+        fast = scoring.score(parse_measure(f"evRR(share={share})"), topic)
         assert math.isnan(fast) if not sets else fast == (1 / ranks[0] if ranks else 0)
 
 

@@ -24,14 +24,13 @@ import trees
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.effort import natural_points
-from foveal.measures.inex_eval import precall
-from foveal.measures.inex_eval_ng import InexEvalNg
-from foveal.measures.xcg import XCG
+from foveal.measures.inex_eval import InexEvalNg, precall
+from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
-from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base, quantise
+from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
+from scoring import score
 from trees import Campaign
 
 quick = settings(max_examples=15)
@@ -48,9 +47,9 @@ class Trial:
         self.documents = campaign.documents
         self.results = campaign.results
         self.topic = topic
-        self.judged: Gold = topic.alignment.gold
-        assert self.judged.forest is not None
-        self.forest: Forest = self.judged.forest
+        self.gold: Gold = topic.alignment.gold
+        assert self.gold.forest is not None
+        self.forest: Forest = self.gold.forest
         self.nodes = elements(campaign.documents)
         self.scale = self.forest.assessed.scale
         self.quants = [name for name in QUANTISATIONS if fits(name, self.scale)]
@@ -65,7 +64,7 @@ class Trial:
 
     def _over(self, results: Sequence[Result]) -> TopicView:
         if not results:
-            return Alignment(Run.from_results({}), self.judged).topic("t")
+            return Alignment(Run.from_results({}), self.gold).topic("t")
         scored = any(result.rsv is not None for result in results)
         place = [self.nodes[result.doc, result.xpath] for result in results]
         ranks = [k if r.rank is None else r.rank for k, r in enumerate(results, start=1)]
@@ -79,22 +78,22 @@ class Trial:
             xpath=pl.Series([result.xpath for result in results]),
             name="other",
         )
-        return Alignment(run, self.judged).topic("t")
+        return Alignment(run, self.gold).topic("t")
 
     def value(self, results: Sequence[Result], measure: str) -> float:
-        return parse_measure(measure).value(self.over(results))
+        return score(parse_measure(measure), self.over(results))
 
     def gains(self, results: Sequence[Result], options: str) -> tuple[list[float], list[float]]:
         """(xG, xI): of the run, and of its ideal list."""
         measure = parse_measure(f"xCG({options})@1")
         assert isinstance(measure, XCG)
         topic = self.over(results)
-        return measure.gains(topic).tolist(), measure.ideal_gains(topic).tolist()
+        return measure.gains(topic).tolist(), measure.ideal_list(topic).gains.tolist()
 
     def worth(self, quant: str) -> dict[Key, float]:
         """What each element of the judged documents is worth."""
         forest = self.forest
-        docs = self.judged.judgements.doc.gather(forest.row)
+        docs = self.gold.judgements.doc.gather(forest.row)
         return dict(zip(zip(docs, forest.xpath, strict=True), forest.worth(quant), strict=True))
 
     def relevant_quants(self, pick: int) -> list[str]:
@@ -149,7 +148,7 @@ def test_runs_laid_over_are_as_runs_read(campaign: Campaign) -> None:
     with tried(campaign) as trial:
         for quant in trial.quants:
             for measure in (f"inex_eval(quant={quant})", f"Q(quant={quant},overlap=on)"):
-                read = parse_measure(measure).value(trial.topic)
+                read = score(parse_measure(measure), trial.topic)
                 assert trial.value(trial.results, measure) == same(read)
 
 
@@ -167,7 +166,8 @@ def on_all_grades(quant: str, scale: str) -> dict[tuple[float, float], float]:
     """A function at every pair of grades of a scale."""
     first, second = (np.array(column) for column in zip(*SCALES[scale], strict=True))
     assessed = Assessed(scale, first, second.astype(float), np.zeros(len(first), dtype=bool))
-    return dict(zip(SCALES[scale], quantise(quant, assessed).tolist(), strict=True))
+    worth = find_quantisation(quant, scale).worth(assessed)
+    return dict(zip(SCALES[scale], worth.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -248,7 +248,7 @@ def test_4_expected_search_length_by_enumeration(r: int, i: int) -> None:
         relevant, rest = np.array([0.0, r]), np.array([waste, i])
         for s in range(1, r + 1):
             mean = sum(order[s - 1] - (s - 1) for order in orders) / len(orders)
-            (found,) = precall(relevant, rest, r, np.array([s / r]))
+            (found,) = precall(relevant, rest, r, np.array([float(s)]))
             assert found == pytest.approx(s / (s + waste + mean), abs=TOLERANCE)
 
 
@@ -334,7 +334,7 @@ def ng_points(trial: Trial, results: Sequence[Result], variant: str) -> list[tup
     """Recall and precision at every rank."""
     measure = parse_measure(f"inex_eval_ng(variant={variant})")
     assert isinstance(measure, InexEvalNg)
-    recall, precision = measure._points(trial.over(results))
+    recall, precision = measure.points(trial.over(results))
     return list(zip(recall.tolist(), precision.tolist(), strict=True))
 
 
@@ -484,7 +484,7 @@ def test_8_and_9_bounds_and_useless_results(campaign: Campaign, pick: int) -> No
 
 def _between_zero_and_one(trial: Trial, results: list[Result], options: str) -> None:
     xG, xI = (np.array(gains) for gains in trial.gains(results, options))
-    line, step = (natural_points(xG, xI, ideal).ep for ideal in ("line", "step"))
+    line, step = (find_points(xG, cumulate(xI), mode).ep for mode in ("line", "step"))
     assert all(0 < a <= b + TOLERANCE for a, b in zip(line, step, strict=True))
     assert all(ep <= 1 + TOLERANCE for ep in (*line, *step))
     measures = [f"{name}({options})" for name in OVERALL]
@@ -679,7 +679,7 @@ def test_26_overlap_neutral_measures_reward_no_relevant_text_twice(
             if not (text_of(trial, [again]) - seen) & relevant:
                 topic = trial.over([*results, again])
                 for measure, value in before.items():
-                    assert parse_measure(measure).value(topic) <= value + TOLERANCE, (
+                    assert score(parse_measure(measure), topic) <= value + TOLERANCE, (
                         again,
                         measure,
                     )

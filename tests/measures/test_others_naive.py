@@ -16,6 +16,7 @@ import naive
 from foveal.measures import Measure, all_measures, parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.model import Run
+from scoring import score
 
 Documents = dict[str, naive.Doc]
 Results = Sequence[naive.Result]
@@ -255,13 +256,13 @@ NAIVE: dict[str, Callable[..., float]] = {m.name: globals()[m.name] for m in OTH
 def test_fast_equals_naive(measure: Measure, campaign: campaigns.Campaign) -> None:
     results, documents = campaign
     nothing = not any(s < e for doc in documents.values() for s, e in doc.spans)
-    fast = measure.value(campaigns.view(*campaign))
+    fast = campaigns.score(measure, *campaign)
     if nothing:
         assert math.isnan(fast)
     else:
         assert fast == pytest.approx(NAIVE[measure.name](results, documents), abs=1e-12)
     # The policy for overlap is part of these measures, not an option.
-    again = measure.value(campaigns.view(*campaign, union=True))
+    again = campaigns.score(measure, *campaign, union=True)
     assert again == fast or nothing
 
 
@@ -273,7 +274,7 @@ def test_a_cut_off_is_a_shorter_list(
 ) -> None:
     results, documents = campaign
     at, cut = (
-        m.value(campaigns.view(own, documents))
+        campaigns.score(m, own, documents)
         for m, own in ((measure @ rank, results), (measure, results[:rank]))
     )
     assert at == cut or (math.isnan(at) and math.isnan(cut))
@@ -295,9 +296,9 @@ def view(campaign: campaigns.Campaign, column: str, labels: list[list[str]]) -> 
     own = iter(labels)
     given_to = [next(own) if s < e else [] for d in documents.values() for s, e in d.spans]
     series = pl.Series(given_to, dtype=pl.List(pl.String))
-    judged = Gold(replace(judgements, **{column: series}).combined())
+    gold = Gold(replace(judgements, **{column: series}).combined())
     run = Run.from_results({"t": results} if results else {})
-    return Alignment(run, judged).topic("t")
+    return Alignment(run, gold).topic("t")
 
 
 @pytest.mark.parametrize(("name", "column"), [("gen_aspect", "aspects"), ("squad_f1", "sets")])
@@ -307,7 +308,7 @@ def test_names_of_spans_count_as_in_the_naive_measure(
     name: str, column: str, drawn: tuple[campaigns.Campaign, list[list[str]]]
 ) -> None:
     campaign, labels = drawn
-    fast = parse_measure(name).value(view(campaign, column, labels))
+    fast = score(parse_measure(name), view(campaign, column, labels))
     if not labels:
         assert math.isnan(fast)
     else:

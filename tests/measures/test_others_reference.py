@@ -13,12 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import foveal
 from foveal.adapters.truths import read_foreign_run, read_texts, read_truth
-from foveal.evaluation import Options
-from foveal.evaluation.scoring import score_run
-from foveal.evaluation.truth import Truth
 from foveal.formats import read_run
-from foveal.measures import parse_measure
 from foveal.model import Judgements, Run
 from shared_data import DATA
 
@@ -41,10 +38,7 @@ needs_genomics = pytest.mark.skipif(
 
 def scores(run: Run, judgements: Judgements, names: Iterable[str], **options: str) -> Floats:
     """A row for each judged topic, a column for each measure."""
-    measures = [parse_measure(name) for name in names]
-    settings = Options(**options)  # type: ignore[arg-type]
-    judged = Truth(judgements, settings, None).judged(None, measures)
-    return np.asarray(score_run(run, judged, measures, settings).values)
+    return np.asarray(foveal.evaluate(run, judgements, [*names], **options).values[0])
 
 
 # -- chunking_evaluation ------------------------------------------------------------------------

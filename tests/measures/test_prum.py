@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import campaigns
 import naive_user_model
 from foveal.measures import parse_measure
-from foveal.measures.prum import precision_of_readers
+from foveal.measures.eprum import precision_of_readers
 from foveal.measures.user_model import Hits
 from measures.test_eprum import RUN, THREE
 from measures.test_user_model import matrices, value

@@ -120,14 +120,15 @@ def test_fast_equals_naive(
     case: tuple[campaigns.Campaign, list[int]], budgets: list[int], union: bool
 ) -> None:
     (results, documents), tokens = case
-    judged = Gold(campaigns.judgements_of(documents).combined())
+    gold = Gold(campaigns.judgements_of(documents).combined())
     # The same results for another topic in front: places on the axis are not those of the topic.
     run = foveal.Run.from_results({"zz": results, "t": results} if results else {})
-    alignment = Alignment(replace(run, tokens=np.array(tokens * 2, dtype=np.int64)), judged)
+    run = replace(run, tokens=np.array(tokens * 2, dtype=np.int64))
+    alignment = Alignment(run, gold, campaigns.overlap_of(union=union))
     relevant = {
         (name, at) for name, doc in documents.items() for a, b in doc.spans for at in range(a, b)
     }
-    found = readings(alignment, np.array(budgets), "tokens", union=union)
+    found = readings(alignment, np.array(budgets), "tokens")
     if not results:
         assert found.read.size == 0
         return
@@ -144,14 +145,15 @@ def test_reading_more_never_finds_less(
     campaign: campaigns.Campaign, unit: str, union: bool
 ) -> None:
     results, documents = campaign
-    judged = Gold(campaigns.judgements_of(documents).combined())
+    gold = Gold(campaigns.judgements_of(documents).combined())
     run = foveal.Run.from_results({"t": results} if results else {})
     run = replace(run, tokens=np.array([end - start for _, start, end in results], dtype=np.int64))
-    found = readings(Alignment(run, judged), np.arange(1, 80), unit, union=union)
+    alignment = Alignment(run, gold, campaigns.overlap_of(union=union))
+    found = readings(alignment, np.arange(1, 80), unit)
     for column in found:
         assert (np.diff(column, axis=1) >= 0).all()
     if unit == "tokens":  # one token per character: the budget of characters
-        same = readings(Alignment(run, judged), np.arange(1, 80), "characters", union=union)
+        same = readings(alignment, np.arange(1, 80), "characters")
         assert np.array_equal(same.found, found.found)
         assert np.array_equal(same.read, found.read)
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 import pickle
+import subprocess
+import sys
+from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import campaigns
+import foveal.measures
 import naive
 from foveal.errors import UsageError
 from foveal.measures import (
@@ -22,7 +26,9 @@ from foveal.measures import (
     parse_measures,
 )
 from foveal.measures.base import Choice
+from foveal.measures.registry import FAMILIES
 from foveal.measures.toy import run_example
+from scoring import score
 
 EVERY = [
     measure
@@ -95,9 +101,9 @@ def test_nothing_relevant_is_undefined_or_a_count(campaign: campaigns.Campaign) 
 def test_the_same_answer_twice(campaign: campaigns.Campaign) -> None:
     """Also after all others have looked at the same topic, and in the other order."""
     one, other = campaigns.new_view(*campaign), campaigns.new_view(*campaign)
-    first = [measure.value(one) for measure in OF_TEXT]
+    first = [score(measure, one) for measure in OF_TEXT]
     for seen in (one, other):
-        again = [measure.value(seen) for measure in reversed(OF_TEXT)]
+        again = [score(measure, seen) for measure in reversed(OF_TEXT)]
         for measure, value, repeated in zip(OF_TEXT, first, reversed(again), strict=True):
             same = value == repeated or (math.isnan(value) and math.isnan(repeated))
             assert same, f"{measure}: {value}, then {repeated}"
@@ -133,6 +139,23 @@ def test_an_ideal_run_scores_one(campaign: campaigns.Campaign) -> None:
             or value == pytest.approx(measure.ideal, abs=1e-12)
             or (measure.name == "judged" and not campaign[0])
         ), f"{measure}: {value}"
+
+
+def test_every_family_defines_the_names_that_the_registry_lists() -> None:
+    for family, names in FAMILIES.items():
+        module = import_module(f"foveal.measures.{family}")
+        defined = [name for kind in module.MEASURES for name in (kind.name, *kind.aliases)]
+        assert names.split() == defined
+
+
+def test_a_measure_is_an_attribute_of_the_package_and_imports_only_its_family() -> None:
+    assert foveal.measures.iP == find_measure("iP")
+    assert foveal.measures.MAiP == find_measure("AiP")
+    assert not hasattr(foveal.measures, "ip")
+    assert not hasattr(foveal.measures, "_iP")
+    code = "import sys; from foveal.measures import iP; print('foveal.measures.xcg' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_names_are_matched_exactly_first_then_without_case() -> None:

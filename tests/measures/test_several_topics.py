@@ -7,9 +7,11 @@ those with the naive measures elsewhere.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -17,12 +19,11 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.measures import parse_measures
-from foveal.measures.agp import AverageGeneralisedPrecision
-from foveal.measures.aip import AverageInterpolatedPrecision
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
 from foveal.measures.base import Choice
-from foveal.measures.effort import MeanEffortPrecision
-from foveal.measures.nxcg import NormalisedGain
+from foveal.measures.in_context import AverageGeneralisedPrecision
+from foveal.measures.totals import sum_first
+from foveal.measures.xcg import NormalisedGain
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.recall.quantisation import QUANTISATIONS
 from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements
@@ -37,6 +38,10 @@ MEASURES = [
         "iP@0.00", "iP@0.01", "iP@0.29", "iP@1", "iP(budget=30)@0.1", "AiP", "AiP(points=7)",
         "AgP", "AgP(beta=0.25)", "AgP(score=BEP,n=9)", "AgP(score=T2I,irr=4)", "gP@3", "gP@9",
         "AgPw", "AgPw(form=interpolated)", "igP@0.5", "charP", "charR", "charF(budget=9)",
+        "charF(beta=2)@3", "AP", "P@2", "R@3", "gR@2", "gRw@2", "judged@2", "BEPD",
+        "HiF(alpha=0.3)@5", "HiF(alpha=0.3,rval=printed)@5", "T2I(T=9)", "Redundancy@3",
+        "T2IcharP(T=9,mode=read)@3", "evR@3", "ce_iou@3", "eraser_iou_f1@3", "bio_ap@3", "bio_f1",
+        "gen_passage2", "squad_f1@3",
     )
     for measure in parse_measures(name)
 ]  # fmt: skip
@@ -65,68 +70,56 @@ def run_of(ranked: dict[str, list[tuple[str, list[int]]]]) -> Run:
     return Run.from_frame(pl.DataFrame(rows, schema=schema, orient="row"), name="r")
 
 
-@pytest.mark.parametrize("union", [False, True])
+@pytest.mark.parametrize("overlap", [Overlap.AS_IT_IS, Overlap.UNION])
 @settings(max_examples=60)
 @given(truth=truths, ranked=runs)
 def test_topics_do_not_see_each_other(
     truth: dict[str, dict[str, Any]],
     ranked: dict[str, list[tuple[str, list[int]]]],
-    union: bool,
+    overlap: Overlap,
 ) -> None:
-    judged = Gold(Judgements.from_highlights(truth).combined())
-    together = Alignment(run_of(ranked), judged)
-    for topic in judged.judgements.topics:
-        alone = Alignment(run_of({topic: ranked.get(topic, [])}), judged)
+    gold = Gold(Judgements.from_highlights(truth).combined())
+    whole = Alignment(run_of(ranked), gold, overlap)
+    found = {measure: measure.score_topics(whole).tolist() for measure in MEASURES}
+    for i, topic in enumerate(gold.topics):
+        alone = Alignment(run_of({topic: ranked.get(topic, [])}), gold, overlap)
         for measure in MEASURES:
-            expected = measure.value(alone.topic(topic, union=union))
-            found = measure.value(together.topic(topic, union=union))
-            assert found.hex() == expected.hex(), measure
-    for measure in MEASURES:
-        at_once = measure.of_run(together, union=union)
-        if at_once is not None:
-            for topic, found in zip(together.run.topics, at_once.tolist(), strict=True):
-                if together.topic(topic).relevant_documents:
-                    expected = measure.score_topic(together.topic(topic, union=union))
-                    assert float(found).hex() == expected.hex(), measure
+            expected = float(measure.score_topics(alone)[i])
+            assert found[measure][i].hex() == expected.hex(), measure
 
 
-def test_these_score_all_topics_of_a_run_at_once() -> None:
-    judged = Gold(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
-    run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
-    able = {str(m) for m in MEASURES if m.of_run(run, union=False) is not None}
-    assert {"AiP", "AgP", "AgP(score=BEP,n=9)"} <= able
-    assert not {"AgP(score=T2I,irr=4)", "AgPw", "charP"} & able
-
-
-def test_a_measure_with_a_score_of_its_own_does_not_inherit_that_of_runs() -> None:
-    judged = Gold(Judgements.from_highlights({"1": {"a": {"spans": [(0, 9)], "length": 9}}}))
-    run = Alignment(run_of({"1": [("a", [0, 9])]}), judged)
+def test_a_subclass_cannot_score_topic_by_topic_if_its_base_scores_all_at_once() -> None:
     kind = type(parse_measures("AiP")[0])
-    assert kind().of_run(run, union=False) is not None
-    mixed = type("Mixed", (type("Mixin", (), {"score_topic": lambda self, topic: 0.25}), kind), {})
-    for own in (type("Other", (kind,), {"score_topic": lambda self, topic: 0.25}), mixed):
-        assert own().of_run(run, union=False) is None
-        assert own().value(run.topic("1")) == 0.25
+    mixin = type("Mixin", (), {"score_topic": lambda self, topic: 0.25})
+    for bases, own in (((kind,), vars(mixin)), ((mixin, kind), {})):
+        with pytest.raises(TypeError, match="define score_topics"):
+            type("Other", bases, {n: v for n, v in own.items() if n == "score_topic"})
 
 
 def test_a_topic_that_the_run_does_not_have_scores_nothing() -> None:
     truth = {topic: {"a": {"spans": [(0, 9)], "length": 9, "bep": 0}} for topic in ("1", "2")}
-    judged = Gold(Judgements.from_highlights(truth).combined())
-    run = Alignment(run_of({"2": [("a", [0, 9])]}), judged)
-    assert {measure.value(run.topic("1")) for measure in MEASURES} == {0.0}
-    assert parse_measures("AiP")[0].value(run.topic("2")) == 1.0
+    gold = Gold(Judgements.from_highlights(truth).combined())
+    run = Alignment(run_of({"2": [("a", [0, 9])]}), gold)
+    assert {float(measure.score_topics(run)[0]) for measure in MEASURES} == {0.0}
+    assert parse_measures("AiP")[0].score_topics(run).tolist() == [0.0, 1.0]
+
+
+def test_sums_are_those_of_slices_to_the_last_bit() -> None:
+    chance = np.random.default_rng(7)
+    counts = np.array([0, 1, 7, 8, 9, 130, 0, 1000, 5000, 0])
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    values = chance.random(int(bounds[-1]))
+    for rank in (None, 1, 8, 129, 4097):
+        tops = [values[low:high][:rank] for low, high in pairwise(bounds.tolist())]
+        assert sum_first(values, bounds, rank).tolist() == [float(top.sum()) for top in tops]
 
 
 # -- measures of others that build on ours -------------------------------------------------------
 
 
-class Always(AverageInterpolatedPrecision):
-    always_defined = True
-
-
 class OwnPrecision(AverageGeneralisedPrecision):
-    def generalised_precision(self, topic: TopicView) -> Any:
-        return super().generalised_precision(topic) * 0 + 0.5
+    def generalised_precision(self, alignment: Alignment) -> Any:
+        return super().generalised_precision(alignment) * 0 + 0.5
 
 
 class Halved(NormalisedGain):
@@ -134,13 +127,8 @@ class Halved(NormalisedGain):
         return super().gains(topic) / 2
 
 
-class HalvedEffort(MeanEffortPrecision):
-    def gains(self, topic: TopicView) -> Any:
-        return super().gains(topic) / 2
-
-
 class Undefined(NormalisedGain):
-    def defined(self, topic: TopicView) -> bool:
+    def is_defined(self, topic: TopicView) -> bool:
         return False
 
 
@@ -148,22 +136,19 @@ def test_what_a_measure_has_of_its_own_counts() -> None:
     spans = {"spans": [(0, 50)], "length": 50}
     truth = {"1": {"a": spans, "b": spans}, "2": {"a": {"spans": [], "length": 50}}}
     run = run_of({"1": [("a", [0, 40])], "2": [("a", [0, 3])]})
-    scores = foveal.evaluate(
-        run, Judgements.from_highlights(truth), [Always(), OwnPrecision()]
-    ).values[0]
-    assert scores[1, 0] == 0
-    assert scores[0, 1] == 0.25
-    assert math.isnan(scores[1, 1])
+    gold = Gold(Judgements.from_highlights(truth).combined())
+    scores = OwnPrecision().score_topics(Alignment(run, gold))
+    assert scores[0] == 0.25
+    assert math.isnan(scores[1])
 
 
 def test_gains_of_its_own_count_and_are_not_taken_for_those_of_others(tmp_path: Path) -> None:
     (tmp_path / "truth").write_text(judgements(judgement_lines("2006", spans=False), "2006"))
     (tmp_path / "run").write_text(element_run([P4, P1, P2, S1, A2]))
-    measures = [NormalisedGain() @ 3, Halved() @ 3, MeanEffortPrecision(), HalvedEffort()]
-    found = foveal.evaluate(tmp_path / "run", tmp_path / "truth", [*measures, Undefined() @ 3])
-    gain, half, effort, half_effort, undefined = found.overall[0].tolist()
+    measures = [NormalisedGain() @ 3, Halved() @ 3, Undefined() @ 3]
+    found = foveal.evaluate(tmp_path / "run", tmp_path / "truth", measures)
+    gain, half, undefined = found.overall[0].tolist()
     assert 0 < half == gain / 2
-    assert 0 < half_effort < effort
     assert math.isnan(undefined)
 
 

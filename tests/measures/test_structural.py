@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,9 @@ import naive_structure
 import structures
 import trees
 from foveal.measures import Cutoff, Measure, all_measures
+from foveal.measures.registry import FAMILIES
 from naive_structure import Document, Result
+from scoring import score
 
 EVERY = [
     measure if not measure.cutoff.required else measure @ ("0.3" if measure.name == "ep" else "3")
@@ -45,8 +48,8 @@ def known_to(scale: naive_structure.Scale) -> list[Measure]:
 def test_values_stay_in_range_and_come_twice(campaign: trees.Campaign) -> None:
     with structures.view(campaign) as topic:
         chosen = [fitted(m, campaign.documents) for m in known_to(campaign.documents["D1"].scale)]
-        values = [measure.value(topic) for measure in chosen]
-        again = [measure.value(topic) for measure in reversed(chosen)]
+        values = [score(measure, topic) for measure in chosen]
+        again = [score(measure, topic) for measure in reversed(chosen)]
     for measure, value, repeated in zip(chosen, values, reversed(again), strict=True):
         low, high = measure.range
         within = low <= value <= (math.inf if high is None else high + 1e-12)
@@ -61,7 +64,7 @@ def test_a_topic_without_results_scores_zero(campaign: trees.Campaign) -> None:
     documents = campaign.documents
     with structures.view(trees.Campaign([], documents)) as topic:
         for measure in known_to(documents["D1"].scale):
-            value = fitted(measure, documents).value(topic)
+            value = score(fitted(measure, documents), topic)
             assert math.isnan(value) or value == 0, f"{measure}: {value}"
 
 
@@ -74,7 +77,7 @@ def test_nothing_relevant_is_undefined(campaign: trees.Campaign) -> None:
     }
     with structures.view(trees.Campaign(campaign.results, barren)) as topic:
         for measure in known_to(barren["D1"].scale):
-            value = fitted(measure, barren).value(topic)
+            value = score(fitted(measure, barren), topic)
             assert math.isnan(value), f"{measure}: {value}"
 
 
@@ -96,7 +99,7 @@ def test_an_ideal_run_scores_one(overlap: str, documents: dict[str, Document]) -
     results = ideal_run(documents, focused=overlap == "on")
     with structures.view(trees.Campaign(results, documents)) as topic:
         for measure in (measure for measure in EVERY if measure.name in IDEAL):
-            value = fitted(measure, documents)(overlap=overlap).value(topic)
+            value = score(fitted(measure, documents)(overlap=overlap), topic)
             one = math.isnan(value) or value == pytest.approx(1, abs=1e-12)
             assert one, f"{measure}: {value}"
 
@@ -111,8 +114,15 @@ def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) ->
     order = sorted(roots, key=lambda name: -(roots[name] or best[name]))
     results = [Result(name, f"/{documents[name].tree.tag}[1]") for name in order if best[name]]
     with structures.view(trees.Campaign(results, documents)) as topic:
-        value = fitted(measure, documents).value(topic)
+        value = score(fitted(measure, documents), topic)
     assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("family", ["inex_eval", "xcg", "fetch_browse", "eprum"])
+def test_the_registry_names_the_measures_of_each_module(family: str) -> None:
+    measures = import_module(f"foveal.measures.{family}").MEASURES
+    names = [word for measure in measures for word in (measure.name, *measure.aliases)]
+    assert names == FAMILIES[family].split()
 
 
 def test_every_structural_measure_is_on_trial_here() -> None:

@@ -13,22 +13,44 @@ import structures
 import trees
 from foveal.measures import Measure, parse_measures
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.structure import nodes
+from foveal.measures.gains import find_elements
 from foveal.measures.toy import judgements, parse_run
 from foveal.model import Run
 from foveal.recall import Forest
+from scoring import score
 
-CURVES = ("nxCG", "nxCG(overlap=on)", "ep", "ep(between=curve)", "EPRUM(targets=passages)")
+CURVES = (
+    "nxCG",
+    "nxCG(overlap=on)",
+    "ep",
+    "ep(between=curve)",
+    "inex_eval",
+    "FBarticle",
+    "FBelement",
+    "EPRUM(targets=passages)",
+)
 LISTS: dict[str, list[Measure]] = {
     **{text: list(parse_measures(f"{text}@curve")) for text in CURVES},
     # A level between those of the curve, several of one rank, and out of order.
     "ep, any level": [m for at in ("0.005", "0.3", "1", "0") for m in parse_measures(f"ep@{at}")],
+    "FBelement, any level": [
+        m for text in ("@0.7", "", "@0.2", "@0.005") for m in parse_measures(f"FBelement{text}")
+    ],
+    "inex_eval, any level": [
+        m for text in ("@0.7", "", "@0.2", "@0.005") for m in parse_measures(f"inex_eval{text}")
+    ],
+    "MAnxCG, any rank": [m for at in (9, 1, 7, 1) for m in parse_measures(f"MAnxCG@{at}")],
+    "PRUM, any level": [
+        m
+        for text in ("@0.7", "", "@0.2", "@0")
+        for m in parse_measures(f"PRUM(targets=passages){text}")
+    ],
     "nxCG, any rank": [m for at in (900, 1, 7, 1) for m in parse_measures(f"nxCG@{at}")],
 }
 
 
 def one_by_one(measures: list[Measure], topic: TopicView) -> list[float]:
-    return [measure.value(topic) for measure in measures]
+    return [score(measure, topic) for measure in measures]
 
 
 def same(some: list[float], others: list[float]) -> bool:
@@ -42,8 +64,8 @@ def same(some: list[float], others: list[float]) -> bool:
 def test_together_is_one_by_one(campaign: trees.Campaign) -> None:
     with structures.view(campaign) as topic:
         for measures in LISTS.values():
-            together = type(measures[0]).together(measures)
-            assert same([*together(topic)], one_by_one(measures, topic))
+            together = type(measures[0]).score_curve(measures, topic.alignment)[topic.at]
+            assert same(together.tolist(), one_by_one(measures, topic))
 
 
 @pytest.mark.parametrize("name", LISTS)
@@ -56,8 +78,9 @@ def test_a_topic_without_results_and_one_with_nothing_to_find(name: str) -> None
     for trees_, own in ((forest, run), (forest, elsewhere), (nothing, run)):
         topic = Alignment(own, Gold(truth, forest=trees_)).topic("toy")
         values = one_by_one(measures, topic)
-        assert same([*type(measures[0]).together(measures)(topic)], values)
-        assert math.isnan(values[0]) == (trees_ is nothing and "EPRUM" not in name)
+        together = type(measures[0]).score_curve(measures, topic.alignment)[topic.at]
+        assert same(together.tolist(), values)
+        assert math.isnan(values[0]) == (trees_ is nothing and "PRUM" not in name)
 
 
 @settings(max_examples=40)
@@ -67,4 +90,4 @@ def test_elements_by_number_are_those_by_name(campaign: trees.Campaign) -> None:
         alignment = topic.alignment
         assert alignment.run.element is not None
         by_name = Alignment(replace(alignment.run, element=None), alignment.gold)
-        assert nodes(alignment).tolist() == nodes(by_name).tolist()
+        assert find_elements(alignment).tolist() == find_elements(by_name).tolist()

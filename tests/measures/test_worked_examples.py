@@ -11,7 +11,7 @@ import pytest
 
 import foveal
 from foveal.measures import parse_measure
-from foveal.measures.alignment import Alignment, Gold
+from foveal.measures.alignment import Alignment, Gold, Overlap
 from foveal.measures.toy import JUDGEMENTS, judgements, parse_run
 from foveal.model import Judgements, Run
 
@@ -30,9 +30,10 @@ PLACES = {
 
 def value(run: str, measure: str, *, union: bool = False) -> float:
     results = parse_run(" ".join(PLACES.get(item, item) for item in run.split()))
-    judged = Gold(Judgements.from_highlights(JUDGEMENTS).combined())
-    alignment = Alignment(Run.from_frame(results, name="toy"), judged)
-    return parse_measure(measure).value(alignment.topic("toy", union=union))
+    gold = Gold(Judgements.from_highlights(JUDGEMENTS).combined())
+    run = Run.from_frame(results, name="toy")
+    overlap = Overlap.UNION if union else Overlap.AS_IT_IS
+    return float(parse_measure(measure).score_topics(Alignment(run, gold, overlap))[0])
 
 
 CASES = [

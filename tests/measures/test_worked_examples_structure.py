@@ -19,10 +19,10 @@ import structures
 import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.effort import natural_points
-from foveal.measures.xcg import XCG
+from foveal.measures.xcg import XCG, MeanEffortPrecision
 from foveal.recall import Assessed, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
+from scoring import score
 
 
 def row_of(tag: str, *borders: int) -> tuple[Node, ...]:
@@ -76,7 +76,7 @@ def toy(run: str, *, with_collection: bool = True) -> TopicView:
 
 
 def value(topic: TopicView, measure: str) -> float:
-    return parse_measure(measure).value(topic)
+    return score(parse_measure(measure), topic)
 
 
 def xcg(settings: str = "") -> XCG:
@@ -217,12 +217,12 @@ def test_3_2_ideal_elements(
     found = set(zip(docs, forest.xpath.gather(chosen), strict=True))
     assert found == {NAMES[name] for name in expected.split()}
     assert worth[chosen].sum() == total
-    assert xcg().ideal_gains(topic).tolist() == close(1, 1, 1, 1, 0.5, 0.5, 0.5, 0.4, 0.25)
+    assert xcg().ideal_list(topic).gains.tolist() == close(1, 1, 1, 1, 0.5, 0.5, 0.5, 0.4, 0.25)
 
 
 def test_3_2_what_the_ideal_lists_gain() -> None:
-    assert xcg("overlap=on").ideal_gains(toy(RUN)).tolist() == [1, 0.5, 0.5]
-    deeper = xcg("overlap=on,tie=deeper").ideal_gains(toy(RUN)).tolist()
+    assert xcg("overlap=on").ideal_list(toy(RUN)).gains.tolist() == [1, 0.5, 0.5]
+    deeper = xcg("overlap=on,tie=deeper").ideal_list(toy(RUN)).gains.tolist()
     assert deeper == [1, 1, 1, 0.5, 0.5]
 
 
@@ -308,8 +308,8 @@ def ng_topic(run: str) -> TopicView:
     assessed = Assessed(
         "2003", exhaustivity, 3 * forest.assessed.specificity, forest.assessed.too_small
     )
-    judged = Gold(alignment.gold.judgements, forest=replace(forest, assessed=assessed))
-    return Alignment(alignment.run, judged).topic(topic.name)
+    gold = Gold(alignment.gold.judgements, forest=replace(forest, assessed=assessed))
+    return Alignment(alignment.run, gold).topic(topic.name)
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_6_1_repeats_that_are_allowed_to_gain_again() -> None:
     twice = [Result("D1", "/a[1]"), Result("D1", "/a[1]")]
     documents = {"D1": Document(Node("a", 0, 50), ((0, 50),))}
     assert value(viewed(twice, documents), "gr@2") == 1
-    assert value(viewed(twice, documents, again=True), "gr@2") == 2
+    assert value(viewed(twice, documents, count_repeats=True), "gr@2") == 2
 
 
 # --------------------------------------------------------------------------------------------
@@ -471,14 +471,14 @@ def test_8_effort_precision_at_recall(between: str, expected: list[float]) -> No
 
 
 def test_8_natural_recall_points() -> None:
-    focused, thorough = xcg("overlap=on"), xcg()
-    run, ideal = focused.gains(toy(RUN)), focused.ideal_gains(toy(RUN))
-    line, step = natural_points(run, ideal), natural_points(run, ideal, "step")
+    measure, topic = MeanEffortPrecision(), toy(RUN)
+    focused = measure(overlap="on")
+    line, step = focused.points(topic), focused(ideal="step").points(topic)
     assert (line.rank.tolist(), line.ep.tolist()) == ([1, 2, 4], [0.5, 1, 0.625])
-    assert (line.gained / ideal.sum()).tolist() == [0.25, 0.75, 0.875]
+    total = focused.ideal_list(topic).gains.sum()
+    assert (line.gained / total).tolist() == [0.25, 0.75, 0.875]
     assert step.ep.tolist() == [1, 1, 0.75]
-    off = natural_points(thorough.gains(toy(RUN)), thorough.ideal_gains(toy(RUN)))
-    assert off.ep.tolist() == close(1, 1, 0.5625)
+    assert measure.points(topic).ep.tolist() == close(1, 1, 0.5625)
 
 
 @pytest.mark.parametrize(
@@ -499,5 +499,5 @@ def test_8_and_9_more_points_than_ideal_elements(measure: str, expected: float) 
     topic = viewed([Result("D1", part) for part in parts], documents)
     settings = "quant=genLifted,overlap=on"
     assert gains(topic, settings) == [1, 1, 1]
-    assert xcg(settings).ideal_gains(topic).tolist() == [3]
+    assert xcg(settings).ideal_list(topic).gains.tolist() == [3]
     assert value(topic, measure.format(settings)) == close(expected)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.analysis import compare, correlate, fidelity
-from foveal.evaluation.recall_bases import recall_base
+from foveal.analysis.recall_bases import recall_base
 from foveal.measures import toy
 from foveal.model import Judgements, Results, Run, Topic, Topics, display
 from foveal.nexi import parse

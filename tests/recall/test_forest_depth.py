@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.recall.forest import _closed_upwards
+from foveal.recall.forest import close_upwards
 
 STEPS = st.lists(st.sampled_from(["a[1]", "b[1]", "b[2]"]), min_size=1, max_size=5)
 
@@ -21,10 +21,10 @@ def test_every_element_above_is_there_once_and_before_those_below(
     expected = {
         (row, "/" + "/".join(steps[:n])) for row, steps in listed for n in range(1, len(steps) + 1)
     }
-    closed = _closed_upwards(frame.unique()).rows()
+    closed = close_upwards(frame.unique()).rows()
     assert closed == sorted(expected, key=lambda e: (e[0], e[1].count("/"), e[1]))
 
 
 def test_a_path_of_two_thousand_steps() -> None:
     deep = pl.DataFrame({"row": [0], "xpath": ["/a[1]" * 2000]})
-    assert _closed_upwards(deep)["xpath"].str.count_matches("/").to_list() == list(range(1, 2001))
+    assert close_upwards(deep)["xpath"].str.count_matches("/").to_list() == list(range(1, 2001))

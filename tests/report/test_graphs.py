@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
+from foveal.analysis.gain_curves import RunLengths, gain_curves, result_lengths
 from foveal.collection import build_index
 from foveal.errors import UsageError
-from foveal.evaluation.gain_curves import RunLengths, gain_curves, result_lengths
 from foveal.formats import read_judgements
 from foveal.measures import Measure, find_measure, parse_measure
 from foveal.measures.toy import PLACES, judgements, parse_run

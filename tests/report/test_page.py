@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,12 +22,9 @@ from foveal.collection import SourceTexts, build_index
 from foveal.errors import InputError
 from foveal.model import Judgements, Results, Run
 from foveal.report.page import report_page
-from foveal.report.page.answers import answer
 from foveal.report.page.build import LARGEST
-from foveal.report.page.curves import single_labels
+from foveal.report.page.data import answer, scaled
 from foveal.report.page.documents import document_views
-from foveal.report.page.returned import Returned, returned
-from foveal.report.page.scores import scaled
 from foveal.report.tables import grid
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +224,7 @@ def told(scores: dict[str, list[float]], measure: str = "AP") -> dict[str, Any]:
     results = Results.from_tidy(rows, {})
     found = None
     if len(scores) > 1 and len(next(iter(scores.values()))) > 1:
-        found = foveal.compare(results)
+        found = foveal.compare(results)[measure]
     return answer(results, grid(results, per_topic=False), found, measure)
 
 
@@ -311,41 +309,40 @@ def highlights(topics: int, documents: int) -> Judgements:
     )
 
 
+NOTHING = pl.DataFrame(
+    schema={"topic": pl.String, "doc": pl.String}
+    | dict.fromkeys(("run", "rank", "start", "end"), pl.Int64)
+)
+"""Results of runs that returned nothing."""
+
+
 def test_every_topic_gets_a_document_before_one_gets_two() -> None:
     truth = highlights(6, 4).combined()
-    nothing = Returned([], returned([Run.from_results({}, name="x")], _results(), truth, None)[1])
-    whole = document_views(truth, nothing, None, budget=10**6)
+    whole = document_views(truth, NOTHING, None, budget=10**6)
     one = len(json.dumps(whole["views"]["0"][0], separators=(",", ":")))
     for budget in range(0, 25 * one, one):
-        views = document_views(truth, nothing, None, budget=budget)
+        views = document_views(truth, NOTHING, None, budget=budget)
         sizes = [len(views["views"].get(str(t), ())) for t in range(6)]
         assert max(sizes) - min(sizes) <= 1
         assert sum(sizes) == min(budget // one, 24)
         assert views["left_out"] == 24 - sum(sizes)
 
 
-def _results() -> Results:
-    rows = [("x", str(t), "ListOverlap", 0.0) for t in range(6)]
-    return Results.from_tidy(rows, {})
-
-
 def test_documents_that_were_not_indexed_are_refused(tmp_path: Path) -> None:
     (tmp_path / "D0.xml").write_text("<a>other</a>")
     truth = highlights(1, 1).combined()
-    nothing = returned([Run.from_results({}, name="x")], _results(), truth, None)
     with pytest.raises(InputError, match="'D0' has another length"):
-        document_views(truth, nothing, SourceTexts(tmp_path), budget=10**6)
+        document_views(truth, NOTHING, SourceTexts(tmp_path), budget=10**6)
 
 
 def test_texts_of_another_alphabet_stay_within_the_budget(tmp_path: Path) -> None:
     for d in range(4):
         (tmp_path / f"D{d}.txt").write_text("\u6c34" * 40, encoding="utf-8")
     truth = highlights(1, 4).combined()
-    nothing = returned([Run.from_results({}, name="x")], _results(), truth, None)
-    whole = document_views(truth, nothing, SourceTexts(tmp_path), budget=10**6)
+    whole = document_views(truth, NOTHING, SourceTexts(tmp_path), budget=10**6)
     assert (len(whole["texts"]), whole["without_text"]) == (4, 0)
     views = sum(len(json.dumps(v, separators=(",", ":"))) for v in whole["views"]["0"])
-    tight = document_views(truth, nothing, SourceTexts(tmp_path), budget=views + 4 * 44)
+    tight = document_views(truth, NOTHING, SourceTexts(tmp_path), budget=views + 4 * 44)
     assert len(tight["views"]["0"]) == 4
     assert list(tight["texts"]) == ["D0"]  # 120 bytes; a second would exceed four times 44
     assert tight["without_text"] == 3
@@ -513,13 +510,16 @@ def test_a_topic_with_nothing_relevant_is_undefined_and_shown() -> None:
 @pytest.mark.parametrize(
     ("texts", "labels"),
     [
-        (["nxCG@10", "nxCG@curve"], ["nxCG@10"]),
-        (["ep@curve", "AiP", "AiP"], ["AiP"]),
-        (["gP(beta=0.25)@5", "gP@5"], ["gP(beta=0.25)@5", "gP@5"]),
+        (["iP@0.01", "iP@curve"], ["iP@0.01"]),
+        (["iP@curve", "AiP", "AiP"], ["AiP"]),
+        (["gP(beta=0.5)@5", "gP@5"], ["gP(beta=0.5)@5", "gP@5"]),
     ],
 )
-def test_curves_are_no_columns(texts: list[str], labels: list[str]) -> None:
-    assert single_labels(texts, None) == labels
+def test_curves_are_not_columns(texts: list[str], labels: list[str]) -> None:
+    run = Run.from_results({"0": [("D0", 0, 5)]}, name="mine")
+    data = report_page([run], highlights(1, 1), texts).data
+    assert [measure["label"] for measure in data["measures"]] == labels
+    assert len(data["cells"][0]) == len(labels)
 
 
 def test_every_asset_is_free_of_addresses() -> None:

@@ -15,8 +15,7 @@ from foveal.adapters.placing import Texts, defects_of, placed, sizes
 from foveal.adapters.rows import DocOf, is_row, listed, rows_of
 from foveal.errors import UsageError, some
 from foveal.formats.checks import Defects, check_ranks, check_scores, check_xpaths, is_root
-from foveal.formats.costs import with_costs
-from foveal.formats.ranking import ranked
+from foveal.formats.ranking import ranked, with_costs
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import UNKNOWN, Provenance, Run
 

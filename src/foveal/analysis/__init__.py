@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from foveal.analysis.aligned import Aligned, align
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
 from foveal.analysis.correlations import Correlations, correlate
 from foveal.analysis.orderings import Ordering, expected_orderings
 from foveal.analysis.pools import Pooling, pool
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.simulation import Simulation, simulate
 from foveal.analysis.stability import power_of, swaps_of
 from foveal.analysis.tasks import by_task
 from foveal.analysis.trials import Fidelity, fidelity
 
 __all__ = [
-    "Aligned",
     "Comparison",
     "Correlations",
     "Fidelity",
     "Ordering",
     "Pooling",
+    "ScoreMatrix",
     "Simulation",
-    "align",
     "by_task",
     "compare",
     "correlate",

@@ -14,8 +14,8 @@ import polars as pl
 from foveal._version import __version__
 from foveal.analysis.agreement_tables import COUNTS, FIGURES, Compared
 from foveal.collection import Collection
+from foveal.collection.placement import place_judgements
 from foveal.errors import UsageError, some
-from foveal.evaluation.placing import place_judgements
 from foveal.formats import read_judgements
 from foveal.model import Judgements, Provenance
 

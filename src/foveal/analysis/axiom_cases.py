@@ -18,7 +18,8 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.evaluation.options import Options
-from foveal.evaluation.scoring import score_run
+from foveal.evaluation.preparation import align_run
+from foveal.evaluation.scoring import score_measures
 from foveal.measures import Measure, OverlapRule
 from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run
@@ -306,13 +307,14 @@ class Laboratory:
     def scores(self, run: Run, measures: Sequence[Measure]) -> dict[Measure, Floats | str]:
         """The score of every campaign by each measure, or why it was refused."""
         try:
-            scored = score_run(run, self.judged, measures, Options())
+            aligned = align_run(run, self.judged, measures, Options())
         except InputError as error:
             if len(measures) == 1:
                 return {measures[0]: error.problems[0].message}
             return {m: v for one in measures for m, v in self.scores(run, [one]).items()}
         place = [self.judged.topic_at[topic] for topic in self.topics]
-        return dict(zip(measures, scored.values[place].T, strict=True))
+        values = score_measures(aligned, measures)
+        return dict(zip(measures, values[place].T, strict=True))
 
 
 def _entry(length: int, spans: Sequence[Span]) -> dict[str, object]:

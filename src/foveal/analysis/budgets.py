@@ -13,30 +13,29 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
-from warnings import warn
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
-from foveal.adapters import judgements_or_files, runs_of
 from foveal.analysis.significance import bootstrap_interval
-from foveal.collection import Collection
-from foveal.errors import FovealWarning, UsageError, some
-from foveal.evaluation.document_names import match_names, name_warning
-from foveal.evaluation.options import Options
-from foveal.evaluation.placing import place_run
-from foveal.evaluation.preparation import Form, Prepared, prepare, without_topics
-from foveal.evaluation.scoring import Objects, RunLike, plan
-from foveal.evaluation.truth import Truth
-from foveal.formats import read_run
+from foveal.errors import UsageError, some
+from foveal.evaluation.document_names import warn_about_names
+from foveal.evaluation.scoring import (
+    Evaluation,
+    Objects,
+    RunLike,
+    count_judged,
+    count_topics,
+    list_runs,
+)
 from foveal.measures import Measure, parse_measure
-from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.ip import best_precisions_within
+from foveal.measures.alignment import Alignment
+from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
-from foveal.model import Judgements, Results, Run
-from foveal.model.provenance import distinct_names
+from foveal.model import Judgements, Results
+from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
 __all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
@@ -242,6 +241,7 @@ def budget_curves(
 
     Examples
     --------
+    >>> from foveal.model import Run
     >>> truth = Judgements.from_highlights({"1": {"D": {"spans": [(30, 50)], "length": 90}}})
     >>> small = Run.from_results({"1": [("D", 0, 10), ("D", 40, 50), ("D", 30, 40)]}, name="small")
     >>> large = Run.from_results({"1": [("D", 20, 60), ("D", 0, 20)]}, name="large")
@@ -252,42 +252,33 @@ def budget_curves(
     chosen = _measure(measure)
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
-    _, settings = plan(chosen, None, options)
-    given: list[RunLike] = runs_of(runs)
+    given = list_runs(runs)
     if not given:
         raise UsageError("no run given")
-    truth = Truth(judgements_or_files(judgements), settings, collection)
-    if len(truth.assessors) > 1 or truth.assessors[0] is not None:
+    evaluation = Evaluation(judgements, chosen, collection=collection, **options)
+    if evaluation.assessors != (None,):
         raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
-    judged = truth.judged(None, (chosen,))
-    topics = judged.judgements.topics
-    left_out = truth.every_topic - frozenset(topics)
-    read = [run if isinstance(run, Run) else read_run(run) for run in given]
-    names = distinct_names((run.name, run.source) for run in read)
-    prepared = [
-        _prepared(without_topics(run, left_out, topics), judged, chosen, settings, truth.index)
-        for run in read
-    ]
-    places = _budgets(budgets, up_to, prepared, unit)
-    values = np.stack([_scores(own, chosen, str(measure), places, unit) for own in prepared])
-    answered = np.array([[t in own.alignment.place for t in topics] for own in prepared])
-    counted = {
-        "judged": np.ones_like(answered),
-        "run": answered,
-        "both": np.broadcast_to(answered.all(axis=0), answered.shape).copy(),
-    }[settings.topics]
+    (gold,), settings = evaluation.golds, evaluation.options
+    aligned = [evaluation.align(run)[0] for run in given]
+    names = distinct_names((own.run.name, own.run.source) for own in aligned)
+    alignments = [own.alignment_for(chosen) for own in aligned]
+    places = _budgets(budgets, up_to, alignments, unit)
+    values = np.stack([_scores(own, chosen, str(measure), places, unit) for own in alignments])
+    in_run = np.array(
+        [[topic in own.alignment().place for topic in gold.topics] for own in aligned]
+    )
+    counted = count_topics(settings.topics, in_run)
     if settings.undefined == "zero":
         values[np.isnan(values)] = 0.0
     values[~counted] = np.nan
-    warnings = list(truth.warnings)
-    matches = [match_names(own.alignment, is_part=False) for own in prepared]
-    for name, own, match in zip(names, prepared, matches, strict=True):
-        misnamed = name_warning(match, judged.names)
-        if misnamed is not None:
-            warnings.append(f"{name}: {misnamed}")
-            warn(warnings[-1], FovealWarning, stacklevel=2)
-        warnings += [f"{name}: {text}" for text in own.warnings]
-    sources = [*truth.sources, *(("run", run.source) for run in read)]
+    warnings = list(evaluation.warnings)
+    shares = {}
+    for name, own in zip(names, aligned, strict=True):
+        judged_results, match = count_judged(own.alignment())
+        shares[name] = judged_results / len(own.alignment().run)
+        warnings += [] if match is None else warn_about_names(name, match, gold)
+        warnings += [f"{name}: {text}" for text in own.warnings if text]
+    sources = [*evaluation.sources, *(("run", own.run.source) for own in aligned)]
     meta = {
         "version": __version__,
         "task": None,
@@ -295,16 +286,13 @@ def budget_curves(
         "options": settings.changed(),
         "inputs": [{"kind": k, "path": s.path, "sha256": s.sha256} for k, s in sources],
         "topics": {
-            "judged": len(topics),
-            "runs": {
-                name: {"results_in_judged_documents": match.share}
-                for name, match in zip(names, matches, strict=True)
-            },
+            "judged": len(gold.topics),
+            "runs": {name: {"results_in_judged_documents": shares[name]} for name in names},
         },
         "warnings": warnings,
     }
     label = GAIN if str(measure) == GAIN else chosen.label
-    return BudgetCurves(label, unit, places, tuple(names), topics, values, counted, meta)
+    return BudgetCurves(label, unit, places, tuple(names), gold.topics, values, counted, meta)
 
 
 def _measure(measure: str | Measure) -> Measure:
@@ -324,21 +312,8 @@ def _measure(measure: str | Measure) -> Measure:
     return chosen
 
 
-def _prepared(
-    run: Run, judged: Gold, measure: Measure, options: Options, index: Collection | None
-) -> Prepared:
-    if index is not None:
-        run = place_run(run, index, lenient=options.lenient)
-    return prepare(run, judged, (measure,), options)
-
-
-def _form(prepared: Prepared) -> tuple[Alignment, bool]:
-    (form,) = prepared.form_of
-    return prepared.aligned(form), form is Form.UNION
-
-
 def _budgets(
-    given: Iterable[int] | None, up_to: int | None, prepared: Sequence[Prepared], unit: str
+    given: Iterable[int] | None, up_to: int | None, alignments: Sequence[Alignment], unit: str
 ) -> Ints:
     if given is not None:
         if up_to is not None:
@@ -348,38 +323,33 @@ def _budgets(
             raise UsageError("budgets are whole numbers from 1, and at least one")
         return places.astype(np.int64)
     if up_to is None:
-        up_to = min(_offered(own, unit) for own in prepared)
+        up_to = min(_offered(own, unit) for own in alignments)
     if up_to < 1:
         raise UsageError(f"budgets up to {up_to} are none; expected 1 or more")
     return np.unique(np.ceil(np.arange(1, _STEPS + 1) * up_to / _STEPS).astype(np.int64))
 
 
-def _offered(prepared: Prepared, unit: str) -> int:
+def _offered(alignment: Alignment, unit: str) -> int:
     """What half of the topics have to read at least, to two digits."""
-    alignment, union = _form(prepared)
-    run = alignment.run
-    size = alignment.new_size if union else alignment.size
+    run, size = alignment.run, alignment.size
     if unit == "characters":
         cost: Ints | Floats = size
     elif unit == "results" or run.tokens is None:
         cost = np.ones(len(run), dtype=np.int64)
     else:
         # Under union only new text is paid for, here as in `readings`.
-        cost = run.tokens * size / np.maximum(alignment.size, 1)
+        cost = run.tokens * size / np.maximum(alignment.full_size, 1)
     total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
     digits = int(10 ** max(len(str(total)) - 2, 0))
     return max(total // digits * digits, 1)
 
 
-def _scores(prepared: Prepared, measure: Measure, asked: str, budgets: Ints, unit: str) -> Floats:
+def _scores(alignment: Alignment, measure: Measure, asked: str, budgets: Ints, unit: str) -> Floats:
     """The scores on every judged topic at every budget."""
-    alignment, union = _form(prepared)
-    read = readings(alignment, budgets, unit, union=union, rank=_rank(measure))
-    judged = alignment.gold
-    topics = judged.judgements.topics
-    values = np.zeros((len(topics), len(budgets)))
-    place = np.array([judged.topic_at[topic] for topic in alignment.run.topics], dtype=np.int64)
-    trel = judged.trel[place]
+    read = readings(alignment, budgets, unit, rank=_rank(measure))
+    gold, place = alignment.gold, alignment.judged_topic
+    values = np.zeros((len(gold.topics), len(budgets)))
+    trel = gold.trel[place]
     some_relevant = trel > 0
     here = place[some_relevant]
     found, size, _ = (column[some_relevant] for column in read)
@@ -397,10 +367,10 @@ def _scores(prepared: Prepared, measure: Measure, asked: str, budgets: Ints, uni
         values[here] = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
     else:
         for row in np.flatnonzero(some_relevant).tolist():
-            view = alignment.topic(alignment.run.topics[row], union=union)
+            view = alignment.topic(alignment.run.topics[row])
             own = Readings(*(column[row] for column in read))
             values[place[row]] = best_precisions_within(view, measure.at, own)
-    values[judged.nrel == 0] = np.nan
+    values[gold.nrel == 0] = np.nan
     return values
 
 

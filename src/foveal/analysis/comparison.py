@@ -1,11 +1,13 @@
-"""Runs compared on the topics they share: which differences are real, how large, how sure."""
+"""Comparison of runs on the topics they share: paired tests, intervals, effect sizes."""
 
 from __future__ import annotations
 
 import json
-import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +17,15 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis import significance
-from foveal.analysis.aligned import (
-    Aligned,
-    align,
+from foveal.analysis.score_matrix import (
+    ScoreMatrix,
     averages_others,
     check_assessors,
-    chosen,
     free_name,
+    round_noise,
+    select_labels,
 )
-from foveal.analysis.pairs import Pairs, Settings, examined, one_of
+from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.analysis.tasks import without_curves
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
@@ -31,7 +33,15 @@ from foveal.evaluation.scoring import RunLike
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run, display
 
-__all__ = ["Comparison", "SignificantPairs", "compare", "significant_pairs"]
+__all__ = [
+    "Comparison",
+    "Pairs",
+    "SignificantPairs",
+    "TestSettings",
+    "compare",
+    "significant_pairs",
+    "test_pairs",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,22 +49,177 @@ Bools = npt.NDArray[np.bool_]
 
 _SHOWN = 20
 """Runs and measures that a notebook shows."""
+_RESAMPLED = ("randomisation", "bootstrap")
 
 
 class SignificantPairs(NamedTuple):
-    """How many pairs of runs a measure tells apart."""
+    """Numbers of significant pairs and of all pairs of runs."""
 
     significant: int
     pairs: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class TestSettings:
+    """Settings of a comparison; the defaults are two-sided t-tests with Holm's correction.
+
+    Parameters
+    ----------
+    tests : tuple of str
+        Names in `TESTS`; letters, marks and the matrix use the first.
+    correction : str
+        Name in `CORRECTIONS`, applied over all pairs of one measure.
+    tails : int
+        2, or 1 to test the better mean against the worse.
+    alpha : float
+        A pair differs significantly if its corrected p is below this.
+    confidence : float
+        Confidence level of the intervals.
+    interval : str
+        ``bootstrap`` (percentiles) or ``t``.
+    resamples, seed : int
+        Used by the randomisation and bootstrap tests and the bootstrap intervals.
+    exact : bool
+        Let the randomisation test enumerate all flips instead of drawing random ones.
+    power : float
+        Statistical power assumed when estimating the number of topics needed.
+    """
+
+    __test__ = False  # pytest must not collect it
+
+    tests: tuple[str, ...] = ("t",)
+    correction: str = "holm"
+    tails: int = 2
+    alpha: float = 0.05
+    confidence: float = 0.95
+    interval: str = "bootstrap"
+    resamples: int = 10_000
+    seed: int = 0
+    exact: bool = False
+    power: float = 0.8
+
+    def __post_init__(self) -> None:
+        for test in self.tests:
+            _check_name(test, TESTS, "test")
+        for name in ("tails", "resamples", "seed"):
+            try:
+                operator.index(getattr(self, name))
+            except TypeError:
+                raise UsageError(
+                    f"{name} {getattr(self, name)!r} is not possible; expected a whole number"
+                ) from None
+        if not self.tests:
+            raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
+        _check_name(self.correction, CORRECTIONS, "correction")
+        _check_name(self.interval, INTERVALS, "interval")
+        if self.tails not in (1, 2):
+            raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
+        for name in ("alpha", "confidence", "power"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 < value < 1:
+                raise UsageError(f"{name} {value} is not possible; expected between 0 and 1")
+        if self.power <= self.alpha:
+            raise UsageError(f"power {self.power} is not possible; expected more than alpha")
+        if self.resamples < 1:
+            raise UsageError(f"{self.resamples} resamples are not possible; expected at least 1")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed} is not possible; expected a number from 0")
+
+    def p_values(self, test: str, differences: Floats) -> Floats:
+        """Return the p values of one test, without correction."""
+        options: dict[str, Any] = {"tails": self.tails}
+        if test in _RESAMPLED:
+            options |= {"resamples": self.resamples, "seed": self.seed}
+        if test == "randomisation":
+            options["exact"] = self.exact
+        return TESTS[test](differences, **options)
+
+    def limits(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the confidence interval of the mean of each row."""
+        if self.interval == "t":
+            return significance.t_interval(values, confidence=self.confidence)
+        return significance.bootstrap_interval(
+            values, confidence=self.confidence, resamples=self.resamples, seed=self.seed
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All pairs of runs by one measure; arrays have an entry for each pair.
+
+    Parameters
+    ----------
+    scores : ScoreMatrix
+        The scores that were tested.
+    first, second : int arrays
+        Positions of the runs; every difference is first minus second.
+    difference, low, high : float arrays
+        The mean difference with its confidence interval; exactly 0 where only rounding differs.
+    effect : float array
+        Cohen's d of the paired differences.
+    wins, ties, losses : int arrays
+        Numbers of topics on which the first is better, equal, worse.
+    needed : float array
+        Topics needed to find an effect of this size; infinite if there is none.
+    p, adjusted : mappings of test to float array
+        p values before and after correction over the pairs of this measure.
+    limits : pair of float arrays
+        The confidence interval of each run's mean.
+    """
+
+    scores: ScoreMatrix
+    first: Ints
+    second: Ints
+    difference: Floats
+    low: Floats
+    high: Floats
+    effect: Floats
+    wins: Ints
+    ties: Ints
+    losses: Ints
+    needed: Floats
+    p: Mapping[str, Floats]
+    adjusted: Mapping[str, Floats]
+    limits: tuple[Floats, Floats]
+
+    @property
+    def measure(self) -> str:
+        return self.scores.measure
+
+    @cached_property
+    def ranked(self) -> Floats:
+        """Means to rank by: greater is better, and rounding errors make no difference."""
+        return self.scores.orient(self.scores.means)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Positions of the runs from best to worst; ties keep their order."""
+        return np.argsort(-self.ranked, kind="stable")
+
+    @property
+    def better(self) -> Ints:
+        """1 where the first run has the better mean, -1 where the second has, else 0.
+
+        It also indexes a sequence of three: equal, first, second.
+        """
+        sign = 1 if self.scores.higher_is_better else -1
+        return np.sign(sign * self.effect).astype(np.int64)
+
+    def square(self, of_pairs: npt.NDArray[Any], fill: Any) -> npt.NDArray[Any]:
+        """Return values of pairs as a symmetric matrix (run, run)."""
+        runs = len(self.scores.runs)
+        matrix = np.full((runs, runs), fill, dtype=of_pairs.dtype)
+        matrix[self.first, self.second] = matrix[self.second, self.first] = of_pairs
+        return matrix
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs compared pair by pair, with one `Pairs` for each measure; made by `compare`."""
+    """A comparison of runs, with one `Pairs` for each measure; `compare` makes it."""
 
     runs: tuple[str, ...]
     baseline: str | None
-    settings: Settings
+    settings: TestSettings
     measures: tuple[Pairs, ...]
     warnings: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -66,38 +231,38 @@ class Comparison:
     def __getitem__(self, measure: str) -> Pairs:
         held = [pairs.measure for pairs in self.measures]
         try:
-            (label,) = chosen(held, [measure])
+            (label,) = select_labels(held, [measure])
         except (UsageError, ValueError):
             raise UsageError(
                 f"no measure {str(measure)!r} in the comparison; it holds {', '.join(held)}"
             ) from None
         return self.measures[held.index(label)]
 
-    def _test(self, test: str | None) -> str:
-        chosen = self.settings.tests[0] if test is None else test
-        one_of(chosen, self.settings.tests, "test")
-        return chosen
+    def _adjusted(self, measure: str, test: str | None) -> Floats:
+        test = self.settings.tests[0] if test is None else test
+        _check_name(test, self.settings.tests, "test")
+        return self[measure].adjusted[test]
 
     def significant(self, measure: str, test: str | None = None) -> Bools:
-        """Which pairs differ, by the first test or this one."""
-        adjusted = self[measure].adjusted[self._test(test)]
-        return np.asarray(adjusted < self.settings.alpha, dtype=np.bool_)
+        """Return which pairs differ significantly, by the first test or this one."""
+        return np.asarray(self._adjusted(measure, test) < self.settings.alpha, dtype=np.bool_)
 
     def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
-        """Corrected p values of every run against every other, runs from best to worst.
+        """Return the corrected p values of all pairs, runs from best to worst.
 
-        A run against itself, and a pair that was not tested, is null. The column of names has none
-        itself, or ``_`` where a run has none.
+        The diagonal and pairs that were not tested are null. The column of run names is called
+        ``""``, or ``_`` if a run is called that.
         """
         pairs = self[measure]
-        square = pairs.square(pairs.adjusted[self._test(test)], np.nan)[pairs.order][:, pairs.order]
+        p = self._adjusted(measure, test)
+        square = pairs.square(p, np.nan)[pairs.order][:, pairs.order]
         names = [self.runs[i] for i in pairs.order.tolist()]
         columns = {name: square[:, j] for j, name in enumerate(names)}
         first = pl.DataFrame({free_name("", names): names})
         return first.hstack(pl.DataFrame(columns).fill_nan(None))
 
     def letters(self, measure: str, test: str | None = None) -> dict[str, str]:
-        """Run to letters, from best to worst; runs that share a letter do not differ."""
+        """Return the letters of each run, best first; runs that share a letter do not differ."""
         if self.baseline is not None:
             raise UsageError("letters need all pairs; this comparison has a baseline")
         pairs = self[measure]
@@ -106,7 +271,7 @@ class Comparison:
         return {self.runs[i]: name for i, name in zip(pairs.order.tolist(), named, strict=True)}
 
     def marks(self, measure: str, test: str | None = None) -> dict[str, str]:
-        """Run to its mark against the baseline: + or - for the mean, * if significant."""
+        """Return each run's mark against the baseline: + or - for the mean, * if significant."""
         if self.baseline is None:
             raise UsageError("marks are against a baseline; this comparison has none")
         pairs = self[measure]
@@ -121,20 +286,21 @@ class Comparison:
         }
 
     def pair_rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each measure, pair and test; what does not exist is None."""
+        """Yield a row for each measure, pair and test; undefined values are None."""
         for pairs in self.measures:
-            means = pairs.aligned.means.tolist()
+            means = pairs.scores.means.tolist()
             for test in self.settings.tests:
                 significant = self.significant(pairs.measure, test)
                 for k, (i, j) in enumerate(
                     zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
                 ):
                     better = (None, self.runs[i], self.runs[j])[pairs.better[k]]
+                    needed = pairs.needed[k]
                     yield {
                         "measure": pairs.measure,
                         "run": self.runs[i],
                         "other": self.runs[j],
-                        "topics": len(pairs.aligned.topics),
+                        "topics": len(pairs.scores.topics),
                         "mean": means[i],
                         "other_mean": means[j],
                         "difference": float(pairs.difference[k]),
@@ -145,7 +311,7 @@ class Comparison:
                         "wins": int(pairs.wins[k]),
                         "ties": int(pairs.ties[k]),
                         "losses": int(pairs.losses[k]),
-                        "topics_needed": _whole(pairs.needed[k]),
+                        "topics_needed": int(needed) if isfinite(needed) else None,
                         "test": test,
                         "p": float(pairs.p[test][k]),
                         "p_corrected": float(pairs.adjusted[test][k]),
@@ -153,16 +319,16 @@ class Comparison:
                     }
 
     def run_rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each measure and run, from best to worst."""
+        """Yield a row for each measure and run, from best to worst."""
         for pairs in self.measures:
             against = self.baseline is not None
             shown = (self.marks if against else self.letters)(pairs.measure)
-            means = pairs.aligned.means
+            means = pairs.scores.means
             for i in pairs.order.tolist():
                 yield {
                     "measure": pairs.measure,
                     "run": self.runs[i],
-                    "topics": len(pairs.aligned.topics),
+                    "topics": len(pairs.scores.topics),
                     "mean": float(means[i]),
                     "low": float(pairs.limits[0][i]),
                     "high": float(pairs.limits[1][i]),
@@ -170,46 +336,48 @@ class Comparison:
                 }
 
     def summary_rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each measure and test: how many of the pairs differ.
+        """Yield the number of significant pairs for each measure and test.
 
-        ``one_tailed`` counts without correction the better mean against the worse, which is how
-        the sources count what a measure tells apart.
+        ``one_tailed`` counts pairs by the uncorrected one-tailed t-test, as the papers do.
         """
         for pairs in self.measures:
             differences = significance.paired_differences(
-                pairs.aligned.values, pairs.first, pairs.second
+                pairs.scores.values, pairs.first, pairs.second
             )
             plain = significance.t_test(differences, tails=1) < self.settings.alpha
             for test in self.settings.tests:
                 yield {
                     "measure": pairs.measure,
                     "test": test,
-                    "topics": len(pairs.aligned.topics),
+                    "topics": len(pairs.scores.topics),
                     "pairs": len(pairs.first),
                     "significant": int(self.significant(pairs.measure, test).sum()),
                     "one_tailed": int(plain.sum()),
                 }
 
     def to_frame(self) -> pl.DataFrame:
-        """A row for each measure, pair and test."""
+        """Return a row for each measure, pair and test."""
         rows = list(self.pair_rows())
         types = {"better": pl.String, "topics_needed": pl.Int64}
         return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
     def runs_frame(self) -> pl.DataFrame:
-        """A row for each measure and run: the mean, its interval, letters or mark."""
+        """Return a row for each measure and run: the mean, its interval, letters or mark."""
         return pl.DataFrame(list(self.run_rows()), infer_schema_length=None)
 
     def summary(self) -> pl.DataFrame:
-        """A row for each measure and test: how many of the pairs differ."""
+        """Return the number of significant pairs for each measure and test."""
         return pl.DataFrame(list(self.summary_rows()), infer_schema_length=None)
 
     def to_json(self) -> str:
-        """The whole of it: meta, runs, pairs, summary; an infinite effect is null."""
+        """Write meta, runs, pairs and summary as JSON; an infinite effect is null."""
         parts = {"runs": self.run_rows(), "pairs": self.pair_rows(), "summary": self.summary_rows()}
         blocks = [f'"meta":{json.dumps(self.meta, ensure_ascii=False, indent=1)}']
         for name, rows in parts.items():
-            lines = (json.dumps(_finite(row), ensure_ascii=False) for row in rows)
+            lines = []
+            for row in rows:
+                infinite = [k for k, v in row.items() if isinstance(v, float) and not isfinite(v)]
+                lines.append(json.dumps(row | dict.fromkeys(infinite), ensure_ascii=False))
             blocks.append(f'"{name}":[\n' + ",\n".join(lines) + "\n]")
         return "{" + ",\n".join(blocks) + "}\n"
 
@@ -218,7 +386,7 @@ class Comparison:
         measures = self.measures[:_SHOWN]
         shown = range(min(len(self.runs), _SHOWN))
         rows = [
-            [self.runs[i], *(f"{pairs.aligned.means[i]:.4f}" for pairs in measures)] for i in shown
+            [self.runs[i], *(f"{pairs.scores.means[i]:.4f}" for pairs in measures)] for i in shown
         ]
         beside = [
             (self.letters if self.baseline is None else self.marks)(pairs.measure)
@@ -244,7 +412,7 @@ class Comparison:
             display.left_out(len(self.measures), "measures", _SHOWN),
             f"{meaning} ({tested}, {held})",
         )
-        topics = dict.fromkeys(str(len(pairs.aligned.topics)) for pairs in measures)
+        topics = dict.fromkeys(str(len(pairs.scores.topics)) for pairs in measures)
         return display.table(
             f"{repr(self)[1:-1]}, {' or '.join(topics)} topics",
             ["run", *(pairs.measure for pairs in measures)],
@@ -254,17 +422,6 @@ class Comparison:
             marks=marks,
             notes=notes,
         )
-
-
-def _whole(number: float) -> int | None:
-    return int(number) if math.isfinite(number) else None
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in row.items()
-    }
 
 
 def compare(
@@ -293,24 +450,23 @@ def compare(
     runs : Results, or runs as for `foveal.evaluate`
         Results are not scored again.
     judgements : as for `foveal.evaluate`
-        Needed where `runs` are not results.
+        Required unless `runs` are results.
     measures : text or Python forms of measures
-        Of results: those to compare by, and if there are none, all. Points of an official task's
+        Measures to compare by; by default all that the results hold. Points of an official task's
         curves are compared only if they are named here.
     baseline : str, optional
-        The name of a run that all others are compared with; by default all pairs are.
+        The name of the run to compare all others with; by default all pairs are compared.
     tests, correction, tails, alpha, confidence, interval, resamples, seed, exact, power
-        See `Settings`.
+        See `TestSettings`.
     tested : callable, optional
         Called after each measure.
     **options
-        Those of `foveal.evaluate`.
+        Options of `foveal.evaluate`.
 
     Notes
     -----
-    Left out with a warning is a measure that the runs do not share two topics of, and one that
-    averages other measures, such as ``inex_eval(quant=mean7)``: it is a mean of means, and no mean
-    of its values by topic could be tested in its place.
+    Foveal warns about a measure that it cannot test: runs share fewer than two topics, or the
+    measure averages others, such as ``inex_eval(quant=mean7)``, and has no values by topic.
 
     Examples
     --------
@@ -324,8 +480,10 @@ def compare(
     >>> found.letters("AP")
     {'x': 'a', 'y': 'a'}
     """
-    settings = Settings(
-        tests=_listed(tests, "tests"),
+    if not isinstance(tests, Sequence):
+        raise UsageError(f"tests {tests!r} are not possible; expected names")
+    settings = TestSettings(
+        tests=(tests,) if isinstance(tests, str) else tuple(dict.fromkeys(tests)),
         correction=correction,
         tails=tails,
         alpha=alpha,
@@ -336,20 +494,28 @@ def compare(
         exact=exact,
         power=power,
     )
-    results = _results(runs, judgements, measures, options)
-    first, second = _pairs(results.runs, baseline)
+    measures = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    if not isinstance(runs, Results):
+        results = _score_runs(runs, judgements, measures, options)
+    elif judgements is not None or options:
+        raise UsageError("results are not scored again; leave out judgements and options")
+    else:
+        check_assessors(runs)
+        labels = select_labels(runs.measures, measures)
+        results = runs.only(labels) if labels else without_curves(runs)
+    first, second = _list_pairs(results.runs, baseline)
     found, warnings = [], []
     refused: dict[str, list[str]] = {}
     left_out: dict[tuple[str, ...], list[str]] = {}
     for measure in results.measures:
-        aligned = align(results, measure)
-        reason = _not_compared(results, aligned)
+        scores = ScoreMatrix.from_results(results, measure)
+        reason = _explain_refusal(results, scores)
         if reason is not None:
             refused.setdefault(reason, []).append(measure)
         else:
-            if aligned.left_out:
-                left_out.setdefault(aligned.left_out, []).append(measure)
-            found.append(examined(aligned, first, second, settings))
+            if scores.left_out:
+                left_out.setdefault(scores.left_out, []).append(measure)
+            found.append(test_pairs(scores, first, second, settings))
         if tested is not None:
             tested()
     warnings += [
@@ -365,11 +531,43 @@ def compare(
         "version": __version__,
         "options": {"baseline": baseline, **asdict(settings)},
         "seed": seed,
-        "left_out": {p.measure: list(p.aligned.left_out) for p in found if p.aligned.left_out},
+        "left_out": {p.measure: list(p.scores.left_out) for p in found if p.scores.left_out},
         "scores": dict(results.meta),
         "warnings": warnings,
     }
     return Comparison(results.runs, baseline, settings, tuple(found), tuple(warnings), meta)
+
+
+def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSettings) -> Pairs:
+    """Test pairs of runs, given by their positions."""
+    values = scores.values
+    differences = significance.paired_differences(values, first, second)
+    low, high = settings.limits(differences)
+    effect = significance.effect_sizes(differences)
+    # Rounding decides ties and makes sums exact; the reported difference is not rounded.
+    difference = np.where(effect == 0, 0.0, (values[first] - values[second]).mean(axis=1))
+    constant = np.ptp(differences, axis=1) == 0
+    oriented = differences if scores.higher_is_better else -differences
+    p = {test: settings.p_values(test, differences) for test in settings.tests}
+    return Pairs(
+        scores=scores,
+        first=first,
+        second=second,
+        difference=difference,
+        low=np.where(constant, difference, low),
+        high=np.where(constant, difference, high),
+        effect=effect,
+        wins=(oriented > 0).sum(axis=1),
+        ties=(oriented == 0).sum(axis=1),
+        losses=(oriented < 0).sum(axis=1),
+        needed=significance.topics_needed(
+            effect, power=settings.power, alpha=settings.alpha, tails=settings.tails
+        ),
+        p=p,
+        adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
+        # Exact sums, too: the interval of a run does not depend on the others.
+        limits=settings.limits(round_noise(values, np.abs(values).max(axis=1, keepdims=True))),
+    )
 
 
 def significant_pairs(
@@ -383,10 +581,10 @@ def significant_pairs(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> SignificantPairs:
-    """Count the pairs of runs that a measure tells apart, of all pairs.
+    """Count the significant pairs of runs, and all pairs.
 
-    By default the better mean is tested against the worse with one tail and without correction,
-    the way the sources judge measures by what they tell apart.
+    The default is a one-tailed test of the better mean against the worse without correction, as
+    in the papers on the discriminative power of measures.
 
     Examples
     --------
@@ -395,7 +593,7 @@ def significant_pairs(
     >>> significant_pairs(Results.from_tidy(rows, {}), "AP")
     SignificantPairs(significant=2, pairs=3)
     """
-    settings = Settings(
+    settings = TestSettings(
         tests=(test,),
         correction=correction,
         tails=tails,
@@ -403,34 +601,26 @@ def significant_pairs(
         resamples=resamples,
         seed=seed,
     )
-    _check(results)
-    first, second = _pairs(results.runs, None)
-    label, *more = chosen(results.measures, [measure])
+    check_assessors(results)
+    first, second = _list_pairs(results.runs, None)
+    label, *more = select_labels(results.measures, [measure])
     if more:
         raise UsageError(f"{measure} is a curve of {1 + len(more)} measures; expected one of them")
-    aligned = align(results, label)
-    if (reason := _not_compared(results, aligned)) is not None:
+    scores = ScoreMatrix.from_results(results, label)
+    if (reason := _explain_refusal(results, scores)) is not None:
         raise UsageError(f"{label}: {reason}")
-    differences = significance.paired_differences(aligned.values, first, second)
+    differences = significance.paired_differences(scores.values, first, second)
     adjusted = significance.correct(settings.p_values(test, differences), correction)
     return SignificantPairs(int(np.count_nonzero(adjusted < alpha)), len(first))
 
 
-def _results(
-    runs: Results | RunLike | Sequence[RunLike],
+def _score_runs(
+    runs: RunLike | Sequence[RunLike],
     judgements: Judgements | str | Path | Sequence[str | Path] | None,
-    measures: str | Measure | Sequence[str | Measure],
+    measures: Sequence[str | Measure],
     options: dict[str, Any],
 ) -> Results:
-    """What is given as results, or what scoring makes of runs."""
-    given: list[str | Measure] = (
-        [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    )
-    if isinstance(runs, Results):
-        if judgements is not None or options:
-            raise UsageError("results are not scored again; leave out judgements and options")
-        _check(runs)
-        return runs.only(chosen(runs.measures, given)) if given else without_curves(runs)
+    """Score runs, and leave out the points of curves that `measures` do not name."""
     if judgements is None:
         raise UsageError(
             "runs need judgements to be scored against, and there are none; saved results are read "
@@ -442,27 +632,14 @@ def _results(
     listed = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
     if len(listed) < 2:
         raise UsageError(f"{len(listed)} runs given; expected at least two to compare")
-    results = evaluate(listed, judgements, given, **options)
-    own = [m.label for item in given for m in parse_measures(str(item))]
-    return without_curves(results, own)
+    results = evaluate(listed, judgements, measures, **options)
+    return without_curves(
+        results, [m.label for item in measures for m in parse_measures(str(item))]
+    )
 
 
-def _check(results: Results) -> None:
-    for meta in results.meta.get("parts", [results.meta]):
-        check_assessors(meta.get("options", {}))
-
-
-def _listed(given: str | Sequence[str], what: str) -> tuple[str, ...]:
-    """Names, of which one need not be in a list."""
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, Sequence):
-        raise UsageError(f"{what} {given!r} are not possible; expected names")
-    return tuple(dict.fromkeys(given))
-
-
-def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
-    """Places of the runs of each pair: all pairs in order, or every other run and the baseline."""
+def _list_pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
+    """Return the positions of both runs of each pair: all pairs, or each run and the baseline."""
     if len(runs) < 2:
         held = f": {', '.join(runs)}" if runs else ""
         raise UsageError(f"{len(runs)} runs to compare{held}; expected at least two")
@@ -476,17 +653,17 @@ def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
     return others, np.full(len(others), place, dtype=np.int64)
 
 
-def _not_compared(results: Results, aligned: Aligned) -> str | None:
-    """Why runs cannot be compared by a measure; None if they can."""
-    if averages_others(aligned.measure):
+def _explain_refusal(results: Results, scores: ScoreMatrix) -> str | None:
+    """Return why runs cannot be compared by a measure; None if they can."""
+    if averages_others(scores.measure):
         return (
             "a mean of other measures' means, and no mean over topics that could be tested; "
             "compare the measures it averages"
         )
-    number = len(aligned.topics)
+    number = len(scores.topics)
     if number >= 2:
         return None
-    part = results.only([aligned.measure])
+    part = results.only([scores.measure])
     scored = np.any(~np.isnan(part.values[:, :, 0]) & part.counted, axis=1)
     without = [part.runs[i] for i in np.flatnonzero(~scored).tolist()]
     if without and len(without) < len(part.runs):
@@ -494,9 +671,15 @@ def _not_compared(results: Results, aligned: Aligned) -> str | None:
             f"{len(without)} of {len(part.runs)} runs have no score by it: {some(without)}; were "
             "they scored by other measures or for another task?"
         )
-    found = f"{number} topics" if number != 1 else f"one topic ({aligned.topics[0]})"
+    found = f"{number} topics" if number != 1 else f"one topic ({scores.topics[0]})"
     cause = "" if number or without else "; were they scored on other topics, or for other tasks?"
     return (
         f"the runs have scores on {found} in common; expected at least two to compare them "
         f"by{cause}"
     )
+
+
+def _check_name(name: str, known: Sequence[str] | Mapping[str, Any], what: str) -> None:
+    """Refuse an unknown name."""
+    if not isinstance(name, str) or name not in known:
+        raise UsageError(f"unknown {what} {name!r}; expected {' or '.join(known)}")

@@ -1,7 +1,7 @@
-"""How alike two rankings are: Kendall, AP correlation, Spearman, rank-biased overlap.
+"""Rank correlation coefficients: Kendall, AP correlation, Spearman, rank-biased overlap.
 
-Rankings are given as scores, the greater the better; equal scores are ties. A ranking in which
-all are tied, or of fewer than two, ranks nothing: every coefficient is then ``nan``.
+Rankings are given as scores, greater is better; equal scores are ties. If all systems of a ranking
+are tied, or there are fewer than two, every coefficient is ``nan``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ RBO_P = 0.9
 """Persistence of the reader of rankings: the first ten places carry 86 % of the weight."""
 
 
-def _scores(x: Scores, y: Scores) -> tuple[list[float], list[float]]:
+def _check_scores(x: Scores, y: Scores) -> tuple[list[float], list[float]] | None:
+    """Return the scores as lists; None if one of them ties all systems."""
     first, second = np.asarray(x, np.float64).tolist(), np.asarray(y, np.float64).tolist()
     if len(first) != len(second):
         raise UsageError(
@@ -43,18 +44,14 @@ def _scores(x: Scores, y: Scores) -> tuple[list[float], list[float]]:
         )
     if any(map(isnan, first)) or any(map(isnan, second)):
         raise UsageError("a score is nan; expected a number for every system")
-    return first, second
-
-
-def _ranks_nothing(*rankings: list[float]) -> bool:
-    return any(len(set(scores)) < 2 for scores in rankings)
+    return (first, second) if min(len(set(first)), len(set(second))) > 1 else None
 
 
 def _agreements(upper: list[float], lower: list[float]) -> Iterator[tuple[int, int, int]]:
-    """Going down the first ranking: of each system, how many above it agree and disagree.
+    """Count the agreements of two rankings, going down the first one.
 
-    Yields how many systems are strictly above, how many of them the second ranking puts above as
-    well, and how many below. With a sorted list of what is above this takes n log n comparisons.
+    Yields for each system how many are strictly above it, and how many of them the second ranking
+    puts above and below it. A sorted list of those above keeps this at n log n comparisons.
     """
     order = sorted(zip(upper, lower, strict=True), key=lambda pair: -pair[0])
     above: list[float] = []
@@ -66,13 +63,8 @@ def _agreements(upper: list[float], lower: list[float]) -> Iterator[tuple[int, i
             insort(above, score)
 
 
-def _tied_pairs(scores: list[float]) -> int:
-    _, counts = np.unique(scores, return_counts=True)
-    return int((counts * (counts - 1) // 2).sum())
-
-
 def _surplus(x: list[float], y: list[float]) -> int:
-    """Pairs of systems in the same order, less those in opposite order."""
+    """Return the number of pairs in the same order minus that in opposite order."""
     return sum(agree - disagree for _, agree, disagree in _agreements(x, y))
 
 
@@ -84,9 +76,9 @@ def kendall_tau_a(x: Scores, y: Scores) -> float:
     >>> kendall_tau_a([0.3, 0.5, 0.2, 0.9, 0.4], [0.35, 0.30, 0.1, 0.8, 0.42])
     0.6
     """
-    first, second = _scores(x, y)
-    if _ranks_nothing(first, second):
+    if (scores := _check_scores(x, y)) is None:
         return nan
+    first, second = scores
     return _surplus(first, second) / (len(first) * (len(first) - 1) / 2)
 
 
@@ -99,12 +91,15 @@ def kendall_tau_b(x: Scores, y: Scores) -> float:
     >>> kendall_tau_b([1, 2, 2, 3], [1, 2, 2, 3]), kendall_tau_a([1, 2, 2, 3], [1, 2, 2, 3])
     (1.0, 0.8333333333333334)
     """
-    first, second = _scores(x, y)
-    if _ranks_nothing(first, second):
+    if (scores := _check_scores(x, y)) is None:
         return nan
+    first, second = scores
     pairs = len(first) * (len(first) - 1) // 2
-    apart = [pairs - _tied_pairs(scores) for scores in (first, second)]
-    return _surplus(first, second) / sqrt(apart[0] * apart[1])
+    untied = []
+    for ranking in scores:
+        _, counts = np.unique(ranking, return_counts=True)
+        untied.append(pairs - int((counts * (counts - 1) // 2).sum()))
+    return _surplus(first, second) / sqrt(untied[0] * untied[1])
 
 
 def tau_ap(reference: Scores, estimate: Scores) -> float:
@@ -128,9 +123,9 @@ def tau_ap(reference: Scores, estimate: Scores) -> float:
     >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), tau_ap([4, 3, 2, 1], [4, 3, 1, 2])
     (0.3333333333333333, 0.7777777777777778)
     """
-    wanted, found = _scores(reference, estimate)
-    if _ranks_nothing(wanted, found):
+    if (scores := _check_scores(reference, estimate)) is None:
         return nan
+    wanted, found = scores
     shares = [
         (agree - disagree) / above for above, agree, disagree in _agreements(found, wanted) if above
     ]
@@ -150,9 +145,9 @@ def spearman(x: Scores, y: Scores) -> float:
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 10)
     0.8
     """
-    first, second = _scores(x, y)
-    if _ranks_nothing(first, second):
+    if (scores := _check_scores(x, y)) is None:
         return nan
+    first, second = scores
     middle = (len(first) + 1) / 2
     a, b = _mean_ranks(first) - middle, _mean_ranks(second) - middle
     return float(a @ b / sqrt(float(a @ a) * float(b @ b)))
@@ -177,11 +172,10 @@ def rbo(x: Scores, y: Scores, *, p: float = RBO_P) -> float:
     """
     if not 0 < p < 1:
         raise UsageError(f"the persistence of RBO is {p}; expected a number between 0 and 1")
-    first, second = _scores(x, y)
-    if _ranks_nothing(first, second):
+    if (scores := _check_scores(x, y)) is None:
         return nan
-    n = len(first)
-    entry = [n + 1 - _last_ranks(scores) for scores in (first, second)]
+    n = len(scores[0])
+    entry = [n + 1 - _last_ranks(ranking) for ranking in scores]
     depth = np.arange(1, n + 1)
     tops = [np.cumsum(np.bincount(e, minlength=n + 1)[1:]) for e in entry]
     both = np.cumsum(np.bincount(np.maximum(*entry), minlength=n + 1)[1:])

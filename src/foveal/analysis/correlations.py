@@ -1,4 +1,4 @@
-"""Do measures, quantisations or topics agree on which system is better: rankings, correlated."""
+"""Correlations of the rankings of runs by measures, quantisations or sets of topics."""
 
 from __future__ import annotations
 
@@ -13,10 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.analysis.aligned import (
-    check_assessors,
-    free_name,
-)
 from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
 from foveal.analysis.rankings import (
     SAMPLES,
@@ -31,6 +27,7 @@ from foveal.analysis.rankings import (
     tasks_of,
     usable,
 )
+from foveal.analysis.score_matrix import check_assessors, free_name
 from foveal.analysis.tasks import scored_by_task
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
@@ -44,13 +41,13 @@ __all__ = ["BY", "DIRECTED", "EQUIVALENT", "NOTICEABLE", "Correlations", "correl
 Floats = npt.NDArray[np.float64]
 
 BY = ("measure", "quant", "topics")
-"""What the rankings of one correlation differ in."""
+"""The dimensions along which rankings are compared."""
 EQUIVALENT, NOTICEABLE = 0.9, 0.8
 """Kendall's tau from which rankings count as equivalent, and below which they notably differ."""
 DIRECTED = frozenset({"tau_ap"})
-"""Coefficients for which it matters which ranking is the reference: that of the row."""
+"""Coefficients that are not symmetric; the ranking of the row is the reference."""
 _LEVEL = 0.95
-"""Share of the sampled correlations that lie within the interval."""
+"""Share of the sampled correlations within the interval."""
 _SINGLE = {
     "task": pl.String,
     "variant": pl.String,
@@ -70,7 +67,7 @@ class Correlations:
     by : str
         One of `BY`.
     labels : tuple of str
-        What was compared: measures, quantisations or sets of topics.
+        The measures, quantisations or sets of topics that were compared.
     coefficients : tuple of str
     singles : DataFrame
         A row for every correlation, with task, variant (what row and column have in common:
@@ -79,11 +76,11 @@ class Correlations:
     tasks : mapping
         Task to the names of its runs, of the tasks that could be used.
     matrix : bool
-        Whether every label meets every other; halves of topics meet only each other.
+        False for halves of topics, which are compared only with each other.
     notes : tuple of str
-        What a reader of the table must know: what was left out, which settings were joined.
+        Notes on data left out and settings joined.
     meta : mapping
-        Options that decided the numbers.
+        Options that the numbers depend on.
     """
 
     by: str
@@ -138,18 +135,18 @@ class Correlations:
         return square
 
     def values(self, name: str) -> Floats:
-        """The mean correlations of a coefficient, label by label; the diagonal is 1.
+        """Return the matrix of mean correlations (label, label); the diagonal is 1.
 
-        Of `DIRECTED` coefficients the row is the reference.
+        The row is the reference of `DIRECTED` coefficients.
         """
         return self._square(self._known(name), "value", np.nan, 1.0)
 
     def counts(self, name: str) -> npt.NDArray[np.int64]:
-        """How many correlations are behind each of `values`; 0 on the diagonal."""
+        """Return the number of correlations averaged in each of `values`; 0 on the diagonal."""
         return self._square(self._known(name), "count", 0, 0).astype(np.int64)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """The matrix with the labels in its first column, named after what was compared."""
+        """Return the matrix as a frame with the labels in its first column."""
         square = self.values(name)
         columns = {label: square[:, i] for i, label in enumerate(self.labels)}
         return pl.DataFrame({free_name(self.by, self.labels): self.labels, **columns})
@@ -190,9 +187,9 @@ def correlate(
         Runs are ranked within their task; correlations are averaged over tasks. Results are not
         scored again.
     judgements : as for `foveal.evaluate`
-        Needed where `runs` are not results.
+        Required unless `runs` are results.
     measures : text or Python forms of measures
-        Of results: those to rank by, and if there are none, all. Points of an official task's
+        Measures to rank by; by default all that the results hold. Points of an official task's
         curves are left out unless they are named here.
     task : str or sequence of str
         Official tasks; each is scored with its own settings on the runs that declare it. Without
@@ -201,15 +198,15 @@ def correlate(
         Measures that differ in their quantisation only are variants of one: averaged over with
         ``measure``, and compared with ``quant``.
     coefficients : str or sequence of str
-        Of `foveal.analysis.correlation.COEFFICIENTS`.
+        Names in `foveal.analysis.correlation.COEFFICIENTS`.
     topic_sets : mapping of name to topics, optional
-        With ``topics``; without it the topics are split at random into halves.
+        Used by ``topics``; by default topics are split at random into halves.
     samples, seed : int
-        How often topics are split, and where the random numbers start.
+        Number of random splits, and the seed of the random numbers.
     progress : callable, optional
         Called after each measure that is sampled.
     **options
-        Those of `foveal.evaluate`.
+        Options of `foveal.evaluate`.
 
     Examples
     --------
@@ -275,15 +272,22 @@ def _compared(
     topic_sets: Mapping[str, Sequence[str]] | None,
     notes: list[str],
 ) -> tuple[Iterable[Pair], tuple[str, ...]]:
-    """The pairs that make a matrix, and its labels."""
+    """Return the pairs of rankings of a matrix, and its labels."""
     if by == "measure":
         return rankings.by_measure(), tuple(dict.fromkeys(rankings.name.values()))
     if topic_sets is not None:
-        sets = {name: _topics(topics) for name, topics in topic_sets.items()}
+        sets = {
+            name: (topics,) if isinstance(topics, str) else tuple(topics)
+            for name, topics in topic_sets.items()
+        }
         notes += _check_sets(sets, rankings.tasks)
         return rankings.by_sets(sets), tuple(sets)
     pairs = list(rankings.by_quant())
-    notes += _without_choice(rankings, {(p.task, p.variant) for p in pairs})
+    used = {(p.task, p.variant) for p in pairs}
+    unused = [name for (task, _), name in rankings.name.items() if (task, name) not in used]
+    if unused:
+        listed = some(list(dict.fromkeys(unused)))
+        notes.append(f"not used, with one quantisation at most: {listed}")
     return pairs, tuple(dict.fromkeys(label for p in pairs for label in (p.row, p.column)))
 
 
@@ -295,12 +299,14 @@ def _results(
     options: dict[str, Any],
     notes: list[str],
 ) -> dict[str, Results]:
-    """Task to results, as given or as scoring makes them of runs."""
+    """Return the results of each task, as given or by scoring runs."""
     given: list[str | Measure] = (
         [measures] if isinstance(measures, (str, Measure)) else list(measures)
     )
     tasks = [task] if isinstance(task, str) else list(task or ())
-    listed = _as_list(runs)
+    listed: list[Any] = [runs]
+    if isinstance(runs, Iterable) and not isinstance(runs, (Mapping, Results, Run, str, Path)):
+        listed = list(runs)
     if not isinstance(runs, Mapping) and not all(isinstance(run, Results) for run in listed):
         strange = [run for run in listed if not isinstance(run, (Run, str, Path))]
         if strange:
@@ -321,18 +327,6 @@ def _results(
     if judgements is not None or tasks or options:
         raise UsageError("results are not scored again; leave out judgements, tasks and options")
     return of_measures(tasks_of(cast("Given", runs), notes), given)
-
-
-def _as_list(runs: Any) -> list[Any]:
-    if isinstance(runs, Mapping):
-        return list(runs.values())
-    if isinstance(runs, (Results, Run, str, Path)) or not isinstance(runs, Iterable):
-        return [runs]
-    return list(runs)
-
-
-def _topics(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _check_labels(by: str, labels: tuple[str, ...], *, halves: bool) -> None:
@@ -363,12 +357,6 @@ def _check_sets(sets: Mapping[str, Sequence[str]], tasks: Mapping[str, Results])
         f"{a} and {b}" for a, b in combinations(sets, 2) if not set(sets[a]).isdisjoint(sets[b])
     ]
     return [f"sets with topics in common: {some(common)}"] if common else []
-
-
-def _without_choice(rankings: Rankings, used: set[tuple[str, str]]) -> list[str]:
-    alone = [name for (t, _), name in rankings.name.items() if (t, name) not in used]
-    listed = list(dict.fromkeys(alone))
-    return [f"not used, with one quantisation at most: {some(listed)}"] if listed else []
 
 
 def _singles(

@@ -16,8 +16,8 @@ from foveal.formats.checks import is_root
 from foveal.formats.pools import UNITS
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
-from foveal.model.ordering import first_of_group, topic_order
-from foveal.model.provenance import distinct_names
+from foveal.model.hashing import first_of_group, topic_order
+from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
 __all__ = ["Candidates", "Depth"]

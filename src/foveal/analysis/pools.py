@@ -16,13 +16,12 @@ from foveal.analysis.pool_candidates import Candidates
 from foveal.analysis.pool_statistics import PoolStatistics
 from foveal.analysis.pooling import RELEVANT, STRATEGIES, Terms
 from foveal.collection import Collection
+from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import UsageError
-from foveal.evaluation.elements import place_elements
-from foveal.evaluation.placing import place_judgements, place_run
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
 from foveal.model import Judgements, Run
-from foveal.model.ordering import topic_order
+from foveal.model.hashing import topic_order
 from foveal.spans import Ints
 
 __all__ = ["DEPTH", "OTHERS", "Pooling", "pool"]

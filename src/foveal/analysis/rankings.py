@@ -1,4 +1,4 @@
-"""Rankings of systems: by which measure, on which topics, within which task."""
+"""Rankings of runs by measures and sets of topics, within tasks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.aligned import (
-    Aligned,
-    align,
+from foveal.analysis.score_matrix import (
+    ScoreMatrix,
     averages_others,
     check_assessors,
-    chosen,
-    rounded,
+    compute_ranking_scores,
+    parse_label,
+    round_noise,
+    select_labels,
 )
 from foveal.analysis.tasks import results_by_task, without_curves
 from foveal.errors import UsageError, some
-from foveal.measures import Measure, parse_measure
+from foveal.measures import Measure
 from foveal.model import Results
 
 __all__ = [
@@ -36,7 +37,6 @@ __all__ = [
     "means_of_samples",
     "names_of",
     "of_measures",
-    "scores",
     "stream",
     "tasks_of",
     "usable",
@@ -50,9 +50,9 @@ Given = Results | Sequence[Results] | Mapping[str, Results]
 
 
 def tasks_of(results: Given, warnings: list[str] | None = None) -> dict[str, Results]:
-    """Task to results: as named, by the official task they were scored for, or as runs declare it.
+    """Return the results of each task: as named, as scored for, or as runs declare it.
 
-    What is odd about it goes to `warnings`.
+    Appends warnings to `warnings`.
 
     >>> one = Results.from_tidy([("a", "1", "AP", 0.5)], {"task": "2009.Focused"})
     >>> other = Results.from_tidy([("b", "1", "AP", 0.25)], {"task": "2009.Focused"})
@@ -68,44 +68,14 @@ def tasks_of(results: Given, warnings: list[str] | None = None) -> dict[str, Res
     for part in found.values():
         if not isinstance(part, Results):
             raise UsageError(f"{part!r} are no results; expected those of evaluate or read_results")
-        for meta in part.meta.get("parts", [part.meta]):
-            check_assessors(meta.get("options", {}))
+        check_assessors(part)
     if warnings is not None:
         warnings += said
     return found
 
 
-def scores(results: Results, label: str) -> Floats:
-    """What the runs are ranked by: their means over the topics they share, greater is better.
-
-    A measure that averages the means of others is ranked by its value over all topics. Each run's
-    value is then over the topics that count for that run, whether or not the others share them.
-    """
-    if averages_others(label):
-        part = results.only([label])
-        values = part.overall[:, 0]
-        greatest = float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
-        return rounded(values, greatest)
-    aligned = align(results, label)
-    if not aligned.topics:
-        return np.full(len(results.runs), np.nan)
-    return _signed(aligned, aligned.means)
-
-
-def _signed(aligned: Aligned, means: Floats) -> Floats:
-    """Means to rank by: greater is better, and those that differ by rounding only are ties."""
-    return rounded(means if aligned.higher_is_better else -means, aligned.greatest)
-
-
-def _parsed(label: str) -> Measure | None:
-    try:
-        return parse_measure(label)
-    except UsageError:  # a user's own column
-        return None
-
-
 class _Variant(NamedTuple):
-    """A measure as one of several that differ in their quantisation only."""
+    """One of several measures that differ only in their quantisation."""
 
     family: str
     quant: str | None
@@ -113,7 +83,7 @@ class _Variant(NamedTuple):
 
 
 def _variant(label: str) -> _Variant:
-    measure = _parsed(label)
+    measure = parse_label(label)
     if measure is None:
         return _Variant(label, None, label)
     for parameter in measure.parameters:
@@ -124,17 +94,16 @@ def _variant(label: str) -> _Variant:
 
 
 def _bare(label: str) -> str:
-    """A measure by its name and cut-off alone."""
-    measure = _parsed(label)
+    """Return the label of a measure with its default parameters."""
+    measure = parse_label(label)
     return label if measure is None else type(measure)({}, measure.at).label
 
 
 def _common_names(families: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
-    """(task, family) to the name under which tasks are averaged.
+    """Return the name of each (task, family) under which tasks are averaged.
 
-    Official tasks score the same measure with settings of their own (overlap, beta, n). Where a
-    measure stands once in each task that has it, and its settings differ between them, it goes by
-    its bare name.
+    Official tasks score the same measure with different settings (overlap, beta, n). A measure that
+    occurs once in each task, with settings that differ between tasks, gets its bare name.
     """
     by_bare: dict[str, dict[str, list[str]]] = {}
     for task, listed in families.items():
@@ -151,7 +120,7 @@ def _common_names(families: Mapping[str, Sequence[str]]) -> dict[tuple[str, str]
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Random numbers that depend on the seed and these names, and on nothing else."""
+    """Return random numbers that depend only on the seed and these names."""
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
@@ -171,7 +140,7 @@ class Pair(NamedTuple):
 
 
 class Rankings:
-    """The measures of every task, what they are called, and how they rank its runs."""
+    """The measures of each task, their names, and their rankings of its runs."""
 
     def __init__(self, tasks: Mapping[str, Results]) -> None:
         self.tasks = tasks
@@ -192,22 +161,22 @@ class Rankings:
 
     @cached_property
     def scores(self) -> dict[tuple[str, str], Floats]:
-        """Of the runs of a task by a measure, calculated once."""
+        """Scores of the runs of a task by a measure."""
         return {
-            (task, label): scores(results, label)
+            (task, label): compute_ranking_scores(results, label)
             for task, results in self.tasks.items()
             for label in results.measures
         }
 
     def joined_settings(self) -> list[str]:
-        """Measures that tasks score with settings of their own."""
+        """Return the measures whose settings differ between tasks."""
         forms: dict[str, set[str]] = {}
         for key, name in self.name.items():
             forms.setdefault(name, set()).add(self.spelled[key])
         return [name for name, spelled in forms.items() if len(spelled) > 1]
 
     def by_measure(self) -> Iterator[Pair]:
-        """Every two measures of a task, at each quantisation they share."""
+        """Yield every two measures of a task, at each quantisation they share."""
         for task, listed in self.families.items():
             for first, second in combinations(listed, 2):
                 one, other = self.variants[task, first], self.variants[task, second]
@@ -222,7 +191,7 @@ class Rankings:
                     )
 
     def by_quant(self) -> Iterator[Pair]:
-        """Every two quantisations of each measure of a task."""
+        """Yield every two quantisations of each measure of a task."""
         for (task, family), listed in self.variants.items():
             for a, b in combinations(listed, 2):
                 yield Pair(
@@ -235,22 +204,22 @@ class Rankings:
                 )
 
     def by_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[Pair]:
-        """Every two sets of topics, by each measure of a task."""
+        """Yield every two sets of topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
-                aligned = align(results, label)
-                means = {name: _means_on(aligned, topics) for name, topics in sets.items()}
+                scores = ScoreMatrix.from_results(results, label)
+                means = {name: _means_on(scores, topics) for name, topics in sets.items()}
                 for first, second in combinations(sets, 2):
                     yield Pair(task, label, first, second, means[first], means[second])
 
     def by_halves(self, samples: int, seed: int, progress: Progress | None) -> Iterator[Pair]:
-        """Random halves of the topics, by each measure of a task."""
+        """Yield random halves of the topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
-                aligned = align(results, label)
-                n = len(aligned.topics)
-                sign = 1 if aligned.higher_is_better else -1
-                halves = means_of_samples(aligned, n // 2, samples, seed, rest=n - n // 2)
+                scores = ScoreMatrix.from_results(results, label)
+                n = len(scores.topics)
+                sign = 1 if scores.higher_is_better else -1
+                halves = means_of_samples(scores, n // 2, samples, seed, rest=n - n // 2)
                 for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
                     yield Pair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
@@ -258,43 +227,43 @@ class Rankings:
 
 
 def _partners(first: list[_Variant], second: list[_Variant]) -> list[tuple[_Variant, _Variant]]:
-    """At each quantisation both have; a measure that has but one meets all of the other's."""
+    """Pair equal quantisations; a measure with only one is paired with all of the other's."""
     shared = [(a, b) for a, b in product(first, second) if a.quant == b.quant]
     if shared or min(len(first), len(second)) > 1:
         return shared
     return list(product(first, second))
 
 
-def _means_on(aligned: Aligned, topics: Iterable[str]) -> Floats:
+def _means_on(scores: ScoreMatrix, topics: Iterable[str]) -> Floats:
     wanted = frozenset(topics)
-    at = [i for i, topic in enumerate(aligned.topics) if topic in wanted]
+    at = [i for i, topic in enumerate(scores.topics) if topic in wanted]
     if not at:
-        return np.full(len(aligned.runs), np.nan)
-    return _signed(aligned, aligned.values[:, at].mean(axis=1))
+        return np.full(len(scores.runs), np.nan)
+    return scores.orient(scores.values[:, at].mean(axis=1))
 
 
 def means_of_samples(
-    aligned: Aligned, size: int, samples: int, seed: int, *, rest: int | None = None
+    scores: ScoreMatrix, size: int, samples: int, seed: int, *, rest: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Means of all runs on pairs of disjoint random sets of topics, (sample, run) each.
+    """Return means of all runs on pairs of disjoint random sets of topics, (sample, run) each.
 
     Both sets have `size` topics, or the second one `rest`. The draw depends on the seed and the
-    topics, so that measures defined on the same topics are judged by the same samples.
+    topics, so that measures defined on the same topics use the same samples.
     """
-    n, other = len(aligned.topics), size if rest is None else rest
-    random = stream(seed, str(size), *aligned.topics)
+    n, other = len(scores.topics), size if rest is None else rest
+    random = stream(seed, str(size), *scores.topics)
     order = random.permuted(np.broadcast_to(np.arange(n), (samples, n)), axis=1)
     means = []
     for drawn in (order[:, :size], order[:, size : size + other]):
         weights = np.zeros((samples, n))
         np.put_along_axis(weights, drawn, 1.0, axis=1)
-        sums = weights @ aligned.values.T
-        means.append(rounded(sums / drawn.shape[1], aligned.greatest))
+        sums = weights @ scores.values.T
+        means.append(round_noise(sums / drawn.shape[1], scores.greatest))
     return means[0], means[1]
 
 
 def names_of(results: Given) -> tuple[str, ...]:
-    """What is compared by measure: those that differ in their quantisation only are one.
+    """Return the names of measures to compare; measures that differ only in quant are one.
 
     >>> rows = [(run, "1", f"MAep(quant={q})", 0.5) for run in "ab" for q in ("gen5", "strict5")]
     >>> names_of(Results.from_tidy(rows, {}))
@@ -306,41 +275,40 @@ def names_of(results: Given) -> tuple[str, ...]:
 def of_measures(
     tasks: Mapping[str, Results], measures: Sequence[str | Measure]
 ) -> dict[str, Results]:
-    """These measures of every task that has any of them; by default all but points of curves."""
+    """Keep these measures of each task; by default all but points of curves."""
     if not measures:
         return {task: without_curves(part) for task, part in tasks.items()}
     known = list(dict.fromkeys(label for part in tasks.values() for label in part.measures))
-    wanted = chosen(known, measures)
+    wanted = select_labels(known, measures)
     kept = {task: [m for m in wanted if m in part.measures] for task, part in tasks.items()}
     return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
 
 
 def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict[str, Results]:
-    """Without the measures that have no values on `least` topics; those go to `notes`.
+    """Drop measures with values on fewer than `least` topics, and add them to `notes`.
 
-    A measure that averages the means of others has no values by topic that its own would be the
-    mean of.
+    A measure that averages the means of others has no values by topic.
     """
     found: dict[str, Results] = {}
-    few: dict[str, list[str]] = {}
-    means: list[str] = []
+    few: dict[str, dict[str, None]] = {}  # labels in order, each once
+    means: dict[str, None] = {}
     for task, part in tasks.items():
         kept = []
         for label in part.measures:
             if averages_others(label):
-                means.append(label)
-            elif (n := len(align(part, label).topics)) < least:
-                few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", []).append(label)
+                means[label] = None
+            elif (n := len(ScoreMatrix.from_results(part, label).topics)) < least:
+                few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", {})[label] = None
             else:
                 kept.append(label)
         if kept:
             found[task] = part.only(kept)
     said = [
-        f"not judged by topics: {some(_once(labels))}, with {number} that all runs share"
+        f"not judged by topics: {some(list(labels))}, with {number} that all runs share"
         for number, labels in few.items()
     ]
     if means:
-        said.append(f"not judged by topics: {some(_once(means))}, a mean of other measures")
+        said.append(f"not judged by topics: {some(list(means))}, a mean of other measures")
     if not found and tasks:
         needed = "a topic" if least == 1 else f"{least} topics"
         raise UsageError(f"{'; '.join(said)}; expected a measure with values on {needed}")
@@ -348,51 +316,40 @@ def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict
     return found
 
 
-def _once(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
 def usable(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
-    """Tasks with runs to rank, and a word on the others."""
+    """Keep tasks with at least two runs, and measures that all their runs have scores by."""
     alone = [
         f"{task or 'runs without a task'}: only the run {part.runs[0]}, nothing to rank"
         for task, part in tasks.items()
         if len(part.runs) < 2
     ]
-    usable = {task: part for task, part in tasks.items() if len(part.runs) >= 2}
-    if not usable:
+    if len(alone) == len(tasks):
         raise UsageError(
             f"a ranking needs at least two runs of a task; found "
             f"{'; '.join(alone) if alone else 'no run'}"
         )
     notes += alone
-    return {task: _scored_by_all(task, part, notes) for task, part in usable.items()}
-
-
-def _scored_by_all(task: str, part: Results, notes: list[str]) -> Results:
-    """Without the measures that some run has no score by, as in files of different measures."""
-    without = np.isnan(part.overall).sum(axis=0)
-    absent = [
-        f"{label} ({number} of {len(part.runs)} runs)"
-        for label, number in zip(part.measures, without.tolist(), strict=True)
-        if 0 < number < len(part.runs)
-    ]
-    if not absent:
-        return part
-    notes.append(
-        f"{task + ': ' if task else ''}not used, runs without a score by it: {some(absent)}"
-    )
-    return part.only(
-        [m for m, n in zip(part.measures, without, strict=True) if not 0 < n < len(part.runs)]
-    )
+    found: dict[str, Results] = {}
+    for task, part in tasks.items():
+        runs = len(part.runs)
+        if runs < 2:
+            continue
+        missing = dict(zip(part.measures, np.isnan(part.overall).sum(axis=0).tolist(), strict=True))
+        absent = [f"{m} ({n} of {runs} runs)" for m, n in missing.items() if 0 < n < runs]
+        if absent:
+            prefix = f"{task}: " if task else ""
+            notes.append(f"{prefix}not used, runs without a score by it: {some(absent)}")
+            part = part.only([m for m, n in missing.items() if not 0 < n < runs])  # noqa: PLW2901
+        found[task] = part
+    return found
 
 
 def left_out(tasks: Mapping[str, Results]) -> list[str]:
-    """Topics on which some run has no score, and by how many measures."""
+    """List the topics on which some run has no score, and the number of measures affected."""
     found: dict[tuple[str, tuple[str, ...]], int] = {}
     for task, part in tasks.items():
         for label in part.measures:
-            topics = align(part, label).left_out
+            topics = ScoreMatrix.from_results(part, label).left_out
             if topics:
                 found[task, topics] = found.get((task, topics), 0) + 1
     return [

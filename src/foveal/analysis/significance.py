@@ -1,8 +1,8 @@
-"""Is a difference real: paired tests, corrections, intervals, effect sizes and power, on arrays.
+"""Paired tests, corrections, confidence intervals, effect sizes and power, on arrays.
 
-Everything here takes differences, an array (pair, topic) with a row for each pair of runs, and
-answers for all rows at once. A row's answer never depends on the other rows: resamples are drawn
-for the topics, and the same ones serve every pair.
+Every function takes differences, an array (pair, topic) with a row for each pair of runs, and works
+on all rows at once. The result for a row does not depend on other rows: resamples are drawn for
+the topics, and all pairs use the same ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.aligned import rounded
+from foveal.analysis.score_matrix import round_noise
 from foveal.errors import UsageError
 
 __all__ = [
@@ -40,23 +40,24 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
-"""What is drawn with a seed, each from a stream of its own."""
+"""Each use of random numbers has its own stream for a seed."""
 _ROOM = 4_000_000
-"""Numbers held at a time while resampling, 32 MB."""
+"""Numbers in memory at a time while resampling, 32 MB."""
 _ENUMERATED = 20
-"""Topics up to which every flip of signs can be gone through."""
+"""Largest number of topics whose flips of signs are enumerated."""
 _EXACT, _EXACT_TIED = 50, 13
-"""Topics up to which Wilcoxon's test is exact, and if there are ties; the limits of scipy."""
+"""Largest numbers of topics for an exact Wilcoxon test, without and with ties, as in scipy."""
 _LARGE = 1e6
-"""Topics from which the t distribution is as good as normal."""
+"""Number of topics from which the t distribution is practically normal."""
+_NOISE = 1e-12
+"""Relative error of a sum that is due to rounding and the order of its terms."""
 
 
 def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
-    """``values[first] - values[second]``, free of the noise of floating point.
+    """Return ``values[first] - values[second]`` without floating-point noise.
 
-    Scores of .3 and .2 differ by as much as scores of .2 and .1, and in binary they do not: ranks
-    would have no ties and equal sums would be told apart. Differences are therefore `rounded` by
-    the greatest score of the pair.
+    In binary, .3 - .2 is not .2 - .1: ranks would have no ties, and equal sums would differ.
+    `round_noise` therefore rounds the differences relative to the greatest score of the pair.
 
     >>> noisy = np.array([[0.3, 0.2], [0.2, 0.1]])
     >>> np.unique(noisy[0] - noisy[1]).size
@@ -66,11 +67,11 @@ def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     """
     greatest = np.abs(values).max(axis=1, initial=0.0)
     scale = np.maximum(greatest[first], greatest[second])[:, None]
-    return rounded(values[first] - values[second], scale)
+    return round_noise(values[first] - values[second], scale)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
-    """The random numbers of one purpose, the same for the same seed on every machine."""
+    """Return the random numbers of one purpose, the same on every machine for the same seed."""
     return np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
 
 
@@ -80,8 +81,7 @@ def generator(seed: int, purpose: str) -> np.random.Generator:
 def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     """Student's paired t-test; without variance p is 1 for equal means, else 0.
 
-    With one tail, here and in all tests, the better mean is tested against the worse; of equal
-    means neither is better and p is 1.
+    With one tail, all tests here test the better mean against the worse; p is 1 for equal means.
 
     >>> x = np.array([[0.42, 0.10, 0.55, 0.31, 0.70, 0.25], [0.40, 0.12, 0.45, 0.22, 0.61, 0.25]])
     >>> t_test(paired_differences(x, np.array([0]), np.array([1]))).round(4).tolist()
@@ -89,9 +89,10 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     """
     from scipy.special import stdtr
 
-    statistic = np.abs(_t_statistics(differences))
-    p = tails * stdtr(differences.shape[1] - 1, -statistic)
-    return _of_better(differences, np.asarray(p, dtype=np.float64), tails)
+    topics = differences.shape[1]
+    statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
+    p = tails * stdtr(topics - 1, -statistic)
+    return _handle_equal_means(differences, np.asarray(p, dtype=np.float64), tails)
 
 
 def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
@@ -126,7 +127,7 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
             z = (total - n * (n + 1) / 4) / np.sqrt(variance)
             ups[i], downs[i] = ndtr(-z), ndtr(z)
     p = ups if tails == 1 else 2 * np.minimum(ups, downs)
-    return _of_better(differences, np.minimum(p, 1.0), tails)
+    return _handle_equal_means(differences, np.minimum(p, 1.0), tails)
 
 
 def _rank_sums(ranks: Floats) -> Floats:
@@ -153,7 +154,7 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     won, lost = (oriented > 0).sum(axis=1), (oriented < 0).sum(axis=1)
     fewer = lost if tails == 1 else np.minimum(won, lost)
     p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
-    return _of_better(differences, np.asarray(p, dtype=np.float64), tails)
+    return _handle_equal_means(differences, np.asarray(p, dtype=np.float64), tails)
 
 
 def randomisation_test(
@@ -180,16 +181,16 @@ def randomisation_test(
         )
     oriented = _oriented(differences)
     observed = oriented.sum(axis=1)
-    least = observed - _slack(oriented)
+    least = observed - np.abs(oriented).sum(axis=1) * _NOISE
     flips = _all_flips(topics) if exact else _flips(topics, resamples, seed, len(differences))
     extreme, drawn = np.zeros(len(differences), dtype=np.int64), 0
     for signs in flips:
         sums = signs @ oriented.T
         extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
         drawn += len(signs)
-    # The observed flip is one of all flips, and stands beside the random ones.
+    # All flips include the observed one; random ones do not.
     p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
-    return _of_better(differences, p, tails)
+    return _handle_equal_means(differences, p, tails)
 
 
 def bootstrap_test(
@@ -208,7 +209,7 @@ def bootstrap_test(
     centred[np.ptp(oriented, axis=1) == 0] = 0.0
     squares = centred**2
     noise = squares.sum(axis=1) * 1e-13
-    least = _t_statistics(oriented) * (1 - 1e-12)
+    least = effect_sizes(oriented) * float(np.sqrt(topics)) * (1 - _NOISE)
     extreme = np.zeros(len(differences), dtype=np.int64)
     for weights in _draws(topics, resamples, seed, "bootstrap", 4 * len(differences)):
         means = (weights @ centred.T) / topics
@@ -218,7 +219,7 @@ def bootstrap_test(
         error = np.sqrt(np.maximum(spread, 0.0) / (topics - 1) / topics)
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
-    return _of_better(differences, (extreme + 1) / (resamples + 1), tails)
+    return _handle_equal_means(differences, (extreme + 1) / (resamples + 1), tails)
 
 
 TESTS: dict[str, Callable[..., Floats]] = {
@@ -231,49 +232,36 @@ TESTS: dict[str, Callable[..., Floats]] = {
 """Name to test, ``test(differences, tails=...)``; the last two also take resamples and seed."""
 
 
-def _t_statistics(differences: Floats) -> Floats:
-    return effect_sizes(differences) * float(np.sqrt(differences.shape[1]))
-
-
-def _slack(differences: Floats) -> Floats:
-    """What rounding may do to a sum of the differences in another order."""
-    return np.asarray(np.abs(differences).sum(axis=1) * 1e-12, dtype=np.float64)
-
-
 def _means(differences: Floats) -> Floats:
-    """Means, exactly 0 where only rounding is left."""
-    sums = differences.sum(axis=1)
-    return np.where(np.abs(sums) <= _slack(differences), 0.0, sums / differences.shape[1])
+    """Return the means, exactly 0 where only rounding errors are left."""
+    sums, noise = differences.sum(axis=1), np.abs(differences).sum(axis=1) * _NOISE
+    return np.where(np.abs(sums) <= noise, 0.0, sums / differences.shape[1])
 
 
 def _oriented(differences: Floats) -> Floats:
-    """Every row turned so that its mean is not negative."""
+    """Change the sign of rows with a negative mean."""
     return np.where(_means(differences) < 0, -1.0, 1.0)[:, None] * differences
 
 
-def _of_better(differences: Floats, p: Floats, tails: int) -> Floats:
+def _handle_equal_means(differences: Floats, p: Floats, tails: int) -> Floats:
+    """Set p to 1 where a one-tailed test has no better mean."""
     return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 # -- resamples -----------------------------------------------------------------------------------
 
 
-def _parts(resamples: int, numbers: int) -> Iterator[int]:
-    """Resamples to draw at a time, so that `numbers` for each fit into the room."""
-    most = max(1, _ROOM // numbers)
-    for start in range(0, resamples, most):
-        yield min(most, resamples - start)
-
-
 def _flips(topics: int, resamples: int, seed: int, pairs: int) -> Iterator[Floats]:
-    """Random signs (resample, topic); the same however they are parted."""
+    """Yield random signs (resample, topic) in blocks; their size does not change the signs."""
     random = generator(seed, "randomisation")
-    for size in _parts(resamples, 2 * topics + 2 * pairs):
+    most = max(1, _ROOM // (2 * topics + 2 * pairs))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
         yield np.where(random.random((size, topics)) < 0.5, -1.0, 1.0)
 
 
 def _all_flips(topics: int) -> Iterator[Floats]:
-    """Every combination of signs, each once."""
+    """Yield every combination of signs once, in blocks."""
     low = min(topics, 12)
     inner = 1.0 - 2.0 * (np.arange(2**low)[:, None] >> np.arange(low) & 1)
     for number in range(2 ** (topics - low)):
@@ -282,9 +270,11 @@ def _all_flips(topics: int) -> Iterator[Floats]:
 
 
 def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:
-    """How often each topic is in a resample (resample, topic), drawn as scipy's bootstrap does."""
+    """Yield how often each topic is in a resample (resample, topic), drawn as by scipy."""
     random = generator(seed, purpose)
-    for size in _parts(resamples, 3 * topics + others):
+    most = max(1, _ROOM // (3 * topics + others))
+    for start in range(0, resamples, most):
+        size = min(most, resamples - start)
         drawn = random.integers(0, topics, (size, topics)) + topics * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * topics)
         yield counts.reshape(size, topics).astype(np.float64)
@@ -296,7 +286,7 @@ def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) ->
 def bootstrap_interval(
     differences: Floats, *, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """The interval that holds this share of the means of resampled topics (percentile method)."""
+    """Return the percentile bootstrap interval of the mean, by resampling topics."""
     pairs, topics = differences.shape
     low, high = np.empty(pairs), np.empty(pairs)
     tail = (1 - confidence) / 2
@@ -311,7 +301,7 @@ def bootstrap_interval(
 
 
 def t_interval(differences: Floats, *, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """The interval of the mean by Student's t.
+    """Return Student's t interval of the mean.
 
     >>> low, high = t_interval(np.array([[1.0, 2.0, 3.0]]))
     >>> round(low.item(), 4), round(high.item(), 4)
@@ -330,7 +320,7 @@ INTERVALS = ("bootstrap", "t")
 
 
 def effect_sizes(differences: Floats) -> Floats:
-    """Cohen's d of paired differences (d_z): their mean in units of their standard deviation.
+    """Return Cohen's d of paired differences (d_z): mean over standard deviation.
 
     Without variance it is 0 for equal means, else infinite.
 
@@ -346,7 +336,7 @@ def effect_sizes(differences: Floats) -> Floats:
 
 
 def power_of(effect: Floats, topics: Floats, *, alpha: float = 0.05, tails: int = 2) -> Floats:
-    """Chance that a t-test of so many topics finds an effect of this size.
+    """Return the power of a t-test with so many topics to find an effect of this size.
 
     >>> power_of(np.array([0.5]), np.array([34.0])).round(4).tolist()
     [0.8078]
@@ -357,7 +347,7 @@ def power_of(effect: Floats, topics: Floats, *, alpha: float = 0.05, tails: int 
     critical = stdtrit(freedom, 1 - alpha / tails)
     found = 1 - nctdtr(freedom, shift, critical)
     if tails == 2:
-        # The chance of the wrong side, which scipy calls nan where it is too small to be held.
+        # Rejections on the wrong side; scipy returns nan where the probability underflows.
         found = found + np.nan_to_num(nctdtr(freedom, shift, -critical))
     return np.asarray(found, dtype=np.float64)
 
@@ -365,9 +355,9 @@ def power_of(effect: Floats, topics: Floats, *, alpha: float = 0.05, tails: int 
 def topics_needed(
     effect: Floats, *, power: float = 0.8, alpha: float = 0.05, tails: int = 2
 ) -> Floats:
-    """The least number of topics with which a t-test would find effects of these sizes.
+    """Return the least number of topics with which a t-test finds effects of these sizes.
 
-    It is infinite for an effect of 0, which no number of topics can show.
+    It is infinite for an effect of 0.
 
     >>> topics_needed(np.array([0.5, 0.2, 0.0, np.inf])).tolist()
     [34.0, 199.0, inf, 2.0]
@@ -399,55 +389,37 @@ def topics_needed(
 # -- many pairs ----------------------------------------------------------------------------------
 
 
-def _none(p: Floats) -> Floats:
-    return p.copy()
-
-
-def _bonferroni(p: Floats) -> Floats:
-    return np.minimum(p * len(p), 1.0)
-
-
-def _holm(p: Floats) -> Floats:
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    steps = p[order] * np.arange(len(p), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
-
-
-def _benjamini_hochberg(p: Floats) -> Floats:
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    steps = p[order] * (len(p) / np.arange(1, len(p) + 1))
-    adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
-    return adjusted
-
-
-CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "holm": _holm,
-    "bonferroni": _bonferroni,
-    "bh": _benjamini_hochberg,
-    "none": _none,
-}
-"""Name to correction of a family of p values."""
+CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
 def correct(p: Floats, correction: str = "holm") -> Floats:
-    """Adjust p values for their number, so that each can be held against alpha.
+    """Adjust p values for their number, so that each can be compared with alpha.
 
-    Holm and Bonferroni bound the chance of any false alarm in the family, Benjamini and Hochberg
-    the share of false alarms among what is found.
+    Holm and Bonferroni control the family-wise error rate, Benjamini and Hochberg (``bh``) the
+    false discovery rate.
 
     >>> correct(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
     """
-    return CORRECTIONS[correction](np.asarray(p, dtype=np.float64))
+    p, n = np.asarray(p, dtype=np.float64), len(p)
+    if correction == "none":
+        return p.copy()
+    if correction == "bonferroni":
+        return np.minimum(p * n, 1.0)
+    order = np.argsort(p, kind="stable")
+    if correction == "holm":
+        steps = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+    else:
+        steps = np.minimum.accumulate((p[order] * (n / np.arange(1, n + 1)))[::-1])[::-1]
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
 
 
 def letters(different: Bools) -> tuple[str, ...]:
-    """The compact letter display: two runs share a letter if and only if they do not differ.
+    """Return the compact letter display: two runs share a letter iff they do not differ.
 
-    Runs are expected from best to worst, so that the first letters go to the best.
+    Runs must be given from best to worst, so that the best get the first letters.
 
     >>> apart = np.zeros((3, 3), dtype=bool)
     >>> apart[0, 2] = apart[2, 0] = True
@@ -473,12 +445,7 @@ def letters(different: Bools) -> tuple[str, ...]:
             covered[np.ix_(members, members)] = True
     names = ["" for _ in range(runs)]
     for number, members in enumerate(groups):
+        again, place = divmod(number, 26)  # after z: a1, b1, ...
         for run in members.tolist():
-            names[run] += _letter(number)
+            names[run] += chr(ord("a") + place) + (str(again) if again else "")
     return tuple(names)
-
-
-def _letter(number: int) -> str:
-    """The alphabet, and after its end the alphabet with a number: a1, b1 and so on."""
-    again, place = divmod(number, 26)
-    return chr(ord("a") + place) + (str(again) if again else "")

@@ -16,9 +16,11 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
+from foveal.collection.opened import opened
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options
-from foveal.evaluation.truth import Truth
+from foveal.evaluation.preparation import list_assessors, select_judgements
+from foveal.formats import read_judgements, read_topics
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -177,18 +179,23 @@ def simulate(
             "elements, which takes a collection (-C)"
         )
     settings = Options(**options)
-    truth = Truth(judgements, settings, collection)
-    if any(truth.assessors):  # asking also makes it warn of several who are taken together
+    given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    index = None if collection is None else opened(collection)
+    warnings: list[str] = []
+    topics_file = settings.topics_file
+    topics = None if topics_file is None else read_topics(topics_file)
+    selected = select_judgements(given, settings, index, topics, warnings)
+    if list_assessors(selected, settings, warnings) != (None,):
         raise UsageError("a simulation takes one set of judgements; choose how assessors count")
-    combined = truth.judgements.combined(settings.assessors)
+    combined = selected.combined(settings.assessors)
     if not combined.has_text:
         raise InputError.at(
             combined.sources[0].path, None, "no text is highlighted; expected judged passages"
         )
     inserting = any("I" in ranking for ranking in rankings)
-    units, passages, skipped = _units(combined, truth.index, inserting=inserting)
-    made = _part_sets(units, passages, truth.index, parts)
-    notes = [*truth.warnings, *_notes(combined, units, skipped)]
+    units, passages, skipped = _units(combined, index, inserting=inserting)
+    made = _part_sets(units, passages, index, parts)
+    notes = [*warnings, *_notes(combined, units, skipped)]
     runs = []
     for name, found in made.items():
         filled, lost = _with_empty(found, units, passages, empty)
@@ -196,7 +203,7 @@ def simulate(
             what = "kept without text" if empty == "keep" else "left out"
             notes.append(f"{name}: relevant documents of which nothing is returned, {what}: {lost}")
         for ranking in rankings:
-            runs.append(_run(f"{name}{ranking}", filled, units, ranking, truth.index))
+            runs.append(_run(f"{name}{ranking}", filled, units, ranking, index))
             if progress is not None:
                 progress()
     left_out = tuple(name for name in parts if name not in made)

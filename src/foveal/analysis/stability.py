@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.analysis.aligned import Aligned, align
 from foveal.analysis.rankings import SAMPLES, SEED, Given, by_topic, means_of_samples, tasks_of
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import paired_differences, t_test
 from foveal.errors import UsageError
 
@@ -77,7 +77,9 @@ class Power:
         return self.significant / self.pairs
 
 
-def swap_rate(aligned: Aligned, size: int, *, samples: int = SAMPLES, seed: int = SEED) -> Swaps:
+def swap_rate(
+    aligned: ScoreMatrix, size: int, *, samples: int = SAMPLES, seed: int = SEED
+) -> Swaps:
     """How often two sets of `size` topics disagree on which of two runs is the better one.
 
     Two disjoint sets are drawn at random, `samples` times, and every two runs compared on both.
@@ -90,7 +92,7 @@ def swap_rate(aligned: Aligned, size: int, *, samples: int = SAMPLES, seed: int 
     --------
     A run that is better on every topic is better on every set of topics:
 
-    >>> both = Aligned("AP", ("a", "b"), ("1", "2", "3"), np.array([[3, 2, 4], [1, 1, 2.0]]))
+    >>> both = ScoreMatrix("AP", ("a", "b"), ("1", "2", "3"), np.array([[3, 2, 4], [1, 1, 2.0]]))
     >>> swap_rate(both, 1).rate
     0.0
     """
@@ -129,7 +131,7 @@ def _safe(seen: npt.NDArray[np.int64], swapped: npt.NDArray[np.int64]) -> float:
 
 
 def swap_rates(
-    aligned: Aligned,
+    aligned: ScoreMatrix,
     sizes: Sequence[int] | None = None,
     *,
     samples: int = SAMPLES,
@@ -146,7 +148,7 @@ def swap_rates(
     return [swap_rate(aligned, size, samples=samples, seed=seed) for size in sizes]
 
 
-def discriminative_power(aligned: Aligned, *, alpha: float = 0.05, tails: int = 1) -> Power:
+def discriminative_power(aligned: ScoreMatrix, *, alpha: float = 0.05, tails: int = 1) -> Power:
     """Of how many pairs of runs a paired t-test says that they differ.
 
     One-tailed, the better mean against the worse, and uncorrected unless told otherwise: the
@@ -160,7 +162,7 @@ def discriminative_power(aligned: Aligned, *, alpha: float = 0.05, tails: int = 
     Examples
     --------
     >>> values = np.array([[0.9, 0.8, 0.7], [0.1, 0.3, 0.2], [0.1, 0.3, 0.2]])
-    >>> discriminative_power(Aligned("AP", ("a", "b", "c"), ("1", "2", "3"), values)).share
+    >>> discriminative_power(ScoreMatrix("AP", ("a", "b", "c"), ("1", "2", "3"), values)).share
     0.6666666666666666
     """
     runs, topics = aligned.values.shape
@@ -183,12 +185,12 @@ def discriminative_power(aligned: Aligned, *, alpha: float = 0.05, tails: int = 
 # -- over all measures and tasks ---------------------------------------------------------------
 
 
-def _aligned(given: Given, warnings: list[str] | None) -> list[tuple[str, Aligned]]:
+def _aligned(given: Given, warnings: list[str] | None) -> list[tuple[str, ScoreMatrix]]:
     """Every measure that has values on topics, of every task with runs to compare."""
     said: list[str] = []
     tasks = {task: part for task, part in tasks_of(given, said).items() if len(part.runs) >= 2}
     found = [
-        (task, align(results, label))
+        (task, ScoreMatrix.from_results(results, label))
         for task, results in by_topic(tasks, 2, said).items()
         for label in results.measures
     ]

@@ -33,12 +33,12 @@ from foveal.analysis.verdicts import (
 )
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options, evaluate, find_preset
-from foveal.evaluation.unjudged import UNJUDGED_COUNTS
+from foveal.evaluation.scoring import UNJUDGED_COUNTS
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run, display
-from foveal.model.provenance import distinct_names
+from foveal.model.run import distinct_names
 
 __all__ = ["SCORED", "TRIED", "Fidelity", "fidelity"]
 

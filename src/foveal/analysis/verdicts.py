@@ -1,4 +1,4 @@
-"""What a measure makes of expected orderings, in numbers and in words."""
+"""Verdicts on measures: how far they order runs as expected, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from foveal.analysis.aligned import align
-from foveal.analysis.orderings import (
-    Ordering,
-    part_of,
-)
+from foveal.analysis.orderings import Ordering, part_of
+from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import t_test
 from foveal.errors import UsageError
 from foveal.model import Results
@@ -21,7 +18,7 @@ from foveal.model import Results
 __all__ = ["LEVEL", "TOLERANCE", "Outcome", "Verdict", "check_level", "judge", "try_measures"]
 
 TOLERANCE = 1e-12
-"""Scores that differ by less are equal; relative where they are greater than 1."""
+"""Scores that differ by less are equal; relative to scores above 1."""
 LEVEL = 0.05
 """A mean is reversed if it is significantly so at this level (paired t-test, two-sided)."""
 _ASPECTS = {
@@ -32,23 +29,23 @@ _ASPECTS = {
     "insertion and swap": "a non-relevant document put first with the next two swapped",
     "given": "the expected differences",
 }
-"""What an ordering is about, in words."""
+"""The aspects of orderings in words."""
 _SWAPS = ("swap", "late swap")
 _SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a measure makes of one expected ordering.
+    """The outcome of one expected ordering by a measure.
 
     Parameters
     ----------
     difference : float
-        Mean over topics by which the first run is better; negative where it is worse.
+        Mean over topics by which the first run is better; negative if it is worse.
     wins, ties, losses : int
-        Topics on which it is better, equal and worse.
+        Numbers of topics on which it is better, equal and worse.
     p : float
-        Of the paired t-test, two-sided, not corrected; ``nan`` with fewer than two topics.
+        p of the paired t-test, two-sided, not corrected; ``nan`` with fewer than two topics.
     verdict : str
         ``holds``; ``equal`` on all topics; ``broken`` on a topic although it must hold on every
         one; expected on average, but ``reversed`` significantly, or only ``below``.
@@ -81,7 +78,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the trial says of a measure, in words."""
+    """The verdict on a measure, in words."""
 
     measure: str
     passed: bool
@@ -96,7 +93,7 @@ def try_measures(
     *,
     level: float = LEVEL,
 ) -> tuple[Outcome, ...]:
-    """Whether each measure orders the runs as expected, measure by measure.
+    """Test how each measure orders the runs, measure by measure.
 
     Examples
     --------
@@ -117,7 +114,7 @@ def try_measures(
     second = np.array([names.index(o.worse) for o in orderings], dtype=np.int64)
     found = []
     for measure in results.measures if measures is None else measures:
-        scores = align(results, measure, names)
+        scores = ScoreMatrix.from_results(results, measure, names)
         if not scores.topics:
             raise UsageError(f"{scores.measure} is defined on no topic for all runs")
         difference = _differences(scores.values[first], scores.values[second])
@@ -143,7 +140,7 @@ def try_measures(
 
 
 def check_level(level: float) -> None:
-    """Refuse what is no level of significance."""
+    """Refuse a level of significance that is not between 0 and 1."""
     if not 0 < level < 1:
         raise UsageError(f"level {level} is not possible; expected a number between 0 and 1")
 
@@ -151,7 +148,7 @@ def check_level(level: float) -> None:
 def _differences(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Without those that the last digits of a sum make."""
+    """Return the differences, 0 where they are rounding errors."""
     scale = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
     return np.where(np.abs(first - second) <= TOLERANCE * scale, 0.0, first - second)
 
@@ -169,7 +166,7 @@ def _verdict(
 
 
 def judge(outcomes: Sequence[Outcome], swapped: int | None) -> Verdict:
-    """The outcomes of one measure in words; `swapped` topics have two documents to swap."""
+    """Put the outcomes of a measure into words; `swapped` topics have two documents to swap."""
     measure = outcomes[0].measure
     strict = [o for o in outcomes if o.ordering.every]
     broken = [o for o in strict if o.verdict == "broken"]
@@ -188,7 +185,7 @@ def judge(outcomes: Sequence[Outcome], swapped: int | None) -> Verdict:
 
 
 def _seen(outcomes: Sequence[Outcome], name: str) -> str:
-    """How a measure takes one aspect: what it sees, what it gets wrong, what it does not see."""
+    """Describe how a measure orders one aspect: right, wrong or not at all."""
     n = len(outcomes)
     wrong = [o for o in outcomes if o.verdict in ("broken", "reversed")]
     doubtful = [o for o in outcomes if o.verdict == "below"]
@@ -218,7 +215,7 @@ def _how(outcomes: Sequence[Outcome]) -> str:
 
 
 def _blurred(same: Sequence[Outcome], outcomes: Sequence[Outcome]) -> str:
-    """What is equal on all topics: part sets where all their rankings are, else runs."""
+    """List what is equal on all topics: part sets if all their rankings are, else runs."""
     pairs: dict[tuple[str, str], None] = {}
     others = {_pair(o) for o in outcomes if o.verdict != "equal"}
     for outcome in same:
@@ -231,7 +228,7 @@ def _blurred(same: Sequence[Outcome], outcomes: Sequence[Outcome]) -> str:
 
 
 def _pair(outcome: Outcome) -> tuple[str, str]:
-    """The part sets of an ordering between parts, else its runs."""
+    """Return the part sets of an ordering between parts, else its runs."""
     ordering = outcome.ordering
     if ordering.aspect != "parts":
         return ordering.better, ordering.worse

@@ -17,9 +17,9 @@ from foveal.assess.documents import Document, Elements
 from foveal.assess.procedure import GRADES, asked, inferred, missing, refuse, relevant
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection
+from foveal.collection.placement import place_judgements
 from foveal.errors import InputError, Problem, UsageError
 from foveal.evaluation.conversion import derive_elements, name_passages
-from foveal.evaluation.placing import place_judgements
 from foveal.formats.assessed import ELEMENT_COLUMNS
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance

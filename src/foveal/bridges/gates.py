@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from foveal.analysis.aligned import averages_others, chosen, free_name, higher_is_better
-from foveal.analysis.comparison import Comparison
-from foveal.analysis.pairs import Pairs, Settings
+from foveal.analysis.comparison import Comparison, Pairs, TestSettings
+from foveal.analysis.score_matrix import averages_others, free_name, higher_is_better, select_labels
 from foveal.errors import UsageError, counted, some
 from foveal.measures import parse_measure
 from foveal.model import Results
@@ -72,7 +71,7 @@ def bounds_of(texts: Sequence[str], *, default: float | None = None) -> dict[str
 
 
 def at_least(
-    results: Results, bounds: Mapping[str, float], settings: Settings | None = None
+    results: Results, bounds: Mapping[str, float], settings: TestSettings | None = None
 ) -> tuple[Check, ...]:
     """Whether the mean of every run is as good as these bounds.
 
@@ -85,7 +84,7 @@ def at_least(
     ...     print(check.sentence)
     a: AP 0.3000 is below 0.5 (95 % interval 0.2000 to 0.4000, 3 topics)
     """
-    settings = settings or Settings()
+    settings = settings or TestSettings()
     checks = []
     for label, bound in _by_label(results.measures, bounds).items():
         k = results.measures.index(label)
@@ -108,11 +107,13 @@ def at_least(
 def _by_label(held: Sequence[str], bounds: Mapping[str, float]) -> dict[str, float]:
     """Bounds by the labels that results have, whatever spelling was given."""
     return {
-        label: float(bound) for given, bound in bounds.items() for label in chosen(held, [given])
+        label: float(bound)
+        for given, bound in bounds.items()
+        for label in select_labels(held, [given])
     }
 
 
-def _spread(results: Results, run: int, measure: int, settings: Settings) -> str:
+def _spread(results: Results, run: int, measure: int, settings: TestSettings) -> str:
     """The interval of a mean, where there is a mean of more than one topic."""
     values = results.values[run, :, measure]
     known = values[~np.isnan(values) & results.counted[run]]
@@ -126,7 +127,7 @@ def _spread(results: Results, run: int, measure: int, settings: Settings) -> str
     return f" ({_interval(low[0], high[0], settings)}, {topics})"
 
 
-def _interval(low: float, high: float, settings: Settings) -> str:
+def _interval(low: float, high: float, settings: TestSettings) -> str:
     return f"{100 * settings.confidence:g} % interval {low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
 
 
@@ -200,10 +201,10 @@ def _pairwise(
 ) -> list[Check]:
     test = found.settings.tests[0]
     differs = found.significant(pairs.measure)
-    means = pairs.aligned.means
+    means = pairs.scores.means
     checks = []
     for k, (i, j) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-        loss = -pairs.sign * float(pairs.difference[k])
+        loss = float(pairs.difference[k]) * (-1 if pairs.scores.higher_is_better else 1)
         worse = bool(pairs.better[k] == -1) and loss > margin + _ROUNDING
         passed = not (worse and (differs[k] or not significantly))
         other = f"{found.runs[j]}'s {means[j]:.{_DIGITS}f}"
@@ -225,7 +226,7 @@ def _pairwise(
                 passed,
                 f"{found.runs[i]}: {pairs.measure} {means[i]:.{_DIGITS}f} is {verdict} "
                 f"(difference {pairs.difference[k]:+.{_DIGITS}f}, {interval}, {p}, "
-                f"{counted(len(pairs.aligned.topics), 'topic')})",
+                f"{counted(len(pairs.scores.topics), 'topic')})",
             )
         )
     return checks

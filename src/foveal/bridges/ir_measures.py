@@ -22,7 +22,7 @@ from foveal.errors import InputError, UsageError
 from foveal.formats import trec
 from foveal.measures import Measure, find_measure, registered
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.provenance import Provenance
+from foveal.model.run import Provenance
 
 try:
     import ir_measures

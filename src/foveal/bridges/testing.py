@@ -117,9 +117,9 @@ def assert_not_worse(
     asked = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     results = _scored(runs, judgements, asked, options)
     if asked and isinstance(runs, Results):
-        from foveal.analysis.aligned import chosen
+        from foveal.analysis.score_matrix import select_labels
 
-        results = results.only(chosen(results.measures, asked))
+        results = results.only(select_labels(results.measures, asked))
     saved, where = _baseline(baseline, judgements, results.measures, options)
     joined, name = with_baseline(results, saved, where)
     found = compare(joined, baseline=name, tests=tests, alpha=alpha)

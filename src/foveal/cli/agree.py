@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.cas import comma_list
-from foveal.cli.options import collection_option, format_option, judgements_option, output_option
-from foveal.cli.output import GRIDS, emit, form_of, warn
-from foveal.cli.scoring import topic_list
+from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
+from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, warn
 
 if TYPE_CHECKING:
     from foveal.analysis.agreement import Agreement
@@ -25,11 +23,11 @@ __all__ = ["command"]
 @judgements_option(required=True)
 @collection_option("where judgements are XPaths or lack the lengths of documents")
 @click.option(
-    "--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Compare only these topics."
+    "--only-topics", type=parse_topics, metavar="LIST|@FILE", help="Compare only these topics."
 )
 @click.option(
     "--only-assessors",
-    callback=comma_list,
+    type=parse_comma_list,
     metavar="LIST",
     help="Compare only these assessors or pools, as in ann,bob.",
 )
@@ -61,7 +59,7 @@ def command(
     found = agreement(
         list(judgements), collection=collection, topics=only_topics, assessors=only_assessors
     )
-    content = _rendered(found, form_of(form, to_file=output is not None), per_topic=per_topic)
+    content = _rendered(found, choose_format(form, to_file=output is not None), per_topic=per_topic)
     warn(found.notes)
     emit(content, output)
 

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.assess.procedure import PROCEDURES
-from foveal.cli.options import format_option, max_bytes_option, output_option
-from foveal.cli.output import bar, emit, form_of, say, warn
+from foveal.cli.options import max_bytes_option
+from foveal.cli.output import (
+    choose_format,
+    emit,
+    format_option,
+    output_option,
+    progress_bar,
+    say,
+    warn,
+)
 from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -347,7 +355,10 @@ def _import(
     judged = read_judgements(judgements)
     if chosen is not None:
         judged = judged.combined(chosen)
-    with _opened(campaign, collection) as opened, bar(len(judged), "importing") as progress:
+    with (
+        _opened(campaign, collection) as opened,
+        progress_bar(len(judged), "importing") as progress,
+    ):
         counts = import_judgements(
             opened, judged, assessor or FINAL, replace=replace, add=add, progress=progress
         )
@@ -488,7 +499,7 @@ def _assign(
 def _status(campaign: str, form: str | None, output: str | None, collection: str | None) -> None:
     """Show how far everybody is: a row for each topic and assessor."""
     with _opened(campaign, collection) as opened:
-        content = _told(opened, form_of(form, to_file=output is not None))
+        content = _told(opened, choose_format(form, to_file=output is not None))
     emit(content, output)
 
 

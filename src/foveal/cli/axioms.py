@@ -6,8 +6,8 @@ import textwrap
 
 import click
 
-from foveal.cli.options import format_option, output_option, seed_option
-from foveal.cli.output import GRIDS, emit, form_of, say
+from foveal.cli.options import seed_option
+from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say
 from foveal.errors import UsageError
 
 __all__ = ["command"]
@@ -77,7 +77,7 @@ def command(
         click.echo(_definitions(), nl=False)
         return
     found = axioms(measures, campaigns=campaigns, seed=seed)
-    form = form_of(form or ("table" if show else None), to_file=output is not None)
+    form = choose_format(form or ("table" if show else None), to_file=output is not None)
     if form == "json":
         content = found.to_json()
     elif form in ("tsv", "csv"):

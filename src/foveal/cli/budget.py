@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option, positive
-from foveal.cli.output import FORMATS, emit, form_of, render, say, warn
-from foveal.cli.scoring import files_of, runs_of, scoring_options, stated
-from foveal.cli.texts import locate_judgements
+from foveal.cli.options import parse_positive
+from foveal.cli.output import (
+    FORMATS,
+    choose_format,
+    emit,
+    format_option,
+    output_option,
+    render_results,
+    say,
+    warn,
+)
+from foveal.cli.scoring import given_options, list_files, open_inputs, scoring_options
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.analysis.budgets import BudgetCurves
 
-__all__ = ["command", "numbers"]
+__all__ = ["command", "parse_budgets"]
 
 
-def numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """``250,500,1000``."""
-    if value is None:
-        return None
-    parts = [positive(part.strip()) for part in value.split(",")]
+def parse_budgets(text: str) -> tuple[int, ...]:
+    """Return the numbers of ``250,500,1000``."""
+    parts = [parse_positive(part.strip()) for part in text.split(",")]
     if None in parts:
-        raise click.BadParameter(f"{value!r} is no list of budgets; expected 250,500,1000")
+        raise click.BadParameter(f"{text!r} is no list of budgets; expected 250,500,1000")
     return tuple(part for part in parts if part)
 
 
@@ -44,7 +50,7 @@ def numbers(_: click.Context, __: click.Parameter, value: str | None) -> tuple[i
     show_default=True,
     help="What a budget counts; tokens are a field of the results.",
 )
-@click.option("--at", callback=numbers, metavar="LIST", help="These budgets, as in 250,500,1000.")
+@click.option("--at", type=parse_budgets, metavar="LIST", help="These budgets, as in 250,500,1000.")
 @click.option(
     "--up-to",
     type=click.IntRange(min=1),
@@ -79,15 +85,16 @@ def command(
 
     if not judgements:
         raise UsageError("runs are scored against judgements; give them with -j")
+    opened, truth = open_inputs(list_files(runs), judgements)
     curves = budget_curves(
-        runs_of(files_of(runs), *judgements),
-        locate_judgements(judgements),
+        opened,
+        truth,
         *([measure] if measure else []),
         unit=unit,
         budgets=at,
         up_to=up_to,
         collection=collection,
-        **stated(options),
+        **given_options(options),
     )
     content = _drawn(curves, output, form) or _table(curves, form, output, per_topic=per_topic)
     warn(curves.warnings)
@@ -119,7 +126,8 @@ def _table(
     from foveal.report.budgets import budget_grid
     from foveal.report.grids import GRID_FORMATS
 
-    form = form_of(form, to_file=output is not None)
+    to_file = output is not None
+    form = choose_format(form, to_file=to_file)
     if form in GRID_FORMATS and not per_topic:
         return GRID_FORMATS[form]([budget_grid(curves)])
-    return render(curves.to_results(), form, per_topic=per_topic, to_file=output is not None)
+    return render_results(curves.to_results(), form, per_topic=per_topic, to_file=to_file)

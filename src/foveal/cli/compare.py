@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.cli.gates import check_summary, conclude, summary_option
-from foveal.cli.options import format_option, output_option, seed_option
-from foveal.cli.output import GRIDS, bar, emit, form_of, warn
+from foveal.cli.gates import check_summary, conclude
+from foveal.cli.options import seed_option, summary_option
+from foveal.cli.output import (
+    GRIDS,
+    choose_format,
+    emit,
+    format_option,
+    output_option,
+    progress_bar,
+    warn,
+)
 from foveal.cli.scoring import (
     check_saved,
-    files_of,
-    one_task,
+    choose_task,
+    given_options,
+    list_files,
+    open_inputs,
     read_saved,
     refuse_unused,
-    runs_of,
-    score,
+    score_runs,
     scoring_options,
-    stated,
 )
-from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError
 from foveal.formats.results import separated
 from foveal.report.comparisons import PARTS, comparison_grids
@@ -191,10 +198,10 @@ def command(
     refuse_unused(context, _unused(settings) | _unused_gate(margins))
     target = check_summary(summary, (*runs, *judgements, *([baseline] if baseline else [])))
     results, against = _scores(
-        files_of(runs), judgements, measures, one_task(tasks), baseline, options
+        list_files(runs), judgements, measures, choose_task(tasks), baseline, options
     )
     warn(results.meta.get("warnings", ()))
-    with bar(len(results.measures), "testing") as advance:
+    with progress_bar(len(results.measures), "testing") as advance:
         found = compare(
             results,
             measures=results.measures,
@@ -205,7 +212,7 @@ def command(
         )
     warn(found.warnings)
     checks = not_worse(found, margins, significantly=worse == _WORSE[0]) if margins else ()
-    form = form_of(form or ("table" if show else None), to_file=output is not None)
+    form = choose_format(form or ("table" if show else None), to_file=output is not None)
     to_terminal = sys.stdout.isatty() and output is None
     emit(_render(found, form, show, bold=to_terminal), output, styled=form == "table")
 
@@ -290,7 +297,7 @@ def _of_runs(
     options: dict[str, Any],
 ) -> Results:
     """Scores of the runs and of a baseline that is a run, or scores saved before."""
-    from foveal.analysis.aligned import check_assessors, chosen
+    from foveal.analysis.score_matrix import check_assessors, select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.measures import parse_measures
     from foveal.model import Results
@@ -298,14 +305,16 @@ def _of_runs(
     if not judgements:
         check_saved(task, options)
         results = Results.joined(read_saved(runs), runs)
-        return results.only(chosen(results.measures, measures) or without_curves(results).measures)
+        return results.only(
+            select_labels(results.measures, measures) or without_curves(results).measures
+        )
     check_assessors(options)
     if baseline is not None and Path(baseline).is_file() and not _given(baseline, runs):
         runs = [*runs, baseline]
     own = [measure.label for text in measures for measure in parse_measures(text)]
-    taken = runs_of(runs, *judgements)
-    truth = locate_judgements(judgements)
-    return without_curves(score(taken, truth, measures, task, **stated(options)), own)
+    opened, truth = open_inputs(runs, judgements)
+    results = score_runs(opened, truth, measures, task, **given_options(options))
+    return without_curves(results, own)
 
 
 def _given(baseline: str, runs: Sequence[str]) -> bool:

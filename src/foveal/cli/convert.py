@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.cas import cas_options, comma_list
-from foveal.cli.options import max_bytes_option
+from foveal.cli.options import cas_options, max_bytes_option, parse_comma_list
 from foveal.cli.output import say, warn
-from foveal.cli.texts import locate_results, read_located, source_of_texts, texts_were_used
+from foveal.cli.scoring import TEXTS_USED
+from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import UsageError
 from foveal.evaluation.conversion import FOCUS
 from foveal.evaluation.options import Options
@@ -87,7 +87,7 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
 @click.option("--recompute", is_flag=True, help="Take the sizes of elements from the collection.")
 @click.option(
     "--exclude-tags",
-    callback=comma_list,
+    type=parse_comma_list,
     metavar="LIST",
     help="Leave these elements out of the assessments.",
 )
@@ -162,9 +162,9 @@ def command(
                 given, foreign, texts=texts, repair=repair, drop_mismatches=drop_mismatches
             )
         else:
-            located = read_located([given], thorough=True)
+            located = locate_judgements([given], thorough=True)
             judgements = located or read_judgements(given, thorough=True)
-        if texts_were_used() and not filters["cas"]:
+        if click.get_current_context().meta.get(TEXTS_USED) and not filters["cas"]:
             filters |= {"documents": None, "name_from": None}
         # What is not given keeps its default.
         options = Options(**{name: value for name, value in filters.items() if value})
@@ -206,7 +206,7 @@ def _read_run(source: str | Source) -> Run:
     """Read a run, with the texts of its documents if the options name them."""
     from foveal.formats import Source, read_run
 
-    texts = source_of_texts()
+    texts = find_texts()
     if texts is None:
         return read_run(source, thorough=True)
     opened = Source.open(source, thorough=True) if isinstance(source, str) else source
@@ -247,9 +247,8 @@ def _run(
     lenient: bool,
 ) -> None:
     from foveal.collection import Collection
+    from foveal.collection.placement import place_elements, place_run
     from foveal.evaluation.conversion import contradictions, focus
-    from foveal.evaluation.elements import place_elements
-    from foveal.evaluation.placing import place_run
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
@@ -295,6 +294,7 @@ def _judgements(
     recompute: bool,
 ) -> None:
     from foveal.collection import Collection
+    from foveal.collection.placement import place_judgements
     from foveal.evaluation.cas import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
@@ -304,7 +304,6 @@ def _judgements(
         recompute_sizes,
         unknown_tags,
     )
-    from foveal.evaluation.placing import place_judgements
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 

@@ -12,19 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option, positive
-from foveal.cli.output import GRIDS, bar, emit, form_of, warn
+from foveal.cli.options import parse_positive
+from foveal.cli.output import (
+    GRIDS,
+    choose_format,
+    emit,
+    format_option,
+    output_option,
+    progress_bar,
+    warn,
+)
 from foveal.cli.scoring import (
     check_saved,
-    files_of,
+    given_options,
+    list_files,
+    open_inputs,
     read_saved,
     refuse_unused,
-    runs_of,
-    score,
+    score_runs,
     scoring_options,
-    stated,
 )
-from foveal.cli.texts import locate_judgements
 from foveal.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -36,13 +43,11 @@ __all__ = ["command"]
 _COEFFICIENTS = ("tau_b", "tau_a", "tau_ap", "spearman", "rbo")
 
 
-def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """``5,10,25``."""
-    if value is None:
-        return None
-    parts = [positive(part) for part in value.replace(",", " ").split()]
+def _parse_sizes(text: str) -> tuple[int, ...]:
+    """Return the numbers of ``5,10,25``, sorted."""
+    parts = [parse_positive(part) for part in text.replace(",", " ").split()]
     if not parts or None in parts:
-        raise click.BadParameter(f"{value!r} is no list of sizes; expected one as in 5,10,25")
+        raise click.BadParameter(f"{text!r} is no list of sizes; expected one as in 5,10,25")
     return tuple(sorted({part for part in parts if part}))
 
 
@@ -98,7 +103,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 )
 @click.option(
     "--sizes",
-    callback=_sizes,
+    type=_parse_sizes,
     metavar="LIST",
     help="Numbers of topics for --stability  [default: ten up to half of the topics].",
 )
@@ -171,12 +176,12 @@ def command(
     _check_outputs(output, heatmap)
     warnings: list[str] = []
     sets = None if topic_sets is None else _read_sets(topic_sets)
-    results = _results(files_of(runs), judgements, measures, tasks, warnings, options)
+    results = _results(list_files(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
     found, swaps, powers = None, None, None
     alone = by == "measure" and len(rankings.names_of(results)) < 2
     if not (alone and (stability or power)):
-        with bar(number if halves else 0, "sampling") as advance:
+        with progress_bar(number if halves else 0, "sampling") as advance:
             found = correlate(
                 results,
                 by=by,
@@ -189,7 +194,7 @@ def command(
             )
     left_out: list[str] = []
     if stability:
-        with bar(number, "sampling") as advance:
+        with progress_bar(number, "sampling") as advance:
             swaps = stable.swaps_of(
                 results,
                 sizes=sizes,
@@ -213,11 +218,11 @@ def command(
             raise UsageError("--heatmap draws correlations, and one measure alone has none")
         picture = draw(found, heatmap)
     warn(warnings)
-    if found is not None and form_of(form, to_file=output is not None) in ("tsv", "csv"):
+    if found is not None and choose_format(form, to_file=output is not None) in ("tsv", "csv"):
         warn(found.notes)
     if heatmap is not None and picture is not None:
         emit(picture, heatmap)
-    emit(text, output, styled=form_of(form, to_file=output is not None) == "table")
+    emit(text, output, styled=choose_format(form, to_file=output is not None) == "table")
 
 
 def _unused(
@@ -304,7 +309,7 @@ def _results(
     """Task to results, scored or saved before."""
     if judgements:
         return _scored(paths, judgements, measures, tasks, warnings, options)
-    check_saved(tasks, dict(options))
+    check_saved(tasks, options)
     return _saved(paths, measures, warnings)
 
 
@@ -328,7 +333,7 @@ def _scored(
     options: Mapping[str, Any],
 ) -> dict[str, Results]:
     """Runs scored with those of their task; a run that fits no task is said to be left out."""
-    from foveal.analysis.aligned import check_assessors
+    from foveal.analysis.score_matrix import check_assessors
     from foveal.analysis.tasks import scored_by_task
     from foveal.formats import read_run
     from foveal.measures import parse_measures
@@ -336,12 +341,11 @@ def _scored(
 
     check_assessors(options)
     own = [m.label for text in measures for m in parse_measures(text)]
-    runs = [run if isinstance(run, Run) else read_run(run) for run in runs_of(paths, *judgements)]
-
-    truth = locate_judgements(judgements)
+    opened, truth = open_inputs(paths, judgements)
+    runs = [run if isinstance(run, Run) else read_run(run) for run in opened]
 
     def scored(members: list[Run], preset: str | None) -> Results:
-        return score(members, truth, measures, preset, **stated(dict(options)))
+        return score_runs(members, truth, measures, preset, **given_options(options))
 
     return scored_by_task(runs, tasks, own, scored, warnings)
 
@@ -352,7 +356,7 @@ def _scored(
 def _render(found: Findings, asked: str | None, meta: Mapping[str, Any], *, to_file: bool) -> str:
     from foveal.report.grids import GRID_FORMATS, plain
 
-    form = form_of(asked, to_file=to_file)
+    form = choose_format(asked, to_file=to_file)
     if form == "json":
         return found.json(meta)
     if form in ("tsv", "csv"):

@@ -9,59 +9,61 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.gates import check_summary, conclude, summary_option
-from foveal.cli.options import format_option, output_option
-from foveal.cli.output import FORMATS, bar, emit, form_of, render, say, warn
-from foveal.cli.scoring import executor, one_task, runs_of, score, scoring_options, stated
-from foveal.cli.texts import locate_judgements
+from foveal.cli.options import summary_option
+from foveal.cli.output import (
+    FORMATS,
+    choose_format,
+    emit,
+    format_option,
+    output_option,
+    render_results,
+    say,
+    warn,
+)
+from foveal.cli.scoring import (
+    choose_task,
+    given_options,
+    open_inputs,
+    refuse_missing,
+    score_runs,
+    scoring_options,
+    start_workers,
+)
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from foveal.bridges.gates import Check
-    from foveal.evaluation.evalj import Outcome
-    from foveal.evaluation.scoring import RunLike
     from foveal.model import Results
 
 __all__ = ["command"]
 
-_HEADERS = ("run\ttopic\tmeasure\tvalue", "run,topic,measure,value")
-"""First lines of tsv and csv."""
-_WHOLE = ("json", "parquet")
-"""Formats of one table only."""
+
+def _parse_definition(text: str) -> tuple[str, str]:
+    """Return name and path of ``name=path``."""
+    name, equals, path = text.partition("=")
+    if not (equals and path and re.fullmatch(r"\w+", name)):
+        raise click.BadParameter(f"{text!r} is no definition; expected name=path")
+    return name, path
 
 
-def _definitions(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    """``name=path`` of every ``--define``."""
-    found: dict[str, str] = {}
-    for value in values:
-        name, equals, path = value.partition("=")
-        if not (equals and path and re.fullmatch(r"\w+", name)):
-            raise click.BadParameter(f"{value!r} is no definition; expected name=path")
-        if name in found:
-            raise click.BadParameter(f"{name} is defined twice")
-        found[name] = path
-    return found
+def _parse_memory(text: str) -> int:
+    """Return the bytes of ``500M`` or ``4G``."""
+    from foveal.executors.memory import parse_size
+
+    return parse_size(text, "memory")
 
 
-def _memory(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Bytes of ``500M`` or ``4G``."""
-    if value is None:
-        return None
-    from foveal.evaluation.streaming import memory_of
-
-    return memory_of(value)
-
-
-def _cache(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """The folder, unless nothing can be written there: that is said once, before any work."""
-    if value is None:
-        return None
+def _check_cache(folder: str) -> str | None:
+    """Return the folder; if nothing can be written there, warn once, before any work."""
     from foveal.formats.cache import RunCache
 
-    reason = RunCache(value).refusal
+    reason = RunCache(folder).refusal
     if reason is not None:
         warn([reason])
-    return value if reason is None else None
+        return None
+    return folder
 
 
 @click.command(
@@ -82,7 +84,7 @@ def _cache(_: click.Context, __: click.Parameter, value: str | None) -> str | No
 @click.option(
     "--define",
     multiple=True,
-    callback=_definitions,
+    type=_parse_definition,
     metavar="NAME=PATH",
     help="What $NAME in the paths of --config stands for; repeatable.",
 )
@@ -95,14 +97,14 @@ def _cache(_: click.Context, __: click.Parameter, value: str | None) -> str | No
 )
 @click.option(
     "--memory",
-    callback=_memory,
+    type=_parse_memory,
     metavar="SIZE",
     help="What reading a run may take, as in 500M or 4G; larger files are read in slices of whole "
     "topics, with the same result [default: a share of what is free].",
 )
 @click.option(
     "--cache",
-    callback=_cache,
+    type=_check_cache,
     envvar="FOVEAL_CACHE",
     show_envvar=True,
     metavar="DIR",
@@ -123,7 +125,7 @@ def command(
     collection: str | None,
     tasks: tuple[str, ...],
     config: str | None,
-    define: dict[str, str],
+    define: tuple[tuple[str, str], ...],
     fail_under: tuple[str, ...],
     summary: str | None,
     form: str | None,
@@ -138,57 +140,53 @@ def command(
     Runs and judgements may be in any format Foveal reads, compressed or not; - is standard
     input. 'foveal measures' lists the measures, 'foveal measures --presets' the official tasks.
     """
-    _check_given(context, config)
-    bounds, target = _bounds(fail_under), check_summary(summary, (*runs, *judgements))
-    task = one_task(tasks)
-    taken = runs_of(runs, *judgements, config)
     if config is not None:
-        options = stated(options)
-        outcomes = _configured(
-            config, define, taken, judgements, form, output, workers, collection, options
-        )
-        _deliver(outcomes, form, output, per_topic=per_topic)
+        _evaluate_configuration(**context.params)
         return
-    asked, truth = (*measures, *bounds), locate_judgements(judgements)
-    with warnings.catch_warnings(record=True) as said:  # of a cache that cannot be written
-        results = score(
-            taken,
+    if not runs or not judgements:
+        refuse_missing(context, "runs", "judgements")
+    if define:
+        raise UsageError("--define fills in the paths of a --config, and there is none")
+    bounds: dict[str, float] = {}
+    checks: tuple[Check, ...] = ()
+    target: Path | None = None
+    if fail_under:
+        from foveal.bridges.gates import bounds_of
+
+        bounds = bounds_of(fail_under)
+    if summary is not None:
+        from foveal.cli.gates import check_summary
+
+        target = check_summary(summary, (*runs, *judgements))
+    task = choose_task(tasks)
+    opened, truth = open_inputs(runs, judgements)
+    with warnings.catch_warnings(record=True) as caught:  # a cache that cannot be written
+        results = score_runs(
+            opened,
             truth,
-            asked,
+            (*measures, *bounds),
             task,
             collection=collection,
             workers=workers,
-            hashed=form == "json",  # no other format tells them
-            **stated(options),
+            hashed=form == "json",  # no other format holds the hashes of the inputs
+            **given_options(options),
         )
-    warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in said)])
-    checks = _checks(results, bounds)
-    form = form_of(form, to_file=output is not None)
-    content = render(results, form, per_topic=per_topic, to_file=output is not None)
+    warn([*results.meta["warnings"], *dict.fromkeys(str(one.message) for one in caught)])
+    if bounds:
+        from foveal.bridges.gates import at_least
+
+        checks = at_least(results, bounds)
+    form = choose_format(form, to_file=output is not None)
+    content = render_results(results, form, per_topic=per_topic, to_file=output is not None)
     emit(content, output, styled=form == "table")
-    conclude(checks, target, lambda: _summary(results, checks))
+    if checks or target is not None:
+        from foveal.cli.gates import conclude
+
+        conclude(checks, target, lambda: _summarise(results, checks))
 
 
-# -- gates: loaded where there are any ---------------------------------------------------------
-
-
-def _bounds(texts: tuple[str, ...]) -> dict[str, float]:
-    if not texts:
-        return {}
-    from foveal.bridges.gates import bounds_of
-
-    return bounds_of(texts)
-
-
-def _checks(results: Results, bounds: dict[str, float]) -> tuple[Check, ...]:
-    if not bounds:
-        return ()
-    from foveal.bridges.gates import at_least
-
-    return at_least(results, bounds)
-
-
-def _summary(results: Results, checks: Sequence[Check]) -> str:
+def _summarise(results: Results, checks: Sequence[Check]) -> str:
+    """Return scores and checks as the Markdown of --summary."""
     from foveal.bridges.gates import summary
     from foveal.report.tables import titled
 
@@ -196,75 +194,78 @@ def _summary(results: Results, checks: Sequence[Check]) -> str:
     return summary("Scores", checks, [table], results.meta["warnings"])
 
 
-def _check_given(context: click.Context, config: str | None) -> None:
-    """Runs and judgements come from the command line, or the configuration may name them."""
-    given = context.params
-    if config is not None:
-        if given["measures"] or given["tasks"]:
-            raise UsageError("--config names the measures; leave out -m and -t")
-        if given["fail_under"] or given["summary"]:
-            raise UsageError("--config scores block by block; leave out --fail-under and --summary")
-        return
-    for parameter in context.command.params:
-        if parameter.name in ("runs", "judgements") and not given[parameter.name]:
-            raise click.MissingParameter(ctx=context, param=parameter)
-    if given["define"]:
-        raise UsageError("--define fills in the paths of a --config, and there is none")
-
-
-# -- configurations of EvalJ -------------------------------------------------------------------
-
-
-def _configured(
+def _evaluate_configuration(
+    *,
+    runs: tuple[str, ...],
+    judgements: tuple[str, ...],
+    measures: tuple[str, ...],
+    collection: str | None,
+    tasks: tuple[str, ...],
     config: str,
-    define: dict[str, str],
-    runs: Sequence[RunLike],
-    judgements: Sequence[str],
+    define: tuple[tuple[str, str], ...],
+    fail_under: tuple[str, ...],
+    summary: str | None,
     form: str | None,
     output: str | None,
     workers: int | None,
-    collection: str | None,
-    options: dict[str, Any],
-) -> tuple[Outcome, ...]:
-    """Score what the configuration asks for; what cannot be delivered is refused before."""
-    from foveal.evaluation.evalj import plan, read_configuration
-    from foveal.evaluation.evalj import score as score_jobs
+    per_topic: bool,
+    **options: Any,
+) -> None:
+    """Score the blocks of a configuration of EvalJ (--config).
 
-    jobs = plan(read_configuration(config), runs=runs, judgements=judgements, define=define)
+    Results of blocks that name a folder are written there, those of the others to the output.
+    """
+    from foveal.cli.texts import open_runs
+    from foveal.evaluation import evalj
+
+    if measures or tasks:
+        raise UsageError("--config names the measures; leave out -m and -t")
+    if fail_under or summary:
+        raise UsageError("--config scores block by block; leave out --fail-under and --summary")
+    paths = dict(define)
+    if len(paths) < len(define):
+        twice = next(name for i, (name, _) in enumerate(define) if name in dict(define[:i]))
+        raise click.BadParameter(f"{twice} is defined twice", param_hint="'--define'")
+    opened = open_runs(runs, *judgements, config)
+    jobs = evalj.plan(
+        evalj.read_configuration(config), runs=opened, judgements=judgements, define=paths
+    )
     printed = [job for job in jobs if job.results is None]
     if not printed and (form or output):
         raise UsageError("all results go to RESULTS_DIR as tsv; leave out -f and -o")
-    if len(printed) > 1 and form in _WHOLE:
+    if len(printed) > 1 and form in ("json", "parquet"):
         raise UsageError(f"{len(printed)} blocks do not fit into one {form}; tsv can hold them")
     every = [run for job in jobs for run in job.runs]
-    with executor(workers, every) as pool, bar(len(every), "scoring") as advance:
-        return score_jobs(jobs, collection=collection, executor=pool, progress=advance, **options)
-
-
-def _deliver(
-    outcomes: Sequence[Outcome], form: str | None, output: str | None, *, per_topic: bool
-) -> None:
-    """Results of blocks that name a folder go there, those of the others to the output."""
-    from foveal.evaluation.evalj import result_files, write_results
-
+    with start_workers(workers, every) as (executor, advance):
+        outcomes = evalj.score(
+            jobs,
+            collection=collection,
+            executor=executor,
+            progress=advance,
+            **given_options(options),
+        )
     to_file = output is not None
-    printed = [outcome.results for outcome in outcomes if outcome.job.results is None]
-    parts = [render(results, form, per_topic=per_topic, to_file=to_file) for results in printed]
-    files = [result_files(outcome, per_topic=per_topic) for outcome in outcomes]
+    form = choose_format(form, to_file=to_file)
+    parts = [
+        render_results(outcome.results, form, per_topic=per_topic, to_file=to_file)
+        for outcome in outcomes
+        if outcome.job.results is None
+    ]
+    files = [evalj.result_files(outcome, per_topic=per_topic) for outcome in outcomes]
     for outcome in outcomes:
         warn(outcome.results.meta["warnings"])
     for outcome, own in zip(outcomes, files, strict=True):
-        write_results(own)
+        evalj.write_results(own)
         if own:
             say(f"{len(own)} files written to {outcome.job.results}")
     if parts:
-        content = parts[0] if len(parts) == 1 else _joined([str(part) for part in parts])
-        emit(content, output, styled=form_of(form, to_file=to_file) == "table")
+        content = parts[0] if len(parts) == 1 else _join_blocks([str(part) for part in parts])
+        emit(content, output, styled=form == "table")
 
 
-def _joined(parts: Sequence[str]) -> str:
-    """Blocks one after the other: tidy rows under one header, tables with a line between them."""
+def _join_blocks(parts: Sequence[str]) -> str:
+    """Join blocks: tidy rows under one header, tables with an empty line between them."""
     header, _, _ = parts[0].partition("\n")
-    if header in _HEADERS:
+    if header in ("run\ttopic\tmeasure\tvalue", "run,topic,measure,value"):
         return parts[0] + "".join(part.partition("\n")[2] for part in parts[1:])
     return ("" if header.startswith("{") else "\n").join(parts)

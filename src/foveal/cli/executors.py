@@ -1,4 +1,4 @@
-"""Where a command works: in this process, in several (-w), or on a cluster (--dask)."""
+"""The executor of a command: this process, several (-w), or a cluster (--dask)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,10 @@ from contextlib import contextmanager
 
 import click
 
-from foveal.cli.options import together
 from foveal.errors import UsageError
 from foveal.executors import Processes, cores
 
-__all__ = ["executor", "worker_options"]
-
-worker_options = together(
-    (
-        click.option(
-            "-w",
-            "--workers",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Processes [default: one per core when the work is worth it].",
-        ),
-        click.option(
-            "--dask",
-            metavar="ADDRESS",
-            help="Work on a Dask cluster instead: the address of its scheduler, as in "
-            "tcp://10.0.0.1:8786, or file: and the path of its scheduler file.",
-        ),
-    )
-)
+__all__ = ["executor"]
 
 
 @contextmanager
@@ -40,24 +21,23 @@ def executor(
     worth: bool,
     ahead: str | None = None,
     most: int | None = None,
-    here: bool = False,
 ) -> Iterator[Executor | None]:
-    """The executor that the options of the command ask for; None for this process.
+    """Yield the executor that the options of the command ask for; None for this process.
 
     Parameters
     ----------
     workers : int, optional
-        As given; by default a process per core if the work is `worth` starting them.
+        As given; by default one process per core if the work is `worth` starting them.
     worth : bool
     ahead : str, optional
-        The module that the work needs: processes start at once and import it.
+        The module that tasks need: processes start at once and import it.
     most : int, optional
-        Processes that there is work for.
-    here : bool
-        Whether this process is one of them.
+        Number of tasks: more processes are of no use.
     """
-    address = _cluster(workers)
+    address: str | None = click.get_current_context().params.get("dask")
     if address is not None:
+        if workers is not None:
+            raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
         from foveal.executors.cluster import connect
 
         with connect(address) as cluster:
@@ -69,14 +49,5 @@ def executor(
     if workers == 1:
         yield None
         return
-    with Processes(workers, here=here, ahead=ahead) as processes:
+    with Processes(workers, preload=ahead) as processes:
         yield processes
-
-
-def _cluster(workers: int | None) -> str | None:
-    """The address that the command was given, if any."""
-    context = click.get_current_context(silent=True)
-    address: str | None = None if context is None else context.params.get("dask")
-    if address is not None and workers is not None:
-        raise UsageError("-w is for processes here, --dask for a cluster; give one of them")
-    return address

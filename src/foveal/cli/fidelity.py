@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.options import format_option, output_option
-from foveal.cli.output import GRIDS, bar, emit, form_of, say, warn
-from foveal.cli.scoring import executor, files_of, one_task, runs_of, scoring_options, stated
-from foveal.cli.texts import locate_judgements
+from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say, warn
+from foveal.cli.scoring import (
+    choose_task,
+    given_options,
+    list_files,
+    open_inputs,
+    scoring_options,
+    start_workers,
+)
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -91,10 +96,9 @@ def command(
         raise UsageError("no judgements given (-j)")
     if form == "json" and table is not None:
         raise UsageError("json holds everything; leave out --table")
-    own = [] if runs is None else runs_of(files_of([runs]), *judgements)
-    truth = locate_judgements(judgements)
-    task = one_task(tasks)
-    with executor(workers, own) as pool, bar(len(own) or _SIMULATED, "scoring") as advance:
+    own, truth = open_inputs([] if runs is None else list_files([runs]), judgements)
+    task = choose_task(tasks)
+    with start_workers(workers, own, len(own) or _SIMULATED) as (executor, advance):
         trial = fidelity(
             truth,
             collection,
@@ -104,11 +108,11 @@ def command(
             task=task,
             level=level,
             empty=empty,
-            executor=pool,
+            executor=executor,
             progress=advance,
-            **stated(options),
+            **given_options(options),
         )
-    form = form_of(form, to_file=output is not None)
+    form = choose_format(form, to_file=output is not None)
     content = _rendered(trial, form, table)
     warn(trial.notes)
     emit(content, output)

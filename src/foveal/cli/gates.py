@@ -1,4 +1,4 @@
-"""What commands do with gates: sentences to standard error, a summary for the build, exit code."""
+"""Gates of commands: sentences to standard error, a summary for the build, the exit code."""
 
 from __future__ import annotations
 
@@ -15,21 +15,14 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from foveal.bridges.gates import Check
 
-__all__ = ["check_summary", "conclude", "summary_option"]
+__all__ = ["check_summary", "conclude"]
 
 _GITHUB = "github"
 _VARIABLE = "GITHUB_STEP_SUMMARY"
 
-summary_option = click.option(
-    "--summary",
-    metavar="FILE|github",
-    help="Append a short summary in GitHub's Markdown to this file; github is the one that "
-    f"${_VARIABLE} names.",
-)
-
 
 def check_summary(given: str | None, inputs: Sequence[str]) -> Path | None:
-    """Where the summary goes; refused before anything is scored if it cannot go there."""
+    """Return the file for the summary; refuse it, before anything is scored, if it is an input."""
     if given is None:
         return None
     if given == _GITHUB and not os.environ.get(_VARIABLE):
@@ -43,7 +36,7 @@ def check_summary(given: str | None, inputs: Sequence[str]) -> Path | None:
 
 
 def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
-    """Say what failed and what passed, leave the summary, and end with 1 if anything failed."""
+    """Print which checks passed, append the summary, and exit with 1 if any check failed."""
     if target is not None:
         from foveal.formats import write_file
 

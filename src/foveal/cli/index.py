@@ -9,7 +9,8 @@ from time import monotonic
 
 import click
 
-from foveal.cli.executors import executor, worker_options
+from foveal.cli.executors import executor
+from foveal.cli.options import worker_options
 from foveal.cli.output import say
 from foveal.collection import (
     WHITESPACE,

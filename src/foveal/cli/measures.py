@@ -12,7 +12,7 @@ import click
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.measures.properties import Family
+    from foveal.analysis.properties import Family
 
 __all__ = ["command"]
 
@@ -64,7 +64,7 @@ def _list_presets() -> None:
 
 def _property_table() -> str:
     """The families by their properties, with what the signs mean and where the paper differs."""
-    from foveal.measures.properties import FAMILIES, PROPERTIES, SIGNS, TASKS
+    from foveal.analysis.properties import FAMILIES, PROPERTIES, SIGNS, TASKS
 
     numbers: dict[str, int] = {}
     rows = [["family", *PROPERTIES]]

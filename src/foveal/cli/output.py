@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, whole or not at all; warnings to standard error."""
+"""Output of commands: its options, results to standard output or a file, messages to stderr."""
 
 from __future__ import annotations
 
@@ -6,23 +6,77 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.options import Command, combine_options
 from foveal.errors import UsageError, escape_controls
 
 if TYPE_CHECKING:
     from foveal.model import Results
 
-__all__ = ["FORMATS", "GRIDS", "bar", "emit", "form_of", "render", "say", "warn"]
+__all__ = [
+    "FORMATS",
+    "GRIDS",
+    "choose_format",
+    "emit",
+    "exact_csv_option",
+    "format_option",
+    "output_option",
+    "progress_bar",
+    "render_results",
+    "say",
+    "warn",
+]
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
-"""Of results: a table for the terminal, the formats of data, those of reports."""
+"""Formats of results: a table for the terminal, formats of data, formats of reports."""
 GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
-"""Of what is found out about results."""
+"""Formats of everything that is found out about results."""
+
+
+# -- options -----------------------------------------------------------------------------------
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+)
+
+
+def _set_exact_csv(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's signature
+    """Let csv hold names as they are until the command ends."""
+    if given:
+        from foveal.formats.results import EXACT_CSV
+
+        before = EXACT_CSV.set(True)
+        context.call_on_close(lambda: EXACT_CSV.reset(before))
+
+
+exact_csv_option = click.option(
+    "--exact-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_exact_csv,
+    help="In csv, write names that begin with = + - @ without the apostrophe that keeps "
+    "spreadsheets from running them.",
+)
+
+
+def format_option(formats: Sequence[str], more: str = "") -> Callable[[Command], Command]:
+    """Return the option for the format: by default a table on a terminal, tsv elsewhere."""
+    form = click.option(
+        "-f",
+        "--format",
+        "form",
+        type=click.Choice(formats),
+        help=f"Output format [default: table on a terminal, else tsv]{more}.",
+    )
+    return combine_options([form, exact_csv_option])
+
+
+# -- messages ----------------------------------------------------------------------------------
 
 
 def say(text: str) -> None:
@@ -37,8 +91,8 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 @contextlib.contextmanager
-def bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
-    """A progress bar on a terminal, where there is more than one thing to wait for."""
+def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
+    """Show a progress bar on a terminal if there is more than one step to wait for."""
     if length < 2 or not sys.stderr.isatty():
         yield None
         return
@@ -46,22 +100,25 @@ def bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
         yield lambda: shown.update(1)
 
 
-def form_of(form: str | None, *, to_file: bool) -> str:
-    """The format asked for; by default a table on a terminal, else tsv."""
+# -- results -----------------------------------------------------------------------------------
+
+
+def choose_format(form: str | None, *, to_file: bool) -> str:
+    """Return the given format; by default a table on a terminal, else tsv."""
     return form or ("table" if sys.stdout.isatty() and not to_file else "tsv")
 
 
-def render(results: Results, form: str | None, *, per_topic: bool, to_file: bool) -> str | bytes:
-    """The results in a format; by default a table on a terminal, else tsv."""
+def render_results(results: Results, form: str, *, per_topic: bool, to_file: bool) -> str | bytes:
+    """Return the results in a format."""
     from foveal.formats.results import DATA_FORMATS
-    from foveal.report.tables import TABLE_FORMATS, plain
 
-    terminal = sys.stdout.isatty() and not to_file
-    form = form_of(form, to_file=to_file)
     if form in DATA_FORMATS:
         return DATA_FORMATS[form](results, per_topic=per_topic)
+    from foveal.report.tables import TABLE_FORMATS, plain
+
     if form == "table":
         width = shutil.get_terminal_size((100, 24)).columns
+        terminal = sys.stdout.isatty() and not to_file
         return plain(results, per_topic=per_topic, width=width, bold=terminal)
     return TABLE_FORMATS[form](results, per_topic=per_topic)
 

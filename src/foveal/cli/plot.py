@@ -6,29 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import bar, emit, say, warn
+from foveal.cli.output import emit, say, warn
 from foveal.cli.scoring import (
     check_saved,
-    executor,
-    files_of,
-    one_task,
+    choose_task,
+    given_options,
+    list_files,
+    open_inputs,
     read_saved,
     refuse_unused,
-    runs_of,
-    score,
+    score_runs,
     scoring_options,
-    stated,
 )
-from foveal.cli.texts import locate_judgements
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from foveal.evaluation.scoring import RunLike
     from foveal.measures import Measure
-    from foveal.model import Results
-    from foveal.report.graphs import Graph, Kind
+    from foveal.report.graphs import Graph, GraphKind
 
 __all__ = ["command"]
 
@@ -141,16 +137,16 @@ def command(
     from foveal.report.drawing import form_of
     from foveal.report.graphs import find_graph
 
-    kind, task, form = find_graph(graph), one_task(tasks), form_of(output)
+    kind, task, form = find_graph(graph), choose_task(tasks), form_of(output)
     refuse_unused(context, _unused(kind))
-    files = files_of(runs)
+    files = list_files(runs)
     if not judgements:
         check_saved(task, options)
         graphs = _of_saved(kind, files, measures, topic)
     elif kind.source == "results":
         wanted = kind.measures(measures, task, ranks=ranks)
-        taken, truth = runs_of(files, *judgements), locate_judgements(judgements)
-        results = score(taken, truth, _texts(wanted), task, **stated(options))
+        opened, truth = open_inputs(files, judgements)
+        results = score_runs(opened, truth, _texts(wanted), task, **given_options(options))
         warn(results.meta["warnings"])
         graphs = kind.graphs(results.only(_texts(wanted)), topic)
     elif kind.source == "gains":
@@ -161,7 +157,7 @@ def command(
     _write(graphs, form, title, width, output)
 
 
-def _unused(kind: Kind) -> dict[str, str]:
+def _unused(kind: GraphKind) -> dict[str, str]:
     """Options that have nothing to do in a graph, and what they are for."""
     found: dict[str, str] = {}
     if kind.source != "gains":
@@ -180,10 +176,10 @@ def _texts(measures: Sequence[Measure]) -> list[str]:
 
 
 def _of_saved(
-    kind: Kind, files: list[str], measures: tuple[str, ...], topic: str | None
+    kind: GraphKind, files: list[str], measures: tuple[str, ...], topic: str | None
 ) -> tuple[Graph, ...]:
     """The graph of results saved before, of all points or those of some measures."""
-    from foveal.analysis.aligned import chosen
+    from foveal.analysis.score_matrix import select_labels
     from foveal.analysis.tasks import without_curves
     from foveal.model import Results
 
@@ -193,7 +189,7 @@ def _of_saved(
     warn(results.meta.get("warnings", ()))
     if kind.special is not None:
         first = without_curves(results).measures[:1]
-        return kind.graphs(results.only(chosen(results.measures, measures) or first))
+        return kind.graphs(results.only(select_labels(results.measures, measures) or first))
     if not measures:
         return kind.graphs(results, topic)
     held = set(results.measures)
@@ -214,20 +210,20 @@ def _gains(
     ranks: int | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.evaluation.gain_curves import gain_curves
+    from foveal.analysis.gain_curves import gain_curves
     from foveal.formats import read_judgements
     from foveal.report.graphs import gain_graph, gain_measures
 
-    taken, located = runs_of(files, *judgements), locate_judgements(judgements)
+    opened, located = open_inputs(files, judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
-    given = stated(options)
+    given = given_options(options)
     read_off = [measure for bare in drawn for measure in gain_measures(bare, rank, level)]
-    scores = _scored(taken, truth, read_off, task, **given)
+    scores = score_runs(opened, truth, read_off, task, **given)
     warn(scores.meta["warnings"])
     given.pop("workers", None)
     return tuple(
         gain_graph(
-            gain_curves(taken, truth, bare @ rank, task=task, **given),
+            gain_curves(opened, truth, bare @ rank, task=task, **given),
             scores,
             bare,
             rank=rank,
@@ -239,34 +235,17 @@ def _gains(
     )
 
 
-def _scored(
-    runs: Sequence[RunLike],
-    judgements: Any,
-    measures: Sequence[Measure],
-    task: str | None,
-    workers: int | None = None,
-    **options: Any,
-) -> Results:
-    """Scores against judgements that are read already."""
-    from foveal.evaluation import evaluate
-
-    with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
-        return evaluate(
-            runs, judgements, measures, task=task, executor=pool, progress=advance, **options
-        )
-
-
 def _lengths(
     files: list[str],
     judgements: tuple[str, ...],
     task: str | None,
     options: dict[str, Any],
 ) -> tuple[Graph, ...]:
-    from foveal.evaluation.gain_curves import result_lengths
+    from foveal.analysis.gain_curves import result_lengths
     from foveal.report.graphs import lengths_graph
 
-    runs, truth = runs_of(files, *judgements), locate_judgements(judgements)
-    given = stated(options)
+    runs, truth = open_inputs(files, judgements)
+    given = given_options(options)
     given.pop("workers", None)
     found = result_lengths(runs, truth, task=task, **given)
     warn(text for own in found for text in own.warnings)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.options import exact_csv_option, max_bytes_option, positive
-from foveal.cli.output import GRIDS, form_of, say, warn
-from foveal.cli.scoring import runs_of, topic_list
+from foveal.cli.options import max_bytes_option, parse_positive, parse_topics
+from foveal.cli.output import GRIDS, choose_format, exact_csv_option, say, warn
+from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _budget(
     own: dict[str, int] = {}
     for value in values:
         topic, equals, number = value.rpartition("=")
-        size = positive(number)
+        size = parse_positive(number)
         if size is None or (equals and not topic):
             raise click.BadParameter(f"{value!r} is no budget; expected N or TOPIC=N")
         if topic in own:  # of all topics it is the empty name
@@ -105,7 +105,7 @@ def _budget(
     help="How fast hedge learns: a loss of 1 multiplies the weight of a run by this "
     "[default: 0.1].",
 )
-@click.option("--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Pool only these.")
+@click.option("--only-topics", type=parse_topics, metavar="LIST|@FILE", help="Pool only these.")
 @click.option(
     "-C",
     "--collection",
@@ -176,7 +176,7 @@ def command(
     from foveal.formats.pools import pool_lines
     from foveal.report.pools import summary
 
-    taken = runs_of(runs, *judgements)
+    taken = open_runs(runs, *judgements)
     with _progress() as advance:
         found = pool(
             taken,
@@ -242,7 +242,7 @@ def _described(found: Pooling, form: str | None, stats: str, *, per_topic: bool)
     from foveal.report.grids import GRID_FORMATS
     from foveal.report.pools import pool_data, pool_grids, pool_json
 
-    form = form_of(form, to_file=stats != _STDOUT)
+    form = choose_format(form, to_file=stats != _STDOUT)
     if form == "json":
         return pool_json(found.statistics, found.pool.header)
     if form in ("tsv", "csv"):

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.budget import numbers
-from foveal.cli.cas import comma_list
+from foveal.cli.budget import parse_budgets
 from foveal.cli.options import (
     collection_option,
-    format_option,
     judgements_option,
-    output_option,
-    positive,
+    parse_comma_list,
+    parse_positive,
 )
-from foveal.cli.output import GRIDS, emit, form_of
+from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ def _windows(
     found = []
     for value in values:
         size, slash, step = value.partition("/")
-        length, distance = positive(size), positive(step if slash else size)
+        length, distance = parse_positive(size), parse_positive(step if slash else size)
         if length is None or distance is None:
             raise click.BadParameter(f"{value!r} is no window; expected SIZE or SIZE/STEP")
         found.append((length, distance))
@@ -73,10 +71,10 @@ def _windows(
 )
 @collection_option("for --tags, and for the lengths of documents that judgements do not give")
 @click.option(
-    "--tags", callback=comma_list, metavar="LIST", help="Elements of the collection, as in p,sec."
+    "--tags", type=parse_comma_list, metavar="LIST", help="Elements of the collection, as in p,sec."
 )
 @click.option(
-    "--at", callback=numbers, metavar="LIST", help="Ceilings of recall at these many characters."
+    "--at", type=parse_budgets, metavar="LIST", help="Ceilings of recall at these many characters."
 )
 @click.option(
     "--assessors",
@@ -141,7 +139,7 @@ def command(
     if form in _FILES and len(taken) > 1:
         raise UsageError(f"{form} are of one division; {len(taken)} given")
     found = [project(truth, one, budgets=at or (), assessors=assessors) for one in taken]
-    form = form_of(form, to_file=output is not None)
+    form = choose_format(form, to_file=output is not None)
     emit(_rendered(found, form, grades, threshold, per_topic=per_topic), output)
 
 

@@ -7,10 +7,10 @@ import sys
 
 import click
 
-from foveal.cli.options import collection_option, judgements_option, output_option
-from foveal.cli.output import emit, say, warn
+from foveal.analysis.recall_bases import BASES, TIES
+from foveal.cli.options import collection_option, judgements_option
+from foveal.cli.output import emit, output_option, say, warn
 from foveal.errors import UsageError
-from foveal.evaluation.recall_bases import BASES, TIES
 from foveal.recall.quantisation import QUANTISATIONS
 from foveal.report.trees import BASE_FORMATS
 
@@ -102,7 +102,7 @@ def command(
     focused system should return. Each document is a tree of the elements on the paths to relevant
     ones.
     """
-    from foveal.evaluation.recall_bases import recall_base
+    from foveal.analysis.recall_bases import recall_base
     from foveal.formats import STDIN, read_judgements
 
     if judgements.count(STDIN) > 1:

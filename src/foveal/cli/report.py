@@ -9,17 +9,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from foveal.cli.options import output_option
-from foveal.cli.output import bar, emit, warn
+from foveal.cli.output import emit, output_option, warn
 from foveal.cli.scoring import (
-    executor,
-    files_of,
-    one_task,
-    runs_of,
+    choose_task,
+    given_options,
+    list_files,
+    open_inputs,
+    refuse_missing,
     scoring_options,
-    stated,
+    start_workers,
 )
-from foveal.cli.texts import locate_judgements, source_of_texts
 
 __all__ = ["command"]
 
@@ -67,35 +66,35 @@ def command(
     from foveal.report.page import report_page
 
     if not judgements:
-        raise click.MissingParameter(ctx=context, param=_parameter(context, "judgements"))
-    taken, truth = runs_of(files_of(runs), *judgements), locate_judgements(judgements)
-    with executor(workers, taken) as pool, bar(len(taken), "scoring") as advance:
+        refuse_missing(context, "judgements")
+    opened, truth = open_inputs(list_files(runs), judgements)
+    texts = None
+    if options["texts"] is not None:
+        from foveal.cli.texts import find_texts
+
+        texts = find_texts(judgements)
+    with start_workers(workers, opened) as (executor, advance):
         page = report_page(
-            taken,
+            opened,
             truth,
             list(measures),
-            task=one_task(tasks),
+            task=choose_task(tasks),
             collection=collection,
             documents=documents,
             name_from=name_from,
-            texts=None if options["texts"] is None else source_of_texts(judgements),
+            texts=texts,
             by=by,
-            command=" ".join(["foveal report", *_given(context)]),
-            executor=pool,
+            command=" ".join(["foveal report", *_given_words(context)]),
+            executor=executor,
             progress=advance,
-            **stated(options),
+            **given_options(options),
         )
     warn(page.warnings)
     emit(page.html, output)
 
 
-def _parameter(context: click.Context, name: str) -> click.Parameter:
-    (found,) = (param for param in context.command.params if param.name == name)
-    return found
-
-
-def _given(context: click.Context) -> Iterator[str]:
-    """The words that the command was called with, runs first, quoted for a shell."""
+def _given_words(context: click.Context) -> Iterator[str]:
+    """Yield the words that the command was called with, runs first, quoted for a shell."""
     for param in sorted(context.command.params, key=lambda p: p.param_type_name != "argument"):
         if context.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
             continue

@@ -1,23 +1,27 @@
-"""How runs are scored: the options that every command which scores has, and the scoring itself."""
+"""Scoring of runs: the options that every scoring command has, and the scoring itself."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from foveal.cli import executors
-from foveal.cli.cas import cas_options, comma_list
-from foveal.cli.executors import worker_options
-from foveal.cli.options import Command, collection_option, judgements_option, together
-from foveal.cli.output import bar
-from foveal.cli.texts import locate_results, source_of_texts, texts_were_used
+from foveal.cli.options import (
+    Command,
+    cas_options,
+    collection_option,
+    combine_options,
+    judgements_option,
+    parse_comma_list,
+    parse_topics,
+    worker_options,
+)
+from foveal.cli.output import progress_bar
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.options import (
     OVERLAP_POLICIES,
@@ -25,54 +29,47 @@ from foveal.evaluation.options import (
     UNDEFINED_POLICIES,
     Options,
 )
-from foveal.executors.memory import keep_freed_memory
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from foveal.evaluation.scoring import RunLike
     from foveal.model import Judgements, Results
 
 __all__ = [
+    "STDIN",
+    "TEXTS_USED",
     "check_saved",
-    "executor",
-    "files_of",
-    "one_task",
+    "choose_task",
+    "given_options",
+    "list_files",
+    "open_inputs",
     "read_saved",
+    "refuse_missing",
     "refuse_unused",
-    "runs_of",
-    "score",
+    "score_runs",
     "scoring_options",
-    "stated",
-    "topic_list",
+    "start_workers",
 ]
 
-
+STDIN = "-"
+TEXTS_USED = "foveal.texts_used"
+"""Key in the context of a command that has read the texts of documents for runs or judgements."""
 _WORTH_PROCESSES = 256 << 20
 """Bytes of runs from which processes pay for their start.
 
 On two cores 100 runs of passages, 889 MB, take threads 4.9 s and two processes 3.7, a third of
 them 1.9 and 1.9 s, and 8 of them 1.1 and 1.3.
 """
-_STDIN = "-"
-_SCORING = "foveal.evaluation.scoring"
-"""The module that processes import while they wait for work."""
+_WORTH_KEEPING = 4 << 20
+"""Bytes of runs from which keeping freed memory saves more time than it takes to set up."""
+_READING_OPTIONS = ("texts",)
+"""Options that are used up when runs are read."""
+_PLACE_OPTIONS = ("dask",)
+"""Options for where the work is done."""
+_DEFAULTS = {field.name: field.default for field in fields(Options)}
 
-
-def topic_list(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """``1,2,3`` or ``@file`` with topics separated by white space or commas."""
-    if value is None:
-        return None
-    text = value
-    if value.startswith("@"):
-        from foveal.formats import Source
-
-        source = Source.open(value[1:])
-        source.check_utf8()
-        text = source.data.decode()
-    topics = tuple(text.replace(",", " ").split())
-    if not topics:
-        raise click.BadParameter(f"no topic in {value!r}")
-    return topics
-
+# -- options -----------------------------------------------------------------------------------
 
 _MEASURES = (
     click.option(
@@ -129,18 +126,18 @@ _WHICH = (
     ),
     click.option(
         "--only-topics",
-        callback=topic_list,
+        type=parse_topics,
         metavar="LIST|@FILE",
         help="Evaluate only these topics.",
     ),
     click.option(
         "--pools",
-        callback=comma_list,
+        type=parse_comma_list,
         metavar="LIST",
         help="Use only the assessments of these pools, as in 275,297.",
     ),
 )
-"""Which topics."""
+"""Options for the topics that count."""
 _HOW = (
     click.option(
         "--texts",
@@ -150,7 +147,7 @@ _HOW = (
     ),
     click.option(
         "--exclude-tags",
-        callback=comma_list,
+        type=parse_comma_list,
         metavar="LIST",
         help="Drop these elements from the judgements, as in collectionlink,outsidelink.",
     ),
@@ -196,7 +193,7 @@ _HOW = (
         "--config: 1500].",
     ),
 )
-"""How measures are applied."""
+"""Options for how measures are applied."""
 
 
 def scoring_options(
@@ -206,12 +203,12 @@ def scoring_options(
     documents: str = "numbers in the queries of --cas VS and SS",
     one_measure: bool = False,
 ) -> Callable[[Command], Command]:
-    """Judgements, measures, tasks and everything that decides how a run is scored.
+    """Return the options for judgements, measures, tasks and everything that decides a score.
 
-    The words say what index, topic statements and documents are for, in commands with more uses.
-    Where there is but one measure, there is no task either, and the work is done in this process.
+    `collection`, `topics` and `documents` say in the help what these are used for. A command with
+    `one_measure` has no task, and works in this process.
     """
-    return together(
+    return combine_options(
         (
             judgements_option(),
             collection_option(collection),
@@ -224,34 +221,118 @@ def scoring_options(
     )
 
 
-_USUAL = {field.name: field.default for field in fields(Options)}
-_OF_READING: tuple[str, ...] = ("texts",)
-"""Options that have done their work when runs are read (`runs_of`)."""
-_OF_PLACE: tuple[str, ...] = ("dask",)
-"""Options of where the work is done (`executor`)."""
+# -- scoring -----------------------------------------------------------------------------------
 
 
-def stated(options: dict[str, Any]) -> dict[str, Any]:
-    """Without what is not given, or given as it is anyway, or for the reading of runs only."""
-    done = (*_OF_READING, *_OF_PLACE)
-    if texts_were_used() and not options.get("cas"):
-        done += ("documents", "name_from")
+def open_inputs(
+    runs: Sequence[str], judgements: Sequence[str]
+) -> tuple[list[RunLike], Judgements | list[str]]:
+    """Return runs and judgements to score: their paths, unless they must be read here.
+
+    Standard input must, and so must files that need the texts of the documents.
+    """
+    given = click.get_current_context().params
+    texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
+    if (
+        STDIN not in (*runs, *judgements)
+        and texts is None
+        and (collection is None or documents is None)
+    ):
+        return [*runs], [*judgements]
+    from foveal.cli.texts import open_judgements, open_runs
+
+    return open_runs(runs, *judgements), open_judgements(judgements)
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of scoring that were given and differ from their defaults."""
+    used = [*_READING_OPTIONS, *_PLACE_OPTIONS]
+    if click.get_current_context().meta.get(TEXTS_USED) and not options.get("cas"):
+        used += ["documents", "name_from"]
     return {
         name: value
         for name, value in options.items()
-        if value not in (None, False, ()) and value != _USUAL.get(name) and name not in done
+        if value not in (None, False, ()) and value != _DEFAULTS.get(name) and name not in used
     }
 
 
-def one_task(tasks: Sequence[str]) -> str | None:
-    """The task, of commands that take one."""
+@contextmanager
+def start_workers(
+    workers: int | None, runs: Sequence[RunLike], steps: int | None = None
+) -> Iterator[tuple[Executor | None, Callable[[], None] | None]]:
+    """Start processes where the work is worth it, or a cluster, and a progress bar.
+
+    Yields the executor, None for the library's own threads, and the function that advances the
+    bar, None without a bar. `steps` is the length of the bar, by default the number of runs.
+    """
+    paths = [Path(run) for run in runs if isinstance(run, str | Path)]
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    dask = click.get_current_context().params.get("dask")
+    executor: Executor | None = None
+    advance = None
+    with ExitStack() as stack:
+        if workers is not None or dask is not None or size >= _WORTH_PROCESSES:
+            from foveal.cli import executors
+
+            executor = stack.enter_context(
+                executors.executor(
+                    workers,
+                    worth=size >= _WORTH_PROCESSES,
+                    ahead="foveal.evaluation.scoring",
+                    most=len(runs),
+                )
+            )
+        if executor is None and workers == 1:  # asked for: one run after the other
+            from concurrent.futures import ThreadPoolExecutor
+
+            executor = stack.enter_context(ThreadPoolExecutor(1))
+        if size >= _WORTH_KEEPING:
+            from foveal.executors.memory import keep_freed_memory
+
+            keep_freed_memory()
+        if (steps := steps or len(runs)) > 1:
+            advance = stack.enter_context(progress_bar(steps, "scoring"))
+        yield executor, advance
+
+
+def score_runs(
+    runs: Sequence[RunLike],
+    judgements: Judgements | Sequence[str],
+    measures: Sequence[Any],
+    task: str | None,
+    *,
+    collection: str | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> Results:
+    """Score runs with a progress bar; `options` are the `given_options`."""
+    with start_workers(workers, runs) as (executor, advance):
+        from foveal.evaluation.scoring import evaluate  # while other processes do the same
+
+        return evaluate(
+            runs,
+            judgements,
+            list(measures),
+            task=task,
+            collection=collection,
+            executor=executor,
+            progress=advance,
+            **options,
+        )
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+def choose_task(tasks: Sequence[str]) -> str | None:
+    """Return the task of a command that takes one."""
     if len(tasks) > 1:
         raise UsageError("one task at a time; more measures go with -m")
     return tasks[0] if tasks else None
 
 
-def files_of(paths: Sequence[str]) -> list[str]:
-    """Files as they are, and of directories all files but hidden ones."""
+def list_files(paths: Sequence[str]) -> list[str]:
+    """Return files as they are, and all files in directories but hidden ones."""
     found: list[str] = []
     for path in paths:
         place = Path(path)
@@ -265,74 +346,29 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return found
 
 
-def runs_of(paths: Sequence[str], *others: str | None) -> list[RunLike]:
-    """The runs to read; standard input is read here, and can be read only once.
-
-    Where the texts of documents are given, results that are given by their text are placed, and
-    offsets in bytes or UTF-16 units converted.
-    """
-    if [*paths, *others].count(_STDIN) > 1:
-        raise UsageError("standard input can be read only once")
-    texts = source_of_texts(others)
-    if texts is None and _STDIN not in paths:
-        return list(paths)
-    from foveal.formats import Source, read_run
-
-    if texts is None:
-        return [read_run(path) if path == _STDIN else path for path in paths]
-    return [*locate_results([Source.open(path) for path in paths], texts)]
+def refuse_missing(context: click.Context, *names: str) -> NoReturn:
+    """Report the first of these parameters that was not given."""
+    for parameter in context.command.params:
+        if parameter.name in names and not context.params[parameter.name]:
+            raise click.MissingParameter(ctx=context, param=parameter)
+    raise AssertionError(f"all of {names} were given")
 
 
-@contextlib.contextmanager
-def executor(workers: int | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
-    """Processes where the work is worth it, or a cluster; else the library's own threads."""
-    worth = _bytes_of(runs) >= _WORTH_PROCESSES
-    with executors.executor(
-        workers, worth=worth, ahead=_SCORING, most=len(runs), here=True
-    ) as pool:
-        keep_freed_memory()
-        if pool is None and workers == 1:  # asked for: one run after the other
-            with ThreadPoolExecutor(1) as one:
-                yield one
-        else:
-            yield pool
+def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
+    """Refuse options that were given and change nothing: name to what it would be for."""
+    spelled = {param.name: param.opts[0] for param in context.command.params}
+    for name, purpose in needed.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"{spelled[name]} is for {purpose}, which is not asked for")
 
 
-def _bytes_of(runs: Sequence[RunLike]) -> int:
-    """Bytes of the runs that are files."""
-    files = [Path(run) for run in runs if isinstance(run, (str, Path)) and Path(run).is_file()]
-    return sum(file.stat().st_size for file in files)
+# -- saved results -----------------------------------------------------------------------------
 
 
-def score(
-    runs: Sequence[RunLike],
-    judgements: Judgements | Sequence[str],
-    measures: Sequence[str],
-    task: str | None,
-    *,
-    collection: str | None = None,
-    workers: int | None = None,
-    **options: Any,
-) -> Results:
-    """Score runs with a bar to watch; `options` are those that were `stated`."""
-    with executor(workers, runs) as pool, bar(len(runs), "scoring") as advance:
-        from foveal.evaluation import evaluate  # while other processes do the same
-
-        return evaluate(
-            runs,
-            judgements,
-            list(measures),
-            task=task,
-            collection=collection,
-            executor=pool,
-            progress=advance,
-            **options,
-        )
-
-
-def check_saved(task: object, options: dict[str, Any]) -> None:
+def check_saved(task: object, options: Mapping[str, Any]) -> None:
     """Refuse options of scoring where nothing is scored."""
-    if task or stated(options) or any(options.get(name) for name in (*_OF_READING, *_OF_PLACE)):
+    other = any(options.get(name) for name in (*_READING_OPTIONS, *_PLACE_OPTIONS))
+    if task or other or given_options(options):
         raise UsageError(
             "without judgements (-j) the files are saved results, which are not scored again; "
             "leave out the options of scoring"
@@ -340,7 +376,7 @@ def check_saved(task: object, options: dict[str, Any]) -> None:
 
 
 def read_saved(paths: Sequence[str]) -> list[Results]:
-    """Results saved before; who meant runs is told what they need."""
+    """Read results saved before; the error for a run says that it needs judgements."""
     from foveal.formats import read_results
 
     found = []
@@ -354,11 +390,3 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
             hint = f"{first.message}; runs are scored against judgements, given with -j"
             raise InputError.at(first.file, first.line, hint) from None
     return found
-
-
-def refuse_unused(context: click.Context, needed: Mapping[str, str]) -> None:
-    """Refuse options that were given and change nothing: name to what it would be for."""
-    spelled = {param.name: param.opts[0] for param in context.command.params}
-    for name, purpose in needed.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"{spelled[name]} is for {purpose}, which is not asked for")

@@ -10,10 +10,9 @@ from typing import Any
 import click
 
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
-from foveal.cli.cas import comma_list
-from foveal.cli.options import collection_option, judgements_option
+from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
 from foveal.cli.output import say, warn
-from foveal.cli.scoring import stated, topic_list
+from foveal.cli.scoring import given_options
 
 __all__ = ["command"]
 
@@ -36,13 +35,13 @@ __all__ = ["command"]
 )
 @click.option(
     "--parts",
-    callback=comma_list,
+    type=parse_comma_list,
     metavar="LIST",
     help=f"Only these part sets: {', '.join(PARTS)}.",
 )
 @click.option(
     "--rankings",
-    callback=comma_list,
+    type=parse_comma_list,
     metavar="LIST",
     help=f"Only these rankings: {', '.join(RANKINGS)}.",
 )
@@ -54,7 +53,7 @@ __all__ = ["command"]
     help="A document of which nothing is returned keeps its rank, or is left out.",
 )
 @click.option(
-    "--only-topics", callback=topic_list, metavar="LIST|@FILE", help="Simulate only these topics."
+    "--only-topics", type=parse_topics, metavar="LIST|@FILE", help="Simulate only these topics."
 )
 @click.option(
     "--assessors",
@@ -85,7 +84,7 @@ def command(
 
     holding = "anything" if force else "nothing"
     check_folder(output, holding=holding)
-    chosen = stated(options)
+    chosen = given_options(options)
     length = len(chosen.get("parts", PARTS)) * len(chosen.get("rankings", RANKINGS))
     with _progress(2 * length) as advance:
         made = simulate(list(judgements), collection, progress=advance, **chosen)

@@ -20,11 +20,11 @@ _MOST_ROWS = 20
 
 def _statistics(path: str, collection: str | None) -> dict[str, Any]:
     """Tell by the content what a path is, and describe it."""
+    from foveal.analysis import statistics
     from foveal.collection import Collection
+    from foveal.collection.placement import place_judgements, place_run
     from foveal.collection.several import index_files
     from foveal.collection.storage import is_index
-    from foveal.evaluation import statistics
-    from foveal.evaluation.placing import place_judgements, place_run
     from foveal.formats import kind_of, read_judgements, read_run, read_topics
 
     if is_index(Path(path)) or (Path(path).is_dir() and index_files(Path(path))):

@@ -1,4 +1,7 @@
-"""The texts that the options of a command name, for runs and judgements that need them."""
+"""Runs and judgements that must be read before scoring.
+
+They come from standard input, or need the texts of the documents (--texts, or -C with --documents).
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from foveal.cli.scoring import STDIN, TEXTS_USED
+from foveal.errors import UsageError
+
 if TYPE_CHECKING:
-    from foveal.evaluation.texts import TextSource
+    from foveal.collection.document_texts import TextSource
+    from foveal.evaluation.scoring import RunLike
     from foveal.formats import Source
     from foveal.model import Judgements, Run
 
 __all__ = [
+    "find_texts",
     "locate_judgements",
     "locate_results",
-    "read_located",
-    "source_of_texts",
-    "texts_were_used",
+    "open_judgements",
+    "open_runs",
 ]
 
-_USED = "foveal.cli.texts.used"
-"""Noted in the context once texts have been read."""
 _HEAD = 1 << 16
 
 
-def source_of_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
+def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
     """Return the source of texts that --texts, or -C with --documents, names; else None.
 
     Without an index, white space counts as the judgements declare.
@@ -35,7 +40,7 @@ def source_of_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
     texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
     if texts is None and (collection is None or documents is None):
         return None
-    from foveal.evaluation.texts import TextSource
+    from foveal.collection.document_texts import TextSource
 
     return TextSource.given(
         texts,
@@ -60,10 +65,35 @@ def _declared_whitespace(judgements: Iterable[str | None]) -> str:
     return "keep"
 
 
-def texts_were_used() -> bool:
-    """Return True if this command has read texts for its runs or judgements."""
-    context = click.get_current_context(silent=True)
-    return context is not None and context.meta.get(_USED, False)
+def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:
+    """Read the runs that need it: standard input, and with texts all of them.
+
+    Results that are given by their text are located in the documents, and offsets in bytes or
+    UTF-16 units converted. `others` are further inputs of the command.
+    """
+    if [*paths, *others].count(STDIN) > 1:
+        raise UsageError("standard input can be read only once")
+    texts = find_texts(others)
+    if texts is None and STDIN not in paths:
+        return [*paths]
+    from foveal.formats import Source, read_run
+
+    if texts is None:
+        return [read_run(path) if path == STDIN else path for path in paths]
+    return [*locate_results([Source.open(path) for path in paths], texts)]
+
+
+def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
+    """Read judgements from standard input or with texts; return the paths of others."""
+    from foveal.formats import Source
+
+    opened = [Source.open(path) if path == STDIN else path for path in paths]
+    located = locate_judgements(opened)
+    if located is None and STDIN in paths:
+        from foveal.formats import read_judgements
+
+        return read_judgements(opened)
+    return [*paths] if located is None else located
 
 
 def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
@@ -75,22 +105,11 @@ def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
     return [align(source, aligner) for source in sources]
 
 
-def locate_judgements(paths: Sequence[str]) -> Judgements | list[str]:
-    """Read judgements that need the texts which the options name; else return their paths."""
-    from foveal.formats import STDIN, Source
-
-    opened = [Source.open(path) if path == STDIN else path for path in paths]
-    located = read_located(opened)
-    if located is None and STDIN in paths:
-        from foveal.formats import read_judgements
-
-        return read_judgements(opened)
-    return [*paths] if located is None else located
-
-
-def read_located(paths: Sequence[str | Source], *, thorough: bool = False) -> Judgements | None:
+def locate_judgements(
+    paths: Sequence[str | Source], *, thorough: bool = False
+) -> Judgements | None:
     """Read judgements that need the texts which the options name; None if they need none."""
-    texts = source_of_texts(path for path in paths if isinstance(path, str))
+    texts = find_texts(path for path in paths if isinstance(path, str))
     if texts is None:
         return None
     from foveal.formats import Source, judgement_files, read_judgements
@@ -109,7 +128,7 @@ def read_located(paths: Sequence[str | Source], *, thorough: bool = False) -> Ju
 
 
 def _read(texts: TextSource, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
-    click.get_current_context().meta[_USED] = True
+    click.get_current_context().meta[TEXTS_USED] = True
     found = {own.doc: own.text for own in texts.read(docs, every=every)}
     texts.check_missing(docs - found.keys())
     return found

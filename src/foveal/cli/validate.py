@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.cas import comma_list
-from foveal.cli.options import max_bytes_option
+from foveal.cli.options import max_bytes_option, parse_comma_list
 from foveal.cli.output import emit, say
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ _MOST = 20
 @click.option("--topics-file", metavar="F", help="The topics, with their castitles.")
 @click.option(
     "--tag-classes",
-    callback=comma_list,
+    type=parse_comma_list,
     metavar="LIST",
     help="Tags that strict targets take for each other: ieee, or as in sec=ss1=ss2,p=ip1; "
     "by default every tag stands for itself.",

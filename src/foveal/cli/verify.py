@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.options import collection_option, format_option, judgements_option, output_option
-from foveal.cli.output import GRIDS, emit, form_of, say, warn
-from foveal.cli.texts import locate_judgements
+from foveal.cli.options import collection_option, judgements_option
+from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say, warn
+from foveal.cli.texts import open_judgements
 from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.evaluation.texts import Text, TextSource
+    from foveal.collection.document_texts import Text, TextSource
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -94,11 +94,11 @@ def command(
         _check_not_read(repair, judgements)
     if texts is not None and collection is not None:
         raise UsageError("--texts is for documents without an index; with -C give --documents")
-    located = locate_judgements(judgements)
+    located = open_judgements(judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
     found = verify(truth, _texts(source, frozenset(truth.doc)), similarity=similarity)
-    content = _rendered(found, form_of(form, to_file=output is not None))
+    content = _rendered(found, choose_format(form, to_file=output is not None))
     warn(_warnings(found))
     emit(content, output)
     sound = found.sound
@@ -128,7 +128,7 @@ def _source(
     name_from: str | None,
 ) -> TextSource:
     """Where the texts come from, counted by the rule of the judgements for white space."""
-    from foveal.evaluation.texts import TextSource
+    from foveal.collection.document_texts import TextSource
 
     rule = (truth.header or {}).get("whitespace")
     source = TextSource.given(

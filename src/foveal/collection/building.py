@@ -22,7 +22,7 @@ from foveal.collection.safety import NO_MEMORY, not_in_encoding
 from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
 from foveal.collection.storage import is_index
 from foveal.errors import FovealError, InputError, Problem, UsageError
-from foveal.executors import in_order
+from foveal.executors import map_in_order
 
 __all__ = ["BuildOptions", "Shard", "Summary", "build_index", "open_sources"]
 
@@ -336,7 +336,7 @@ class _Build:
             else:
                 tasks = islice(self._own_tasks(source, before, total), skipped, None)
                 parse = partial(_parse, options=self.options, within=self._within(source))
-                for parsed in in_order(executor, parse, tasks, ahead):
+                for parsed in map_in_order(executor, parse, tasks, ahead=ahead):
                     index.add(parsed)
                     yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
             before += source.size

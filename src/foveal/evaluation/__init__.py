@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from foveal.evaluation.options import Options
     from foveal.evaluation.presets import PRESETS, Preset, find_preset
-    from foveal.evaluation.scoring import evaluate
+    from foveal.evaluation.scoring import Evaluation, evaluate
 
-__all__ = ["PRESETS", "Options", "Preset", "evaluate", "find_preset"]
+__all__ = ["PRESETS", "Evaluation", "Options", "Preset", "evaluate", "find_preset"]
 
 _HOME = {
     "Options": "foveal.evaluation.options",
     "PRESETS": "foveal.evaluation.presets",
     "Preset": "foveal.evaluation.presets",
     "find_preset": "foveal.evaluation.presets",
+    "Evaluation": "foveal.evaluation.scoring",
     "evaluate": "foveal.evaluation.scoring",
 }
 

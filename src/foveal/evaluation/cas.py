@@ -1,4 +1,4 @@
-"""The filter of CAS topics as evaluations and conversions ask for it, from its options."""
+"""The filter of CAS topics from the options of evaluations and conversions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMED = {"ieee": IEEE_CLASSES}
 
 
 def tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
-    """Classes of tags that are taken for each other, by name or as ``sec=ss1=ss2``.
+    """Parse classes of equivalent tags, given by name or as ``sec=ss1=ss2``.
 
     >>> [sorted(tags) for tags in tag_classes(["sec=ss1"])]
     [['sec', 'ss1']]
@@ -49,14 +49,14 @@ def tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
 
 @dataclass(frozen=True)
 class CasFilter:
-    """Tells which assessed elements fit the structured queries of their topics.
+    """Selects the assessed elements that match the structured queries of their topics.
 
     Parameters
     ----------
     reading : {"VV", "SV", "VS", "SS"}
     topics : Topics
     support : Judgements, optional
-        Of the sub-topics.
+        Judgements of the sub-topics.
     classes : tuple of sets of tags
     texts : SourceTexts, optional
     """
@@ -69,7 +69,7 @@ class CasFilter:
 
     @classmethod
     def of(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
-        """The filter that the options ask for, if any; topics that were read are not read again."""
+        """Return the filter of the options, None without one; `topics` saves reading the file."""
         if options.cas is None:
             for name in ("support_judgements", "documents", "tag_classes"):
                 if getattr(options, name):
@@ -90,7 +90,7 @@ class CasFilter:
         return cls(options.cas, topics, support, tag_classes(options.tag_classes), texts)
 
     def __call__(self, judgements: Judgements, row: Ints, xpath: pl.Series) -> Bools:
-        """Which elements stay, each given by its judgement and XPath."""
+        """Mark the elements to keep, each given by its judgement and XPath."""
         return wanted(
             self.reading,
             self.topics,

@@ -1,4 +1,4 @@
-"""Runs without overlap, and assessments of elements: derived from highlights, filtered."""
+"""Remove overlap from runs; derive assessments of elements from highlights, and filter them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
+from foveal.collection.placement import is_element
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas import CasFilter
-from foveal.evaluation.elements import named
 from foveal.formats.grades import relevant_rows
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
@@ -47,7 +47,7 @@ _MERGED = "passages and entry points left out: no XPath names them where white s
 
 
 def focus(run: Run, keep: str = "rank") -> Run:
-    """The run without overlap: of overlapping results one is kept.
+    """Keep one of the results that overlap each other.
 
     >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20), ("d", 30, 40)]})
     >>> focus(run).to_frame()["end"].to_list(), focus(run, "deeper").to_frame()["end"].to_list()
@@ -76,7 +76,13 @@ def focus(run: Run, keep: str = "rank") -> Run:
     kept[order] = spans.disjoint(start[order], end[order])
     kept[run.duplicates[1]] = False  # empty results overlap nothing, but may be repeated
     left = run.take(kept)
-    return left if left.rank is None else replace(left, rank=_ranks(left))
+    if left.rank is None:
+        return left
+    # Ranks without gaps; ties stay ties.
+    opens = np.ones(len(left), dtype=bool)
+    opens[1:] = (left.rank[1:] != left.rank[:-1]) | (left.topic[1:] != left.topic[:-1])
+    head = np.maximum.accumulate(np.where(opens, np.arange(len(left)), 0))
+    return replace(left, rank=head - left.bounds[left.topic] + 1)
 
 
 def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
@@ -117,21 +123,11 @@ def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     )
 
 
-def _ranks(run: Run) -> Ints:
-    """Ranks without gaps for results that were left out; ties stay ties."""
-    assert run.rank is not None
-    opens = np.ones(len(run), dtype=bool)
-    opens[1:] = (run.rank[1:] != run.rank[:-1]) | (run.topic[1:] != run.topic[:-1])
-    return (
-        np.maximum.accumulate(np.where(opens, np.arange(len(run)), 0)) - run.bounds[run.topic] + 1
-    )
-
-
 def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
-    """Results whose XPath and offsets name different places: row, and what each of them says.
+    """Find results whose XPath and offsets name different places; return rows and messages.
 
-    An element that its document does not hold is such a place, too; points that the index cannot
-    tell are not.
+    An element that its document does not hold is also reported; points that the index cannot
+    resolve are not.
     """
     if run.xpath is None:
         return []
@@ -139,17 +135,17 @@ def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
     rows = np.flatnonzero(both & (collection.lengths(run.doc) >= 0))
     found = collection.resolve(run.doc.gather(rows), run.xpath.gather(rows))
     apart = (found.start != run.start[rows]) | (found.end != run.end[rows])
-    apart &= (found.start >= 0) | named(run)[rows]
-    said = []
+    apart &= (found.start >= 0) | is_element(run)[rows]
+    messages = []
     for i in np.flatnonzero(apart).tolist():
         row = int(rows[i])
         place = found.problem.get(i, f"{run.xpath[row]} is at [{found.start[i]},{found.end[i]})")
-        said.append((row, f"{place}, but the result gives [{run.start[row]},{run.end[row]})"))
-    return said
+        messages.append((row, f"{place}, but the result gives [{run.start[row]},{run.end[row]})"))
+    return messages
 
 
 def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
-    """How many characters are highlighted in a span of a judgement's document."""
+    """Return a function that counts the highlighted characters in spans of judged documents."""
     extent = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(extent, judgements.row, judgements.end)
     base = spans.lay_out(extent)
@@ -165,7 +161,7 @@ def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
 
 
 def elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
-    """Every element that holds highlighted text: ``row``, ``xpath``, ``size`` and ``rsize``.
+    """Return every element with highlighted text: ``row``, ``xpath``, ``size`` and ``rsize``.
 
     In document order, row by row; the spans of a row must be disjoint. Documents that are not in
     the collection have none.
@@ -189,10 +185,10 @@ def elements_with_text(judgements: Judgements, collection: Collection) -> pl.Dat
 
 
 def derive_elements(judgements: Judgements, collection: Collection) -> Judgements:
-    """Assessments of elements from highlighted text: size and rsize of every element it touches.
+    """Derive assessments of elements from highlighted text: size and rsize of each it touches.
 
     Passages and best entry points get their XPaths too, as far as the index can name them.
-    Assessors stay apart.
+    Assessors stay separate.
     """
     truth = judgements.united()
     lost = truth.relevant & (collection.lengths(truth.doc) < 0)
@@ -214,10 +210,10 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
 
 
 def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgements:
-    """The assessed elements with the sizes that collection and highlighted text give them.
+    """Replace the sizes of assessed elements with those of collection and highlighted text.
 
-    On the scale of 2006 all elements with highlighted text are derived; on that of 2005 those that
-    were assessed keep their exhaustivity.
+    On the scale of 2006 all elements with highlighted text are derived; on that of 2005 the
+    assessed elements keep their exhaustivity.
     """
     scale = (judgements.header or {}).get("scale", "2006")
     if scale not in ("2005", "2006"):
@@ -230,7 +226,7 @@ def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgement
 
 
 def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
-    """The same assessed elements; those of the marked rows with the sizes that the text gives."""
+    """Replace the sizes of the assessed elements of the marked rows with those of the text."""
     if judgements.elements is None:
         return judgements
     truth, elements = judgements.united(), judgements.elements
@@ -247,30 +243,26 @@ def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -
             truth.problem(int(row[i]), found.problem[i], line=line[i], file=file[i])
             for i in sorted(found.problem)
         )
-    rsize = _highlighted(truth)(row, found.start, found.end)
-    sizes = {"size": found.end - found.start, "rsize": rsize}
-    spread = np.zeros((len(sizes), len(elements)), dtype=np.int64)
-    spread[:, wanted.to_numpy()] = [*sizes.values()]
-    columns = zip(sizes, spread, strict=True)
-    return replace(
-        judgements,
-        elements=elements.with_columns(
-            pl.Series(name, own).zip_with(wanted, elements[name]) for name, own in columns
-        ),
-    )
+    sizes = {
+        "size": found.end - found.start,
+        "rsize": _highlighted(truth)(row, found.start, found.end),
+    }
+    at = np.flatnonzero(wanted.to_numpy())
+    columns = [elements[name].clone().scatter(at, own) for name, own in sizes.items()]
+    return replace(judgements, elements=elements.with_columns(columns))
 
 
 def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
-    """The judgements with their relevant passages and entry points as XPaths, too.
+    """Add XPaths of the relevant passages and entry points to the judgements.
 
-    Those that were XPaths in the file stay as they are. Passages of a row that overlap become one,
-    and what the index cannot name is left out; both are noted.
+    XPaths of the file stay as they are. Overlapping passages of a row become one, and places
+    that the index cannot name are left out; both are noted.
     """
     if judgements.places is not None or not judgements.has_text:
         return judgements
     if collection.whitespace == "merge":
-        return _noting(judgements, _MERGED)
-    row, start, end, united = _passages(judgements)
+        return replace(judgements, notes=tuple(dict.fromkeys((*judgements.notes, _MERGED))))
+    row, start, end, merged = _merge_passages(judgements)
     entry = np.flatnonzero(judgements.bep >= 0)
     length = collection.lengths(judgements.doc)
     past = entry[(length[entry] >= 0) & (judgements.bep[entry] > length[entry])]
@@ -284,62 +276,18 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
             for i in past.tolist()
         )
     here, there = length[row] >= 0, length[entry] >= 0
-    nowhere = int((~here).sum() + (~there).sum())
-    notes = (
-        ("passages that overlap, written as one with those they share text with", united),
-        ("passages and entry points of documents that the collection lacks, left out", nowhere),
-    )
-    places = _named(judgements, collection, row[here], start[here], end[here], entry[there])
-    return _noting(replace(judgements, places=places), *(f"{what}: {n}" for what, n in notes if n))
-
-
-def _noting(judgements: Judgements, *notes: str) -> Judgements:
-    """With these notes, each once."""
-    return replace(judgements, notes=tuple(dict.fromkeys((*judgements.notes, *notes))))
-
-
-def _passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
-    """Row, start and end of the relevant passages, and how many share text with an earlier one."""
-    truth = judgements.united()
-    text = judgements.end > judgements.start
-    if judgements.grade is not None:
-        text &= judgements.grade > 0
-    row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
-    extent = np.zeros(len(judgements), dtype=np.int64)
-    np.maximum.at(extent, row, end)
-    base = spans.lay_out(extent)[row] if len(row) else start
-    _, later = spans.conflicts(start + base, end + base)
-    shares = np.zeros(len(judgements), dtype=bool)
-    shares[row[later]] = True
-    # Where passages only touch they stay apart, as they were marked.
-    own, whole = ~shares[row], shares[truth.row]
-    every = (
-        np.concatenate([row[own], truth.row[whole]]),
-        np.concatenate([start[own], truth.start[whole]]),
-        np.concatenate([end[own], truth.end[whole]]),
-    )
-    order = np.argsort(every[0], kind="stable")
-    return every[0][order], every[1][order], every[2][order], len(np.unique(later))
-
-
-def _named(
-    judgements: Judgements, collection: Collection, row: Ints, start: Ints, end: Ints, entry: Ints
-) -> pl.DataFrame:
-    """These passages and the best entry points of the rows `entry` as XPaths."""
+    missing = int((~here).sum() + (~there).sum())
+    row, start, end, entry = row[here], start[here], end[here], entry[there]
+    # All points of a document are asked for together.
     n, rows = len(row), np.concatenate([row, row, entry])
-    wanted = pl.DataFrame(
-        {
-            "doc": judgements.doc.gather(rows),
-            "offset": np.concatenate([start, end, judgements.bep[entry]]),
-            "closing": np.repeat([False, True, False], [n, n, len(entry)]),
-            "at": np.arange(len(rows)),
-        }
-    )
-    points = np.empty(len(wanted), dtype=object)
+    offset = np.concatenate([start, end, judgements.bep[entry]])
+    closing = np.repeat([False, True, False], [n, n, len(entry)])
+    wanted = pl.DataFrame({"doc": judgements.doc.gather(rows), "at": np.arange(len(rows))})
+    points = np.empty(len(rows), dtype=object)
     for (doc,), own in wanted.group_by("doc"):
-        asked = own["offset"].to_numpy(), own["closing"].to_numpy()
-        points[own["at"].to_numpy()] = collection.points(str(doc), *asked)
-    return pl.DataFrame(
+        at = own["at"].to_numpy()
+        points[at] = collection.points(str(doc), offset[at], closing[at])
+    places = pl.DataFrame(
         {
             "row": np.concatenate([row, entry]),
             "start": [*points[:n], *points[2 * n :]],
@@ -349,14 +297,43 @@ def _named(
         },
         schema=PLACE_COLUMNS,
     ).sort("row", maintain_order=True)
+    notes = (
+        ("passages that overlap, written as one with those they share text with", merged),
+        ("passages and entry points of documents that the collection lacks, left out", missing),
+    )
+    added = (f"{what}: {n}" for what, n in notes if n)
+    return replace(
+        judgements, places=places, notes=tuple(dict.fromkeys((*judgements.notes, *added)))
+    )
+
+
+def _merge_passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
+    """Return row, start and end of the relevant passages, and the number that overlap others.
+
+    Passages of a row that overlap become one; where they only touch they stay separate.
+    """
+    truth = judgements.united()
+    text = judgements.end > judgements.start
+    if judgements.grade is not None:
+        text &= judgements.grade > 0
+    row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
+    _, later = spans.conflicts(*spans.side_by_side(start, end, np.searchsorted(row, row)))
+    shares = np.zeros(len(judgements), dtype=bool)
+    shares[row[later]] = True
+    own, whole = ~shares[row], shares[truth.row]
+    row = np.concatenate([row[own], truth.row[whole]])
+    start = np.concatenate([start[own], truth.start[whole]])
+    end = np.concatenate([end[own], truth.end[whole]])
+    order = np.argsort(row, kind="stable")
+    return row[order], start[order], end[order], len(np.unique(later))
 
 
 def unknown_tags(
     tags: Names[str], paths: pl.Series, collection: Collection | None = None
 ) -> list[str]:
-    """What to say of excluded tags that no element has: each is probably misspelt.
+    """Return a message for each excluded tag that no element has: it is probably misspelt.
 
-    The elements are those of the collection, or without one of these paths.
+    The elements are those of the collection, or if there is none those of the paths.
 
     >>> unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
     ["--exclude-tags: no judged element is called 'lnik' (link?)"]
@@ -366,23 +343,23 @@ def unknown_tags(
         known = paths.str.extract_all(r"/[^/\[]+").explode().str.slice(1).unique().drop_nulls()
     else:
         known = pl.Series(collection.header["tags"], dtype=pl.String)
-    said = []
+    messages = []
     for tag in dict.fromkeys(tags):
         if not (known == tag).any():
             near = get_close_matches(tag, sorted(known), cutoff=0.7)
             meant = f" ({' or '.join(near)}?)" if near else ""
-            said.append(f"--exclude-tags: no {where} is called {tag!r}{meant}")
-    return said
+            messages.append(f"--exclude-tags: no {where} is called {tag!r}{meant}")
+    return messages
 
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:
-    """The judgements without the elements of these tags (the link experiment of 2006)."""
+    """Leave out the elements with these tags (the link experiment of 2006)."""
     last = _listed(judgements)["xpath"].str.extract(r"/([^/\[]+)(?:\[[^/]*)?$")
     return _only_elements(judgements, ~last.is_in(list(tags)).fill_null(value=False))
 
 
 def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
-    """The judgements with only the elements that fit the structured queries of their topics."""
+    """Keep only the elements that match the structured queries of their topics."""
     elements = _listed(judgements)
     lists = np.zeros(len(judgements), dtype=bool)
     lists[elements["row"].to_numpy()] = True
@@ -410,9 +387,9 @@ def _listed(judgements: Judgements) -> pl.DataFrame:
 
 
 def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
-    """Only some of the assessed elements; a document left without any is not relevant any more.
+    """Keep some of the assessed elements; a document left without any is not relevant any more.
 
-    Of documents with some left, passages stay: elements that are not listed do not count.
+    The other documents keep their passages: only listed elements count.
     """
     before, n = _listed(judgements), len(judgements)
     elements, scale = before.filter(keep), scale_of(judgements)

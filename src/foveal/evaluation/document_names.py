@@ -9,18 +9,23 @@ would be if extension, directory, case and Unicode form were ignored.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import counted
+from foveal.errors import FovealWarning, counted
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model.hashing import Names
 
-__all__ = ["NameMatch", "match_names", "name_warning"]
+__all__ = ["NameMatch", "match_names", "name_warning", "warn_about_names"]
+
+Bools = npt.NDArray[np.bool_]
 
 LOW = 0.25
 """Names are compared where a smaller share of the results than this is in judged documents."""
@@ -34,6 +39,8 @@ _SHOWN = 2
 
 _DIRECTORY = r"^.*[/\\]([^/\\]+)$"
 _EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$"
+_SPECIAL = r"[/\\.]|[^\x00-\x7f]"
+"""What else than case two spellings of a name can differ in."""
 _REMEDIES = {
     "extension": "use the same extension in both, or none",
     "directory": "use the same directory in both, or none",
@@ -77,32 +84,36 @@ class NameMatch:
         return self.known / self.results if self.results else None
 
 
-def match_names(alignment: Alignment, *, is_part: bool) -> NameMatch:
+def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     """Compare the names of a run's documents with those of the judged ones.
 
-    Names are only normalised where few of them match, in a part of a run (the rest may match), or
-    where judged names have several Unicode forms.
+    `known` tells which documents are judged, in the order of `Run.heads`. Names are only normalised
+    where few of them match, in a part of a run (the rest may match), or where judged names have
+    several Unicode forms.
 
     >>> from foveal.model import Judgements, Run
     >>> truth = Judgements.from_highlights({"1": {"a.md": {"spans": [(0, 9)]}}})
     >>> run = Run.from_results({"1": [("docs/A", 0, 5), ("b", 0, 5)]})
-    >>> match_names(Alignment(run, Gold(truth)), is_part=False).pairs
+    >>> alignment = Alignment(run, Gold(truth))
+    >>> match_names(alignment, alignment.in_judgements).pairs
     (('docs/A', 'a.md'),)
     """
-    run, judged = alignment.run, alignment.gold
-    known = alignment.in_judgements
-    if judged.names is not judged.docs:  # a group of topics: other groups judge more documents
-        known = judged.names.find(run.doc.gather(run.heads)) >= 0
+    run, gold = alignment.run, alignment.gold
     found = int(known[run.head_of].sum())
     match = NameMatch(len(run.topics), len(run), found)
-    if known.all():
+    if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
         return match
-    if not is_part and found >= LOW * len(run) and not _has_other_forms(judged):
-        return match
-    names, results = run.doc.gather(run.heads), np.bincount(run.head_of, minlength=len(known))
-    others = pl.DataFrame({"name": names.filter(pl.Series(~known)), "results": results[~known]})
+    names = run.doc.gather(run.heads)
+    missing = names.filter(pl.Series(~known))
+    if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
+        match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
+    upper, lower, special = np.logical_or(gold.cached(_judged_letters), _find_letters(missing))
+    if not special and not (upper and lower):
+        return match  # names that differ at all differ in more than their spelling
+    results = np.bincount(run.head_of, minlength=len(known))
+    others = pl.DataFrame({"name": missing, "results": results[~known]})
     others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
-    similar = others.join(_judged_keys(judged), on="key")
+    similar = others.join(gold.cached(_judged_keys), on="key")
     composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
     # Files of other directories may be called like a judged one: they are other documents if the
     # run returns the judged one, too, or if several have its name.
@@ -114,9 +125,17 @@ def match_names(alignment: Alignment, *, is_part: bool) -> NameMatch:
         match,
         similar=int(similar["results"].sum()),
         form_only=int(similar.filter("form")["results"].sum()),
-        unknown=tuple(others["name"].sort().head(_SHOWN)),
         pairs=tuple(similar.select("name", "judged").head(_SHOWN).rows()),
     )
+
+
+def _judged_letters(gold: Gold) -> list[bool]:
+    return _find_letters(gold.docs.names)
+
+
+def _find_letters(names: pl.Series) -> list[bool]:
+    """Return whether names have capitals, small letters, and directories or other special parts."""
+    return [bool(names.str.contains(kind).any()) for kind in ("[A-Z]", "[a-z]", _SPECIAL)]
 
 
 def _pair_order(pair: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
@@ -127,25 +146,17 @@ def _differ_only_in_form(one: str, other: str) -> bool:
     return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
 
 
-def _has_other_forms(judged: Gold) -> bool:
+def _have_other_forms(gold: Gold) -> bool:
     """Return True if a judged name can be written in another Unicode form."""
-
-    def calculate() -> bool:
-        names = judged.names.names
-        names = names.filter(names.str.len_bytes() != names.str.len_chars())  # not ASCII
-        return bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any())
-
-    return judged.memo("names have other Unicode forms", calculate)
+    names = gold.docs.names
+    names = names.filter(names.str.len_bytes() != names.str.len_chars())  # not ASCII
+    return bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any())
 
 
-def _judged_keys(judged: Gold) -> pl.DataFrame:
+def _judged_keys(gold: Gold) -> pl.DataFrame:
     """Return the judged names by their keys, without keys that several names share."""
-
-    def calculate() -> pl.DataFrame:
-        table = pl.DataFrame({"judged": judged.names.names}).with_columns(key=_key("judged"))
-        return table.filter(pl.col("key").is_unique())
-
-    return judged.memo("judged names by key", calculate)
+    table = pl.DataFrame({"judged": gold.docs.names}).with_columns(key=_key("judged"))
+    return table.filter(pl.col("key").is_unique())
 
 
 def _key(column: str) -> pl.Expr:
@@ -174,7 +185,7 @@ they differ by extension (use the same extension in both, or none)
     if not (few or misspelled):
         pairs = tuple(pair for pair in pairs if _differ_only_in_form(*pair))
     if not pairs:
-        first = judged.names.sort().head(_SHOWN)
+        first = judged.names.bottom_k(_SHOWN).sort()
         return (
             f"{text}; the run names {_quoted(match.unknown)}, the judgements {_quoted(first)}: "
             "check that both use the same names"
@@ -186,6 +197,18 @@ they differ by extension (use the same extension in both, or none)
         f"{text}; the run names {_quoted(own, show)}, the judgements {_quoted(others, show)}: they "
         f"differ by {' and '.join(kinds)} ({'; '.join(_REMEDIES[kind] for kind in kinds)})"
     )
+
+
+def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
+    """Return the warning about a run's document names, if any, and raise it as a Python warning."""
+    text = name_warning(match, gold.docs)
+    if text is None:
+        return []
+    level = 1  # where the user's code calls Foveal
+    while sys._getframe(level).f_globals.get("__name__", "").startswith("foveal."):
+        level += 1
+    warnings.warn(f"{label}: {text}", FovealWarning, stacklevel=level + 1)
+    return [f"{label}: {text}"]
 
 
 def differences(one: str, other: str) -> set[str]:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from foveal.errors import InputError, Problem
 from foveal.formats import Source, fol
 from foveal.formats.fields import first_lines
-from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.context import reading_score
+from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
@@ -37,7 +37,7 @@ TASKS = {
 _RANKS = (1, 2, 3, 5, 10, 25, 50)
 _COUNTS = ("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size")
 _UNRESOLVED_SIZE = 18
-"""Characters that the official evaluator charges for a result of unknown place."""
+"""Characters that the official evaluator counts for a result of unknown place."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table:
     warnings: tuple[str, ...]
 
     def text(self, *, per_topic: bool) -> str:
-        """The block as the official evaluator prints it."""
+        """Return the block as the official evaluator prints it."""
         rows = (*self.topics, *self.overall) if per_topic else self.overall
         lines = [f'<eval run-id="{self.run_id}" file="{self.file}">']
         for name, topic, value in rows:
@@ -62,7 +62,7 @@ class Table:
 
 
 def java_double(value: float) -> str:
-    """A double as Java prints it.
+    """Format a double as Java prints it.
 
     >>> java_double(0.5), java_double(0.00025), java_double(float("nan"))
     ('0.5', '2.5E-4', 'NaN')
@@ -129,35 +129,58 @@ class Evaluator:
             )
 
     def score(self, run: str | Source) -> Table:
-        """The table of one run."""
+        """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
         loaded = self._read(source)
         alignment = Alignment(loaded, self.judged)
         self._check(alignment)
-        per_topic: list[dict[str, float]] = []
-        names: list[str] = []
+        # The size and relevant size of each result as the task counts them.
+        size, rsize, lost = alignment.size, alignment.rsize, alignment.run.start < 0
+        if self.task == "t":
+            relevant = (alignment.row >= 0) & (self.declared[alignment.row] > 0)
+            size = np.where(relevant, alignment.new_size, size)
+            rsize = alignment.new_rsize
+            lost &= ~relevant
+        size = np.where(lost, _UNRESOLVED_SIZE, size)
+        per_topic: dict[str, dict[str, float]] = {}
         curves: list[Floats] = []
         for at, topic in enumerate(self.judgements.topics):
-            present = topic in alignment.place
-            if not self.nrel[at] or not (present or self.every_topic):
+            if not self.nrel[at] or not (topic in alignment.place or self.every_topic):
                 continue
-            values, curve = self._topic(alignment, topic, at)
-            names.append(topic)
-            per_topic.append(values)
+            view = alignment.topic(topic)
+            own, own_rsize = size[view.slice], rsize[view.slice]
+            docs = view.documents
+            relevant = (docs.row >= 0) & (self.declared[docs.row] > 0)
+            bic = self.task == "b"
+            counts: dict[str, float] = {
+                "num_ret": len(docs.head),
+                "num_rel": int(self.nrel[at]),
+                "num_rel_ret": int(relevant.sum()),
+                "ret_size": 0 if bic else int(own.sum()),
+                "rel_size": int(self.trel[at]),
+                "rel_ret_size": 0 if bic else int(own_rsize.sum()),
+            }
+            if self.in_context:
+                scores = self._score_documents(view, np.flatnonzero(relevant), own, own_rsize)
+                values, curve = _average_documents(scores, relevant, int(self.nrel[at]))
+            else:
+                values, curve = _average_characters(counts, own, own_rsize)
+            per_topic[topic] = counts | values
             curves.append(curve)
         if not per_topic:
             hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
             reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
             raise source.error(None, f"nothing to average: {reason} judged topic{hint}")
+        overall = self._average_topics(list(per_topic.values()), curves)
         return Table(
             run_id=_last_run_id(source) if len(loaded) else "",
             file=source.path,
             topics=tuple(
                 (name, topic, value)
-                for topic, values in zip(names, per_topic, strict=True)
+                for topic, values in per_topic.items()
                 for name, value in values.items()
             ),
-            overall=tuple((name, "all", value) for name, value in self._overall(per_topic, curves)),
+            overall=tuple((name, "all", value) for name, value in overall),
             warnings=loaded.notes,
         )
 
@@ -167,90 +190,51 @@ class Evaluator:
                 raise source.error(None, "the run is empty (-c scores an empty run 0)")
             return Run.from_results({}, name=source.stem)
         run = fol.read_run(source, unresolved=True)
-        lost = np.flatnonzero(run.start < 0)
-        if len(lost) and not self.lenient:
+        lost = np.flatnonzero(run.start < 0).tolist()
+        if lost and not self.lenient:
+            expected = "expected start and length (--lenient scores it as inex_eval 3.1 did)"
             raise InputError(
                 Problem(
                     source.path,
                     int(run.line[i]),
                     f"the place of the result in {run.doc[i]!r} is not resolved (X or -1); "
-                    "expected start and length (--lenient scores it as inex_eval 3.1 did)",
+                    + expected,
                 )
-                for i in lost.tolist()
+                for i in lost
             )
         return run
 
     def _check(self, alignment: Alignment) -> None:
-        """What makes the official evaluator reject a run."""
+        """Refuse a run that the official evaluator rejects."""
         run = alignment.run
-        problems: list[Problem] = []
-
-        def refuse(row: int, message: str) -> None:
-            where = f"topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r}"
-            problems.append(Problem(run.source.path, int(run.line[row]), f"{message} ({where})"))
-
-        first = run.first
+        found: list[tuple[int, str]] = []
+        first = run.line[run.first]
         if self.in_context:
-            for i in run.returns.tolist():
-                line = int(run.line[first[i]])
-                refuse(
-                    i, f"results of one article are interleaved with others, first on line {line}"
-                )
+            message = "results of one article are interleaved with others, first on line"
+            found += [(row, f"{message} {first[row]}") for row in run.returns.tolist()]
         if self.task == "b":
-            for i in run.repeats.tolist():
-                refuse(i, f"a second result of one article after line {int(run.line[first[i]])}")
+            message = "a second result of one article after line"
+            found += [(row, f"{message} {first[row]}") for row in run.repeats.tolist()]
         elif self.task in "fri":
-            for a, b in zip(*(column.tolist() for column in alignment.conflicts), strict=True):
-                refuse(b, f"overlaps the result on line {int(run.line[a])}")
-        if problems:
-            raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+            earlier, later = (column.tolist() for column in alignment.conflicts)
+            found += [
+                (b, f"overlaps the result on line {run.line[a]}")
+                for a, b in zip(earlier, later, strict=True)
+            ]
+        if found:
+            raise InputError(
+                Problem(
+                    run.source.path,
+                    int(run.line[row]),
+                    f"{message} (topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r})",
+                )
+                for row, message in sorted(found, key=lambda own: int(run.line[own[0]]))
+            )
 
-    def _sizes(self, alignment: Alignment) -> tuple[Ints, Ints]:
-        """Size and relevant size of each result as the task counts them."""
-        row = alignment.row
-        relevant = (row >= 0) & (self.declared[row] > 0)
-        size, rsize = alignment.size, alignment.rsize
-        lost = alignment.run.start < 0
-        if self.task == "t":
-            size = np.where(relevant, alignment.new_size, size)
-            rsize = alignment.new_rsize
-            lost &= ~relevant
-        return np.where(lost, _UNRESOLVED_SIZE, size), rsize
-
-    def _topic(self, alignment: Alignment, topic: str, at: int) -> tuple[dict[str, float], Floats]:
-        """The lines of one topic and its curve."""
-        view = alignment.topic(topic)
-        sizes, rsizes = self._sizes(alignment)
-        size, rsize = sizes[view.slice], rsizes[view.slice]
-        docs = view.documents
-        relevant = (docs.row >= 0) & (self.declared[docs.row] > 0)
-        bic = self.task == "b"
-        counts: dict[str, float] = {
-            "num_ret": len(docs.head),
-            "num_rel": int(self.nrel[at]),
-            "num_rel_ret": int(relevant.sum()),
-            "ret_size": 0 if bic else int(size.sum()),
-            "rel_size": int(self.trel[at]),
-            "rel_ret_size": 0 if bic else int(rsize.sum()),
-        }
-        if self.in_context:
-            values, curve = self._in_context(alignment, topic, relevant, size, rsize)
-        else:
-            values, curve = _focused(counts, size, rsize)
-        return counts | values, curve
-
-    def _in_context(
-        self,
-        alignment: Alignment,
-        topic: str,
-        relevant: npt.NDArray[np.bool_],
-        size: Ints,
-        rsize: Ints,
-    ) -> tuple[dict[str, float], Floats]:
-        view = alignment.topic(topic)
+    def _score_documents(self, view: TopicView, wanted: Ints, size: Ints, rsize: Ints) -> Floats:
+        """Return the score of each document of a topic; 0 for those not among the `wanted`."""
         docs = view.documents
         scores = np.zeros(len(docs.head))
-        wanted = np.flatnonzero(relevant)
         if self.task == "r":
             doc_size = np.bincount(docs.of_result, size, len(docs.head))
             doc_rsize = np.bincount(docs.of_result, rsize, len(docs.head))
@@ -270,18 +254,9 @@ class Evaluator:
                 row = int(docs.row[d])
                 length = int(self.judgements.length[row])
                 scores[d] = reading_score(parts, view.passages(row), length, self.irr)
-        total = int(self.nrel[alignment.gold.topic_at[topic]])
-        gp = np.cumsum(scores) / np.arange(1, len(scores) + 1)
-        found = np.cumsum(relevant)
-        values: dict[str, float] = {}
-        for rank in _RANKS:
-            last = min(rank, len(scores)) - 1
-            values[f"gP[{rank}]"] = float(gp[last]) if last >= 0 else 0.0
-            values[f"gR[{rank}]"] = int(found[last]) / total if last >= 0 else 0.0
-        values["AgP"] = _sum(gp[wanted]) / total
-        return values, _curve(gp, found / total, 10)
+        return scores
 
-    def _overall(
+    def _average_topics(
         self, per_topic: Sequence[dict[str, float]], curves: Sequence[Floats]
     ) -> Iterator[tuple[str, float]]:
         number = len(per_topic)
@@ -315,45 +290,51 @@ def _last_run_id(source: Source) -> str:
         data = before.rstrip()
 
 
-def _focused(counts: dict[str, float], size: Ints, rsize: Ints) -> tuple[dict[str, float], Floats]:
-    """Article and character precision and recall, iP and AiP."""
+def _average_documents(
+    scores: Floats, relevant: npt.NDArray[np.bool_], total: int
+) -> tuple[dict[str, float], Floats]:
+    """Return gP, gR and AgP of a topic with `total` relevant documents, and its curve."""
+    gp = np.cumsum(scores) / np.arange(1, len(scores) + 1)
+    found = np.cumsum(relevant)
+    values: dict[str, float] = {}
+    for rank in _RANKS:
+        last = min(rank, len(scores)) - 1
+        values[f"gP[{rank}]"] = float(gp[last]) if last >= 0 else 0.0
+        values[f"gR[{rank}]"] = int(found[last]) / total if last >= 0 else 0.0
+    values["AgP"] = _sum(gp[relevant]) / total
+    return values, _interpolate(gp, found / total, 10)
+
+
+def _average_characters(
+    counts: dict[str, float], size: Ints, rsize: Ints
+) -> tuple[dict[str, float], Floats]:
+    """Return precision and recall of articles and characters, iP and AiP, and the curve."""
     read, found = np.cumsum(size), np.cumsum(rsize)
-    curve = _curve(found / np.maximum(read, 1), found / counts["rel_size"], 100)
-    art_p, art_r = (
-        _ratio(counts["num_rel_ret"], counts["num_ret"]),
-        counts["num_rel_ret"] / counts["num_rel"],
-    )
-    char_p, char_r = (
-        _ratio(counts["rel_ret_size"], counts["ret_size"]),
-        counts["rel_ret_size"] / counts["rel_size"],
-    )
-    values = {
-        "art_prec": art_p,
-        "art_rec": art_r,
-        "art_f1": _ratio(2 * art_p * art_r, art_p + art_r),
-        "char_prec": char_p,
-        "char_rec": char_r,
-        "char_f1": _ratio(2 * char_p * char_r, char_p + char_r),
-    }
+    curve = _interpolate(found / np.maximum(read, 1), found / counts["rel_size"], 100)
+    values: dict[str, float] = {}
+    for name, hits, returned, wanted in (
+        ("art", "num_rel_ret", "num_ret", "num_rel"),
+        ("char", "rel_ret_size", "ret_size", "rel_size"),
+    ):
+        p = counts[hits] / counts[returned] if counts[returned] else 0.0
+        r = counts[hits] / counts[wanted]
+        f1 = 2 * p * r / (p + r) if p + r else 0.0
+        values |= {f"{name}_prec": p, f"{name}_rec": r, f"{name}_f1": f1}
     values |= {
         f"iP[{level:.2f}]": float(curve[round(100 * level)]) for level in (0, 0.01, 0.05, 0.1)
     }
     return values | {"AiP": _sum(curve) / len(curve)}, curve
 
 
-def _curve(precision: Floats, recall: Floats, steps: int) -> Floats:
-    """Interpolated precision at 0, 1/steps, ..., 1: buckets in doubles, maximum from the right."""
+def _interpolate(precision: Floats, recall: Floats, steps: int) -> Floats:
+    """Return precision at 0, 1/steps, ..., 1: buckets in doubles, maximum from the right."""
     best = np.zeros(steps + 1)
     np.maximum.at(best, np.minimum(np.floor(steps * recall).astype(np.int64), steps), precision)
     return np.maximum.accumulate(best[::-1])[::-1]
 
 
-def _ratio(numerator: float, denominator: float) -> float:
-    return numerator / denominator if denominator else 0.0
-
-
 def _sum(values: Iterator[float] | Floats) -> float:
-    """A sum from left to right, as the evaluator's loops make it."""
+    """Add from left to right, as the loops of the evaluator do."""
     total = 0.0
     for value in values:
         total += float(value)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from foveal.errors import UsageError
+
+if TYPE_CHECKING:
+    from foveal.measures.base import Measure
 
 __all__ = [
     "CAS_READINGS",
@@ -13,6 +17,7 @@ __all__ = [
     "TOPIC_POLICIES",
     "UNDEFINED_POLICIES",
     "Options",
+    "resolve_settings",
 ]
 
 TOPIC_POLICIES = ("judged", "run", "both")
@@ -118,3 +123,47 @@ class Options:
         """The options that differ from their defaults, for provenance."""
         default = asdict(Options())
         return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+
+def resolve_settings(
+    measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
+) -> tuple[tuple[Measure, ...], Options]:
+    """Return the distinct measures in order, and the options completed from the task's preset."""
+    from foveal.measures.base import Measure
+    from foveal.measures.registry import parse_measures
+
+    try:
+        settings = Options(**options)
+    except TypeError as error:
+        raise UsageError(str(error).replace("Options.__init__() ", "")) from None
+    chosen: list[Measure] = []
+    if task is not None:
+        from foveal.evaluation.presets import find_preset
+
+        if not isinstance(task, str):
+            raise UsageError(f"task {task!r} is not a text; expected one task such as 2009.Focused")
+
+        preset = find_preset(task)
+        chosen += preset.measures
+        settings = replace(
+            settings,
+            overlap=settings.overlap or preset.overlap,
+            topic_limit=settings.topic_limit or preset.topic_limit,
+            document_limit=settings.document_limit or preset.document_limit,
+            max_results=settings.max_results or preset.max_results,
+            castitles_only=settings.castitles_only or preset.castitles_only,
+            warn_overlap=preset.warn_overlap,
+        )
+    listed = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else None
+    for item in [measures] if listed is None else listed:
+        if isinstance(item, str):
+            chosen += parse_measures(item)
+        elif isinstance(item, Measure):
+            chosen.append(item)
+        else:
+            raise UsageError(f"{item!r} is not a measure; expected a text such as 'AiP'")
+    for measure in chosen:
+        measure.check()
+    if not chosen:
+        raise UsageError("no measure given; name measures (-m) or an official task (-t)")
+    return tuple(dict.fromkeys(chosen)), settings

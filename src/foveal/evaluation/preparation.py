@@ -1,117 +1,402 @@
-"""From a run as read to the views that measures may calculate on.
+"""Prepare judgements and runs for scoring.
 
-Everything a task forbids is found here, before any score: results past the end of a document,
-overlap, interleaved documents, missing inputs. What an option mends is mended and said.
+Judgements are selected, combined and made ready for look-up. A run is aligned with them; everything
+a task forbids is refused here, before any score, or mended where an option allows it: results past
+the end of a document, overlap, interleaved documents, missing inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from foveal import spans
-from foveal.errors import InputError, Problem, UsageError, some
-from foveal.evaluation.elements import named, whole
+from foveal.errors import InputError, Problem, Tally, UsageError, some
 from foveal.evaluation.options import Options
-from foveal.measures import Measure, Need, OverlapRule
-from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.structure import neighbours_meet
-from foveal.model import Judgements, Run
-from foveal.model.tallies import Tally
+from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
+from foveal.measures.base import Measure, Need, OverlapRule
+from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
+from foveal.model.run import Run
 from foveal.spans import Ints
 
+if TYPE_CHECKING:
+    from foveal.collection import Collection
+    from foveal.evaluation.cas import CasFilter
+    from foveal.model.topics import Topics
+    from foveal.recall.forest import Forest
+
 __all__ = [
-    "WITHOUT_JUDGEMENTS",
-    "Form",
-    "Prepared",
-    "all_left_out",
-    "form_of",
-    "nothing_in_common",
-    "prepare",
-    "without_topics",
+    "NEED_TREES",
+    "UNJUDGED_TOPICS",
+    "AlignedRun",
+    "align_run",
+    "choose_overlap",
+    "drop_topics",
+    "list_assessors",
+    "list_notes",
+    "prepare_gold",
+    "refuse_excluded",
+    "refuse_unjudged",
+    "select_judgements",
 ]
 
 Bools = npt.NDArray[np.bool_]
-WITHOUT_JUDGEMENTS = "topics without judgements, {}: {}"
+UNJUDGED_TOPICS = "topics without judgements, {}: {}"
+NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
+_SIZED_SCALES = ("2005", "2006")
+"""Scales on which the size of an element decides what it is worth."""
 
 
-class Form(Enum):
-    """The form of a run that a measure is calculated on."""
-
-    AS_IT_IS = "as it is"
-    UNION = "only new text counts"
-    DISJOINT = "results that overlap an earlier one dropped"
-    ONE_PER_DOCUMENT = "all but the first result of each document dropped"
-    COUNTED_AGAIN = "as it is; an element returned again gains again"
+# -- judgements ------------------------------------------------------------------------------------
 
 
-@dataclass
-class Prepared:
-    """A run ready for scoring: its forms, which one each measure takes, and what was said."""
+def select_judgements(
+    judgements: Judgements,
+    options: Options,
+    index: Collection | None,
+    topics: Topics | None,
+    warnings: list[str],
+) -> Judgements:
+    """Return the judgements of the chosen pools and topics, placed on the collection's text."""
+    kept = judgements
+    if options.pools is not None:
+        kept = _select_pools(kept, options.pools)
+    if options.castitles_only:
+        kept = _select_castitles(kept, topics, options.topics_file)
+    if options.only_topics is not None:
+        kept = _select_topics(kept, options.only_topics, judgements.topics, warnings)
+    kept.check_lengths()
+    if index is not None:
+        from foveal.collection.placement import place_judgements
 
-    alignment: Alignment
-    form_of: list[Form]
-    tallies: list[str] = field(default_factory=list)
-    """All that may be said of a run, in order; empty where there is nothing to say of this one."""
-    _dropped: dict[Form, Alignment] = field(default_factory=dict)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What is said."""
-        return [tally for tally in self.tallies if tally]
-
-    def aligned(self, form: Form) -> Alignment:
-        """The alignment of one form of the run."""
-        if form not in (Form.DISJOINT, Form.ONE_PER_DOCUMENT):
-            return self.alignment
-        if form not in self._dropped:
-            run = self.alignment.run
-            if form is Form.DISJOINT:
-                keep = _kept(self.alignment)
-            else:
-                keep = run.first == np.arange(len(run))
-            self.tallies.append(Tally(f"{form.value}: {{}}", len(run) - int(keep.sum())))
-            self._dropped[form] = Alignment(run.take(keep), self.alignment.gold)
-        return self._dropped[form]
+        kept = place_judgements(kept, index)
+    if not kept.relevant.any():
+        # Where nothing is relevant, all of the relevant text is known.
+        kept = replace(kept, has_text=True)
+    warnings[:0] = kept.notes
+    return kept
 
 
-def prepare(run: Run, judged: Gold, measures: Sequence[Measure], options: Options) -> Prepared:
-    """Check a run against what the measures allow, mend what the options say."""
-    warnings = list(run.notes)
-    alignment = Alignment(run, judged)
-    wanted = options.only_topics
-    unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
-    warnings.append(Tally(WITHOUT_JUDGEMENTS, len(unjudged), unjudged))
-    if not len(alignment.run):
-        raise nothing_in_common(run.source.path, run.topics, judged.judgements.topics)
-    alignment = _cut(alignment, options, warnings)
-    alignment = _clip(alignment, options, warnings)
-    _check_needs(alignment, measures)
-    alignment = _limit(alignment, options, warnings)
-    prepared = Prepared(alignment, [form_of(measure, options) for measure in measures], warnings)
-    _check_rules(alignment, measures, options, warnings)
-    no_overlap = options.warn_overlap and not _warn_of_overlap(alignment, warnings)
-    _warn_of_oddities(alignment, measures, warnings, no_overlap=no_overlap)
-    return prepared
+def _select_pools(judgements: Judgements, pools: Sequence[str]) -> Judgements:
+    unknown = [pool for pool in pools if pool not in judgements.assessors]
+    if unknown:
+        known = some(judgements.assessors) or "none is named"
+        raise UsageError(f"pools not among the judgements: {', '.join(unknown)} ({known})")
+    assert judgements.assessor is not None
+    chosen = judgements.assessor.is_in(list(pools)).fill_null(value=False)
+    return judgements.only(chosen.to_numpy())
 
 
-def nothing_in_common(path: str, topics: Sequence[str], judged: Sequence[str]) -> InputError:
-    """What is wrong with a run of which no topic is judged."""
-    return InputError.at(
-        path,
-        None,
-        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
-        f"the judgements {some(judged)}",
+def _select_castitles(
+    judgements: Judgements, topics: Topics | None, topics_file: str | None
+) -> Judgements:
+    if topics is None:
+        raise UsageError(
+            "this task averages over the topics that have a castitle; give the topic "
+            "statements (--topics-file)"
+        )
+    with_structure = [topic for topic in judgements.topics if topic in topics.castitles]
+    if not with_structure:
+        raise UsageError(f"no judged topic has a castitle in {topics_file}")
+    return judgements.for_topics(with_structure)
+
+
+def _select_topics(
+    judgements: Judgements, wanted: Sequence[str], every_topic: Sequence[str], warnings: list[str]
+) -> Judgements:
+    lost = [topic for topic in wanted if topic not in judgements.topics]
+    unknown = [topic for topic in lost if topic not in every_topic]
+    other = [topic for topic in lost if topic in every_topic]
+    notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
+    notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
+    if len(unknown) == len(wanted):
+        raise UsageError(f"none of the wanted topics is judged: {some(unknown)}")
+    if len(lost) == len(wanted):
+        raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
+    warnings += notes
+    return judgements.for_topics(wanted)
+
+
+def list_assessors(
+    judgements: Judgements, options: Options, warnings: list[str]
+) -> Sequence[str | None]:
+    """Return the assessors to score against one by one, or None for all of them together."""
+    if options.assessors == "each":
+        if not judgements.assessors:
+            raise UsageError("--assessors each: the judgements name no assessor")
+        return judgements.assessors
+    if options.assessors == "union" and judgements.several_assessors:
+        what = "highlights" if judgements.has_text else "judgements"
+        warnings.append(
+            f"{len(judgements.assessors)} assessors, several for some documents: their "
+            f"{what} are united (--assessors chooses otherwise)"
+        )
+    return (None,)
+
+
+def prepare_gold(
+    judgements: Judgements,
+    assessor: str | None,
+    measures: Sequence[Measure],
+    options: Options,
+    *,
+    index: Collection | None,
+    cas: CasFilter | None,
+    mean_length: float,
+    warnings: list[str],
+) -> Gold:
+    """Prepare the judgements of one assessor, or of all together, for these measures."""
+    combined = judgements.combined(assessor or options.assessors)
+    needs = {need for measure in measures for need in measure.needs}
+    of_text = [measure.label for measure in measures if NEED_TREES.isdisjoint(measure.needs)]
+    for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
+        if given and len(of_text) == len(measures):
+            raise UsageError(f"{name} is for measures of elements; none is asked for")
+        note = f"{name} leaves measures that are not about elements as they are: {some(of_text)}"
+        if given and of_text and note not in warnings:
+            warnings.append(note)
+    forest = None
+    if len(of_text) < len(measures):
+        forest = _build_forest(judgements, combined, options, index, cas, warnings)
+    size_needed = index is not None and Need.COLLECTION_SIZE in needs
+    gold = Gold(
+        combined,
+        mean_length=mean_length if Need.MEAN_LENGTH in needs else None,
+        forest=forest,
+        collection_elements=index.count_nonempty() if index and size_needed else None,
+    )
+    warnings += [note for note in list_notes(measures, gold) if note not in warnings]
+    return gold
+
+
+def list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
+    """Yield the measures' notes on these judgements; one that several share is yielded once."""
+    by_text: dict[str, list[str]] = {}
+    for measure in measures:
+        for note in measure.notes(gold):
+            about, _, text = note.partition(": ")
+            names = by_text.setdefault(text if about == measure.name else note, [])
+            if about == measure.name and about not in names:
+                names.append(about)
+    for text, names in by_text.items():
+        yield f"{', '.join(names)}: {text}" if names else text
+
+
+# -- the trees of the assessed elements ------------------------------------------------------------
+
+
+def _build_forest(
+    judgements: Judgements,
+    combined: Judgements,
+    options: Options,
+    index: Collection | None,
+    cas: CasFilter | None,
+    warnings: list[str],
+) -> Forest | None:
+    """Build the trees of the judged elements, without those that the options exclude."""
+    from foveal.recall.forest import Forest, scale_of
+
+    scale = scale_of(combined)
+    together = options.assessors in ASSESSOR_POLICIES
+    # Sizes are all that an element of 2006 has; before, the grades and sizes of one assessor belong
+    # together unless they are recomputed.
+    count_shared_text = (
+        together
+        and judgements.several_assessors
+        and (options.recompute or scale == "2006")
+        and combined.has_text
+        and index is not None
+    )
+    elements = combined.elements
+    if (
+        together
+        and elements is not None
+        and scale in _SIZED_SCALES
+        and not count_shared_text
+        and judgements.shared[elements["row"].to_numpy()].any()
+    ):
+        warnings.append(_describe_sizes(judgements, scale, index))
+    if index is not None:
+        if options.recompute and scale in _SIZED_SCALES and not combined.has_text:
+            raise UsageError(
+                "--recompute counts highlighted text, and the judgements have none; without it "
+                "their own sizes are used"
+            )
+        forest = _build_from_collection(
+            judgements, combined, index, options, count_shared_text=count_shared_text
+        )
+    elif elements is not None:
+        forest = Forest.from_assessments(combined)
+    else:
+        return None
+    if options.exclude_tags:
+        from foveal.evaluation.conversion import unknown_tags
+
+        notes = unknown_tags(options.exclude_tags, forest.paths, index)
+        warnings += [note for note in notes if note not in warnings]
+        forest = forest.without_tags(options.exclude_tags)
+    if cas is not None:
+        forest = forest.only(cas(combined, forest.row, forest.xpath))
+        found = (forest.assessed.exhaustivity > 0) | forest.assessed.too_small
+        if not (forest.counts & found).any():
+            raise UsageError(f"--cas {cas.reading} leaves no relevant element of any topic")
+    return forest
+
+
+def _describe_sizes(judgements: Judgements, scale: str, index: Collection | None) -> str:
+    """Explain that sizes are those of one assessor where the text they agree on has others."""
+    remedy = "without passages it cannot be counted"
+    if judgements.has_text or judgements.places is not None:
+        collection = [] if index is not None else ["a collection (-C)"]
+        option = [] if scale == "2006" else ["--recompute"]
+        remedy = f"{' with '.join([*collection, *option])} counts it"
+    return (
+        "elements that several assessors list have the size of one of them, not that of the "
+        f"text they agree on; {remedy}"
     )
 
 
-def all_left_out(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> InputError:
-    """What is wrong with a run of which no topic is evaluated."""
+def _build_from_collection(
+    judgements: Judgements,
+    combined: Judgements,
+    index: Collection,
+    options: Options,
+    *,
+    count_shared_text: bool,
+) -> Forest:
+    """Build the trees of relevant documents; where a judgement lists elements, only those count."""
+    from foveal.recall.forest import Forest
+
+    elements = combined.elements
+    if count_shared_text and not options.recompute:
+        from foveal.evaluation.conversion import sizes_of_text
+
+        combined = sizes_of_text(combined, index, judgements.shared & combined.relevant)
+    forest = Forest.from_collection(combined, index, recompute=options.recompute)
+    if elements is None:
+        return forest
+    row = elements["row"].to_numpy()
+    node = forest.find(row, elements["xpath"])
+    listed = np.zeros(len(forest), dtype=bool)
+    listed[node[node >= 0]] = True
+    lists = np.zeros(len(combined), dtype=bool)
+    lists[row] = True
+    return forest.only(listed | ~lists[forest.row])
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+class AlignedRun:
+    """A run that was checked and aligned with judgements, ready for measures.
+
+    Parameters
+    ----------
+    run : Run
+        The run as read, on the text of the collection if there is one.
+    gold : Gold
+    unlimited : Alignment
+        The results on judged topics, before any character limit cut them.
+    alignment : Alignment
+        The results that count.
+    overlaps : dict of Measure to Overlap
+        How each measure sees overlapping results.
+    warnings : list of str
+        Each is a `Tally`, so that those about parts of a run add up; empty ones mean nothing.
+    has_parts : bool
+        True if some results are parts of documents.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        unlimited: Alignment,
+        alignment: Alignment,
+        overlaps: dict[Measure, Overlap],
+        warnings: list[str],
+        *,
+        has_parts: bool,
+    ) -> None:
+        self.run = run
+        self.gold: Gold = alignment.gold
+        self.unlimited = unlimited
+        self._alignment = alignment
+        self.overlaps = overlaps
+        self.warnings = warnings
+        self.has_parts = has_parts
+        for overlap in dict.fromkeys(overlaps.values()):
+            if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
+                dropped = len(alignment.run) - len(self.alignment(overlap).run)
+                warnings.append(Tally(f"{overlap.value}: {{}}", dropped))
+
+    def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
+        """Return the alignment under a treatment of overlap."""
+        return self._alignment.with_overlap(overlap)
+
+    def alignment_for(self, measure: Measure) -> Alignment:
+        """Return the alignment that a measure is computed on."""
+        return self.alignment(self.overlaps[measure])
+
+
+def align_run(
+    run: Run,
+    gold: Gold,
+    measures: Sequence[Measure],
+    options: Options,
+    *,
+    has_parts: bool = True,
+) -> AlignedRun:
+    """Align a run with gold judgements, refusing what measures and options do not allow."""
+    alignment = Alignment(run, gold)
+    if not len(alignment.run) and not gold.is_part:
+        raise refuse_unjudged(run.source.path, run.topics, gold.topics)
+    wanted = options.only_topics
+    unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
+    warnings: list[str] = [*run.notes, Tally(UNJUDGED_TOPICS, len(unjudged), unjudged)]
+    if options.max_results is not None:
+        alignment = _cut_topics(alignment, options.max_results, warnings)
+    length = alignment.length
+    past = (length >= 0) & ((alignment.run.end > length) | (alignment.run.start > length))
+    warnings.append(Tally("results clipped at the end of their document: {}", int(past.sum())))
+    if past.any():
+        alignment = _clip_results(alignment, past, lenient=options.lenient)
+    _check_needs(alignment, measures)
+    unlimited = alignment
+    for limit, unit in ((options.topic_limit, "topic"), (options.document_limit, "document")):
+        if limit is not None:
+            alignment = _apply_limit(alignment, limit, unit, warnings, truncate=options.truncate)
+    _check_rules(alignment, measures, options, warnings)
+    _count_oddities(alignment, measures, options, warnings)
+    overlaps = {measure: choose_overlap(measure, options) for measure in measures}
+    return AlignedRun(run, unlimited, alignment, overlaps, warnings, has_parts=has_parts)
+
+
+def choose_overlap(measure: Measure, options: Options) -> Overlap:
+    """Return how a measure sees overlapping results under these options."""
+    one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
+    if options.overlap == "drop":
+        return Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
+    if measure.structural:
+        return Overlap.COUNT_REPEATS if options.overlap == "allow" else Overlap.AS_IT_IS
+    return Overlap.UNION if options.overlap == "union" and not one else Overlap.AS_IT_IS
+
+
+def drop_topics(run: Run, excluded: frozenset[str], gold: Gold) -> Run:
+    """Return the run without the topics that are excluded from the evaluation."""
+    if excluded.isdisjoint(run.topics):
+        return run
+    kept = np.array([topic not in excluded for topic in run.topics], dtype=bool)
+    if not kept.any() and not gold.is_part:
+        raise refuse_excluded(run.source.path, run.topics, gold.topics)
+    return run.take(kept[run.topic])
+
+
+def refuse_excluded(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> InputError:
+    """Return the error about a run whose topics are all excluded."""
     return InputError.at(
         path,
         None,
@@ -120,105 +405,94 @@ def all_left_out(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> 
     )
 
 
-def without_topics(run: Run, left_out: frozenset[str], evaluated: Sequence[str]) -> Run:
-    """The run without the topics that are left out of the evaluation."""
-    gone = left_out.intersection(run.topics)
-    if not gone:
-        return run
-    kept = run.take(np.array([topic not in gone for topic in run.topics], dtype=bool)[run.topic])
-    if not len(kept):
-        raise all_left_out(run.source.path, run.topics, evaluated)
-    return kept
+def refuse_unjudged(path: str, topics: Sequence[str], judged: Sequence[str]) -> InputError:
+    """Return the error about a run without a judged topic."""
+    return InputError.at(
+        path,
+        None,
+        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
+        f"the judgements {some(judged)}",
+    )
 
 
-def _again(alignment: Alignment, run: Run) -> Alignment:
-    return Alignment(run, alignment.gold)
+def _refuse_results(run: Run, rows: Iterable[int], describe: Callable[[int], str]) -> InputError:
+    """Return the error that names the line of each of these results."""
+    return InputError(Problem(run.source.path, int(run.line[i]), describe(i)) for i in rows)
 
 
-def _cut(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
-    """The first `max_results` of each topic."""
+def _describe_place(run: Run, i: int) -> str:
+    return f"topic {run.topics[run.topic[i]]!r}, document {run.doc[i]!r}"
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def _cut_topics(alignment: Alignment, most: int, warnings: list[str]) -> Alignment:
+    """Keep the first results of each topic."""
     run = alignment.run
-    sizes = np.diff(run.bounds)
-    if options.max_results is None:
-        return alignment
-    long = int((sizes > options.max_results).sum())
-    warnings.append(Tally(f"topics cut at {options.max_results} results: {{}}", long))
+    long = int((np.diff(run.bounds) > most).sum())
+    warnings.append(Tally(f"topics cut at {most} results: {{}}", long))
     if not long:
         return alignment
-    keep = np.arange(len(run)) - run.bounds[run.topic] < options.max_results
-    return _again(alignment, run.take(keep))
+    return Alignment(run.take(np.arange(len(run)) - run.bounds[run.topic] < most), alignment.gold)
 
 
-def _clip(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
-    """Refuse results past the end of their document, or clip them."""
+def _clip_results(alignment: Alignment, past: Bools, *, lenient: bool) -> Alignment:
+    """Clip the results that end past their document, or refuse them."""
     run, length = alignment.run, alignment.length
-    past = (length >= 0) & ((run.end > length) | (run.start > length))
-    clipped = int(past.sum())
-    warnings.append(Tally("results clipped at the end of their document: {}", clipped))
-    if not clipped:
-        return alignment
-    if not options.lenient:
-        raise InputError(
-            Problem(
-                run.source.path,
-                int(run.line[i]),
+    if not lenient:
+        raise _refuse_results(
+            run,
+            np.flatnonzero(past).tolist(),
+            lambda i: (
                 f"the result ends at {max(int(run.end[i]), int(run.start[i]))}, past the end of "
-                f"document {run.doc[i]!r} of {length[i]} characters (--lenient clips)",
-            )
-            for i in np.flatnonzero(past).tolist()
+                f"document {run.doc[i]!r} of {length[i]} characters (--lenient clips)"
+            ),
         )
     start = np.where(past, np.minimum(run.start, length), run.start)
     end = np.where(past & (run.end >= 0), np.minimum(run.end, length), run.end)
-    return _again(alignment, replace(run, start=start, end=end))
+    return Alignment(replace(run, start=start, end=end), alignment.gold)
 
 
-def _limit(alignment: Alignment, options: Options, warnings: list[str]) -> Alignment:
-    """The character limits of the restricted tasks."""
-    for limit, what in ((options.topic_limit, "topic"), (options.document_limit, "document")):
-        if limit is None:
-            continue
-        run = alignment.run
-        unknown = np.flatnonzero(~alignment.placed)
-        if len(unknown):
-            raise InputError(
-                Problem(
-                    run.source.path,
-                    int(run.line[i]),
-                    f"the length of this result of {run.doc[i]!r} is not known; the task allows "
-                    f"{limit} characters per {what} (-C INDEX tells the length)",
-                )
-                for i in unknown.tolist()
-            )
-        group = run.topic if what == "topic" else run.first
-        before = _size_before(group, alignment.size)
-        over = np.flatnonzero(before + alignment.size > limit)
-        cut = f"results cut at {limit} characters per {what}: {{}}"
-        warnings.append(Tally(cut, len(over)))
-        if not len(over):
-            continue
-        if not options.truncate:
-            first = over[np.unique(group[over], return_index=True)[1]]
-            raise InputError(
-                Problem(
-                    run.source.path,
-                    int(run.line[i]),
-                    f"more than {limit} characters are returned for this {what} from here on "
-                    f"(topic {run.topics[run.topic[i]]!r}, document {run.doc[i]!r}); "
-                    "the task forbids it (--truncate cuts)",
-                )
-                for i in first.tolist()
-            )
-        room = np.maximum(limit - before, 0)
-        end = alignment.end.copy()
-        end[over] = np.minimum(end[over], run.start[over] + room[over])
-        shorter = run.cut(end, alignment.end)
-        keep = (room > 0) | (alignment.size == 0)
-        alignment = _again(alignment, shorter.take(keep))
-    return alignment
+def _apply_limit(
+    alignment: Alignment, limit: int, unit: str, warnings: list[str], *, truncate: bool
+) -> Alignment:
+    """Cut or refuse results beyond the character limit of a restricted task."""
+    run, size = alignment.run, alignment.size
+    unknown = np.flatnonzero(~alignment.placed)
+    if len(unknown):
+        raise _refuse_results(
+            run,
+            unknown.tolist(),
+            lambda i: (
+                f"the length of this result of {run.doc[i]!r} is not known; the task allows "
+                f"{limit} characters per {unit} (-C INDEX tells the length)"
+            ),
+        )
+    group = run.topic if unit == "topic" else run.first
+    before = _sum_earlier(group, size)
+    over = np.flatnonzero(before + size > limit)
+    warnings.append(Tally(f"results cut at {limit} characters per {unit}: {{}}", len(over)))
+    if not len(over):
+        return alignment
+    if not truncate:
+        raise _refuse_results(
+            run,
+            over[np.unique(group[over], return_index=True)[1]].tolist(),
+            lambda i: (
+                f"more than {limit} characters are returned for this {unit} from here on "
+                f"({_describe_place(run, i)}); the task forbids it (--truncate cuts)"
+            ),
+        )
+    room = np.maximum(limit - before, 0)
+    end = alignment.end.copy()
+    end[over] = np.minimum(end[over], run.start[over] + room[over])
+    shorter = run.cut(end, alignment.end)
+    return Alignment(shorter.take((room > 0) | (size == 0)), alignment.gold)
 
 
-def _size_before(group: Ints, size: Ints) -> Ints:
-    """Characters of earlier results of the same group."""
+def _sum_earlier(group: Ints, size: Ints) -> Ints:
+    """Return the characters of earlier results of the same group."""
     order = np.argsort(group, kind="stable")
     total = np.cumsum(size[order]) - size[order]
     opens = np.concatenate([[True], group[order][1:] != group[order][:-1]])
@@ -228,218 +502,179 @@ def _size_before(group: Ints, size: Ints) -> Ints:
     return before
 
 
+# -- needs of measures -----------------------------------------------------------------------------
+
+
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
-    missing = _missing(alignment, {need for measure in measures for need in measure.needs})
     judgements = alignment.gold.judgements
+    missing = {
+        need: place
+        for need in {need for measure in measures for need in measure.needs}
+        if (place := _find_missing(alignment, need)) is not None
+    }
     for measure in measures:
         try:
-            measure.check_judged(alignment.gold)
+            measure.check_gold(alignment.gold)
         except UsageError as error:
             raise InputError.at(judgements.sources[0].path, None, error.console_message) from None
         for need in measure.needs:
             if need in missing:
-                message = f"{measure} needs {need.what}; it takes {need.supplied_by}"
-                by_path = _places_by_path(judgements, need)
-                if len(by_path):
-                    row, line = by_path.select("row", "line").row(0)
-                    which = "they" if need is Need.BEP else "the passages"
-                    message = (
-                        f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
-                        "collection index resolves: give it with -C INDEX ('foveal index' makes "
-                        "one)"
-                    )
-                    raise InputError([judgements.problem(row, message, line=line)])
-                raise InputError.at(*missing[need], message)
+                raise _refuse_measure(measure, need, judgements, missing[need])
 
 
-def _places_by_path(judgements: Judgements, need: Need) -> pl.DataFrame:
-    """Return the judged places that are given as XPaths and would supply what a measure needs."""
+def _find_missing(alignment: Alignment, need: Need) -> tuple[str, int | None] | None:
+    """Return the file and line that show that a need is not met; None if it is met."""
+    gold, run = alignment.gold, alignment.run
+    rows: Bools | None = None
+    absent = False
+    match need:
+        case Need.TEXT:
+            absent = not gold.judgements.has_text
+        case Need.BEP:
+            absent = gold.no_bep
+        case Need.RELEVANT_LENGTHS:
+            absent = gold.unmeasured
+        case Need.MEAN_LENGTH:
+            absent = bool(np.isnan(gold.mean_length))
+        case Need.ELEMENTS:
+            absent = not gold.element_size.any()
+        case Need.STRUCTURE:
+            absent = gold.forest is None
+        case Need.ELEMENT_SIZES:
+            absent = gold.forest is not None and not gold.forest.placed
+        case Need.COLLECTION_SIZE:
+            absent = gold.collection_elements is None
+        case Need.SPANS:
+            rows = ~alignment.placed
+        case Need.RELEVANT_SPANS:
+            rows = ~alignment.placed & alignment.relevant
+        case Need.RELEVANT_STARTS:
+            rows = (run.start < 0) & alignment.relevant
+        case Need.LENGTHS:
+            rows = alignment.length < 0
+        case Need.ELEMENT_RESULTS:
+            if run.length is None:  # on a collection all are elements, or it does not hold them
+                from foveal.collection.placement import is_element, is_whole_document
+
+                rows = ~is_element(run) & ~is_whole_document(run)
+    if rows is not None and rows.any():
+        return run.source.path, int(run.line[rows][0])
+    return (gold.judgements.sources[0].path, None) if absent else None
+
+
+def _refuse_measure(
+    measure: Measure, need: Need, judgements: Judgements, place: tuple[str, int | None]
+) -> InputError:
+    """Return the error about a measure that lacks a need."""
     places = judgements.places
-    if places is None or need not in (Need.TEXT, Need.BEP):
-        return pl.DataFrame()
-    return places.filter(pl.col("bep") if need is Need.BEP else ~pl.col("bep"))
+    if places is not None and need in (Need.TEXT, Need.BEP):
+        entry = places["bep"]
+        by_path = places.filter(entry if need is Need.BEP else ~entry)
+        if len(by_path):
+            row, line = by_path.select("row", "line").row(0)
+            which = "they" if need is Need.BEP else "the passages"
+            message = (
+                f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
+                "collection index resolves: give it with -C INDEX ('foveal index' makes one)"
+            )
+            return InputError([judgements.problem(row, message, line=line)])
+    return InputError.at(*place, f"{measure} needs {need.what}; it takes {need.supplied_by}")
 
 
-def _missing(alignment: Alignment, wanted: set[Need]) -> dict[Need, tuple[str, int | None]]:
-    """What the inputs do not hold of what is wanted, with the file and line where that shows."""
-    judged, run = alignment.gold, alignment.run
-    judgements, forest = judged.judgements, judged.forest
-    absent: dict[Need, Callable[[], bool]] = {
-        Need.TEXT: lambda: not judgements.has_text,
-        Need.BEP: lambda: judged.no_bep,
-        Need.RELEVANT_LENGTHS: lambda: judged.unmeasured,
-        Need.MEAN_LENGTH: lambda: bool(np.isnan(judged.mean_length)),
-        Need.ELEMENTS: lambda: not judged.element_size.any(),
-        Need.STRUCTURE: lambda: forest is None,
-        Need.ELEMENT_SIZES: lambda: forest is not None and not forest.placed,
-        Need.COLLECTION_SIZE: lambda: judged.collection_elements is None,
-    }
-    lacking: dict[Need, Callable[[], Bools]] = {
-        Need.SPANS: lambda: ~alignment.placed,
-        Need.RELEVANT_SPANS: lambda: ~alignment.placed & alignment.relevant,
-        Need.RELEVANT_STARTS: lambda: (run.start < 0) & alignment.relevant,
-        Need.LENGTHS: lambda: alignment.length < 0,
-        Need.ELEMENT_RESULTS: lambda: _no_elements(run),
-    }
-    missing: dict[Need, tuple[str, int | None]] = {}
-    for need in wanted:
-        if need in absent and absent[need]():
-            missing[need] = (judgements.sources[0].path, None)
-        elif need in lacking and (rows := lacking[need]()).any():
-            missing[need] = (run.source.path, int(run.line[rows][0]))
-    return missing
-
-
-def _no_elements(run: Run) -> Bools:
-    """Results that are no elements; on a collection all are, but those that it does not hold."""
-    if run.length is not None:
-        return np.zeros(len(run), dtype=bool)
-    return ~named(run) & ~whole(run)
-
-
-def form_of(measure: Measure, options: Options) -> Form:
-    """The form of a run that a measure is calculated on."""
-    one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
-    if options.overlap == "drop":
-        return Form.ONE_PER_DOCUMENT if one else Form.DISJOINT
-    if measure.structural:
-        return Form.COUNTED_AGAIN if options.overlap == "allow" else Form.AS_IT_IS
-    return Form.UNION if options.overlap == "union" and not one else Form.AS_IT_IS
+# -- rules of tasks --------------------------------------------------------------------------------
 
 
 def _check_rules(
     alignment: Alignment, measures: Sequence[Measure], options: Options, warnings: list[str]
 ) -> None:
-    """Overlap, several results of a document, interleaved documents."""
+    """Refuse overlap, several results per document and interleaved documents where forbidden."""
+    run = alignment.run
     by_rule: dict[OverlapRule, Measure] = {}
     for measure in measures:
         by_rule.setdefault(measure.overlap_rule, measure)
-    if options.overlap != "drop" and OverlapRule.ONE_PER_DOCUMENT in by_rule:
-        _one_per_document(alignment, by_rule[OverlapRule.ONE_PER_DOCUMENT])
+    one_only = by_rule.get(OverlapRule.ONE_PER_DOCUMENT)
+    if options.overlap != "drop" and one_only is not None and len(run.repeats):
+        raise _refuse_results(
+            run,
+            run.repeats.tolist(),
+            lambda i: (
+                f"a second result of one document after line {int(run.line[run.first[i]])} "
+                f"({_describe_place(run, i)}); {one_only} takes one (--overlap drop keeps the "
+                "first)"
+            ),
+        )
     strict = by_rule.get(OverlapRule.ERROR) or (measures[0] if options.overlap == "error" else None)
     if options.overlap in (None, "error") and strict is not None:
-        _no_overlap(alignment, strict)
+        _refuse_overlap(alignment, strict)
     grouped = next((measure for measure in measures if measure.grouped), None)
-    if grouped is not None:
-        _not_interleaved(alignment, grouped, options, warnings)
-
-
-def _where(run: Run, i: int) -> str:
-    return f"topic {run.topics[run.topic[i]]!r}, document {run.doc[i]!r}"
-
-
-def _one_per_document(alignment: Alignment, measure: Measure) -> None:
-    run = alignment.run
-    again = run.repeats
-    if len(again):
-        raise InputError(
-            Problem(
-                run.source.path,
-                int(run.line[i]),
-                f"a second result of one document after line {int(run.line[run.first[i]])} "
-                f"({_where(run, i)}); {measure} takes one (--overlap drop keeps the first)",
-            )
-            for i in again.tolist()
+    if grouped is not None and options.regroup:
+        # The measure takes each document at its first result anyway.
+        moved = int(np.count_nonzero(np.bincount(run.first[run.returns])))
+        warnings.append(Tally("interleaved documents regrouped: {}", moved))
+    elif grouped is not None and len(run.returns):
+        raise _refuse_results(
+            run,
+            run.returns.tolist(),
+            lambda i: (
+                f"results of one document are interleaved with others: {_describe_place(run, i)}, "
+                f"first on line {int(run.line[run.first[i]])}; {grouped} forbids it (--regroup)"
+            ),
         )
 
 
-def _no_overlap(alignment: Alignment, measure: Measure) -> None:
+def _refuse_overlap(alignment: Alignment, measure: Measure) -> None:
+    """Refuse results that overlap or repeat earlier ones."""
     run = alignment.run
-    earlier, later = alignment.clashes
+    earlier, later = alignment.conflicts
+    if run.xpath is not None and not alignment.placed.all():  # overlap shows in the paths
+        earlier, later = spans.conflicts(*alignment.overlap_axis)
     # Results without text or place can still repeat each other.
     if len(later) or not alignment.all_have_text:
         pairs = np.concatenate([(earlier, later), run.duplicates], axis=1)
         pairs = pairs[:, np.lexsort((pairs[0], pairs[1]))]
         earlier, later = pairs[:, np.unique(pairs[1], return_index=True)[1]]
-    if len(later):
-        order = np.lexsort((run.line[earlier], run.line[later]))
-        raise InputError(
-            Problem(
-                run.source.path,
-                int(run.line[b]),
-                f"{'repeats' if _same(run, a, b) else 'overlaps'} the result on line "
-                f"{int(run.line[a])} ({_where(run, b)}); {measure} forbids it "
-                "(--overlap drop, union or allow)",
-            )
-            for a, b in zip(earlier[order].tolist(), later[order].tolist(), strict=True)
+    if not len(later):
+        return
+    order = np.lexsort((run.line[earlier], run.line[later]))
+    before = dict(zip(later.tolist(), earlier.tolist(), strict=True))
+
+    def describe(b: int) -> str:
+        a = before[b]
+        same = bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
+        same &= bool(run.end[a] >= 0 or run.xpath is None or run.xpath[a] == run.xpath[b])
+        return (
+            f"{'repeats' if same else 'overlaps'} the result on line {int(run.line[a])} "
+            f"({_describe_place(run, b)}); {measure} forbids it (--overlap drop, union or allow)"
         )
 
-
-def _same(run: Run, a: int, b: int) -> bool:
-    extent = bool(run.start[a] == run.start[b] and run.end[a] == run.end[b])
-    return extent and (run.end[a] >= 0 or run.xpath is None or run.xpath[a] == run.xpath[b])
+    raise _refuse_results(run, later[order].tolist(), describe)
 
 
-def _not_interleaved(
-    alignment: Alignment, measure: Measure, options: Options, warnings: list[str]
+def _count_oddities(
+    alignment: Alignment, measures: Sequence[Measure], options: Options, warnings: list[str]
 ) -> None:
-    """Refuse interleaved documents; with `regroup` each stands at its first result anyway."""
+    """Count overlap that the task forbids, and empty or repeated results that nothing forbids."""
     run = alignment.run
-    first, back = run.first, run.returns
-    if options.regroup:
-        regrouped = int(np.count_nonzero(np.bincount(first[back])))
-        warnings.append(Tally("interleaved documents regrouped: {}", regrouped))
-    elif len(back):
-        raise InputError(
-            Problem(
-                run.source.path,
-                int(run.line[i]),
-                f"results of one document are interleaved with others: {_where(run, i)}, first on "
-                f"line {int(run.line[first[i]])}; {measure} forbids it (--regroup)",
-            )
-            for i in back.tolist()
-        )
-
-
-def _kept(alignment: Alignment) -> Bools:
-    """Which results overlap no earlier one that is kept."""
-
-    def calculate() -> Bools:
-        run = alignment.run
-        # Runs of tasks that forbid overlap mostly have none, which takes half of the time to tell.
-        if not neighbours_meet(run.start, alignment.end, run.head_of) and (
-            alignment.placed.all() and not len(alignment.conflicts[0])
-        ):
-            return np.ones(len(run), dtype=bool)
-        return spans.disjoint(*alignment.nesting)
-
-    return alignment.memo("kept", calculate)
-
-
-def _warn_of_overlap(alignment: Alignment, warnings: list[str]) -> int:
-    """The task forbade overlap; its measures score it, so it is only said, and how many do."""
-    over = int((~_kept(alignment)).sum())
-    warnings.append(Tally("results that overlap an earlier one, which the task forbids: {}", over))
-    return over
-
-
-def _warn_of_oddities(
-    alignment: Alignment, measures: Sequence[Measure], warnings: list[str], *, no_overlap: bool
-) -> None:
-    """Duplicates and zero lengths are accepted where nothing forbids them, and said."""
-    run = alignment.run
-    empty = int(((run.start == run.end) & (run.start >= 0)).sum())
-    entries = all(measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT for measure in measures)
-    if not entries:  # an entry point has no length
+    known_disjoint = False
+    if options.warn_overlap:
+        over = int((~alignment.cached(find_disjoint)).sum())
+        text = "results that overlap an earlier one, which the task forbids: {}"
+        warnings.append(Tally(text, over))
+        known_disjoint = not over
+    if any(measure.overlap_rule is not OverlapRule.ONE_PER_DOCUMENT for measure in measures):
+        empty = int(((run.start == run.end) & (run.start >= 0)).sum())
         warnings.append(Tally("results without length: {}", empty))
-    distinct = _surely_distinct(alignment, measures, no_overlap=no_overlap)
+    # Repeated results overlap, unless they are empty or without a place. Element numbers show
+    # repeats in 3 ms for 171,000 results; overlap takes 7 ms that only measures of text need.
+    by_number = (
+        "conflicts" not in vars(alignment)
+        and all(measure.structural for measure in measures)
+        and run.element is not None
+        and bool((run.element >= 0).all())
+    )
+    distinct = alignment.all_have_text and (
+        known_disjoint or (not by_number and not len(alignment.conflicts[0]))
+    )
     duplicates = 0 if distinct else len(run.duplicates[0])
     warnings.append(Tally("results that repeat an earlier one: {}", duplicates))
-
-
-def _surely_distinct(
-    alignment: Alignment, measures: Sequence[Measure], *, no_overlap: bool
-) -> bool:
-    """Whether it is known already, or soon told, that no result repeats another.
-
-    Results that repeat each other overlap, unless they are empty or without a place. But where
-    elements have numbers these tell it in 3 ms for 171,000 results, while overlap takes 7 ms that
-    only measures of text have a use for.
-    """
-    if no_overlap and alignment.all_have_text:
-        return True
-    known = "conflicts" in vars(alignment) or not all(measure.structural for measure in measures)
-    if not known and alignment.run.element is not None and (alignment.run.element >= 0).all():
-        return False
-    return alignment.all_have_text and not len(alignment.conflicts[0])

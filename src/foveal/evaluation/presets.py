@@ -1,4 +1,4 @@
-"""Official settings: what the organisers of each year's tasks reported."""
+"""Official settings: the measures and rules that each year's organisers reported."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Preset:
     max_results : int, optional
         Results per topic that were looked at, unless the user chooses another number.
     warn_overlap : bool
-        The task forbade overlapping results, its measures accept them: they are counted and said.
+        The task forbade overlapping results, but its measures accept them: Foveal warns.
     castitles_only : bool
-        Averages are over the topics that have a castitle; the topic statements are needed.
+        Averages are over the topics that have a castitle, which takes the topic file.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Preset:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The measures for reading: each once, with all its cut-offs.
+        """The measures for display: each once, with all its cut-offs.
 
         >>> PRESETS["2009.Focused"].summary
         ('iP@0.00,0.01,0.05,0.10', 'AiP')
@@ -72,7 +72,7 @@ class Preset:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """What the task asks of a run beside its measures, for reading."""
+        """The rules and limits of the task for display."""
         limits = ((self.topic_limit, "topic"), (self.document_limit, "document"))
         return (
             *([f"--overlap {self.overlap}"] if self.overlap else []),
@@ -83,7 +83,7 @@ class Preset:
         )
 
     def is_for(self, declared: str) -> bool:
-        """Whether a run that declares this task is meant for the preset.
+        """Return True if a run that declares this task is meant for the preset.
 
         >>> PRESETS["2005.CO.Focussed"].is_for("CO.Focused")
         True
@@ -95,7 +95,7 @@ class Preset:
 
 
 def task_key(name: str) -> str:
-    """A task's name with the spellings of all years made one.
+    """Return the key of a task, the same for the spellings of all years.
 
     >>> task_key("CO+S.Focussed") == task_key("cos.Focused")
     True
@@ -108,44 +108,82 @@ def task_key(name: str) -> str:
 
 # -- the settings, year by year ----------------------------------------------------------------
 
-_MOST_RESULTS = 1500
-"""Results per topic in INEX submissions up to 2006."""
 
-_FOCUSED = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-_EARLY = (5, 10, 25, 50)
-_GRADES_2004 = ("strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32")
-_GRADES_2005 = ("gen5", "strict5", "genLifted")
-_DISTANCES = ("0.01", "0.1", "1", "10", "100")
+def _list_presets() -> Iterator[Preset]:
+    submitted = 1500  # results per topic in INEX submissions up to 2006
 
-
-def _in_context(settings: str) -> tuple[str, ...]:
-    inside = f"({settings})" if settings else ""
-    return (f"AgP{inside}", *(f"gP{inside}@{k}" for k in _EARLY))
-
-
-def _inex_eval(*functions: str) -> tuple[str, ...]:
-    return tuple(f"inex_eval(quant={quant})" for quant in functions)
-
-
-def _early_years() -> Iterator[Preset]:
-    """2002 to 2004: inex_eval, in 2003 beside its successor."""
-    concepts = tuple(
+    # 2002 to 2004: inex_eval, in 2003 beside its successor.
+    successor = tuple(
         f"inex_eval_ng(variant={variant},quant={quant})"
         for variant in ("o", "s")
         for quant in ("strict", "gen")
     )
-    by_year = {
-        2002: (("CO", "CAS"), _inex_eval("strict2", "gen2")),
-        2003: (("CO", "SCAS", "VCAS"), (*_inex_eval("strict", "gen"), *concepts)),
-        2004: (("CO", "VCAS"), _inex_eval(*_GRADES_2004, "mean7")),
-    }
-    for year, (tasks, texts) in by_year.items():
+    grades_2004 = ("strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32", "mean7")
+    for year, tasks, quants, more in (
+        (2002, ("CO", "CAS"), ("strict2", "gen2"), ()),
+        (2003, ("CO", "SCAS", "VCAS"), ("strict", "gen"), successor),
+        (2004, ("CO", "VCAS"), grades_2004, ()),
+    ):
+        texts = (*(f"inex_eval(quant={quant})" for quant in quants), *more)
         for task in tasks:
-            yield Preset(f"{year}.{task}", texts, max_results=_MOST_RESULTS)
+            yield Preset(f"{year}.{task}", texts, max_results=submitted)
+
+    # 2005: content-only topics, those of them with a castitle, and four readings of structure.
+    for topics in ("CO", "COS"):
+        for task, texts in (
+            ("Thorough", _list_gains("off")),
+            ("Focussed", _list_gains("on")),
+            ("FetchBrowse", _list_fetch_and_browse()),
+        ):
+            yield Preset(
+                f"2005.{topics}.{task}",
+                texts,
+                max_results=submitted,
+                warn_overlap=task == "Focussed",
+                castitles_only=topics == "COS",
+            )
+    for task in ("SSCAS", "SVCAS", "VSCAS", "VVCAS"):
+        yield Preset(f"2005.{task}", _list_gains("off"), max_results=submitted)
+
+    # 2006: specificity alone, and the first tasks in context.
+    distances = ("0.01", "0.1", "1", "10", "100")
+    entry_points = [f"BEPD(A={a})" for a in distances]
+    entry_points += [f"EPRUM(A={a}){at}" for at in ("", "@curve") for a in distances]
+    focused = [f"nxCG(overlap={overlap})@{k}" for overlap in ("on", "off") for k in _EARLY]
+    yield Preset("2006.Thorough", ("MAep", "ep@curve"), max_results=submitted)
+    yield Preset("2006.Focused", tuple(focused), max_results=submitted, warn_overlap=True)
+    yield Preset("2006.RelevantInContext", _list_in_context(), max_results=submitted)
+    yield Preset("2006.BestInContext", tuple(entry_points), max_results=submitted)
+
+    # 2007 to 2010: highlighted text, character by character.
+    passages = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
+    f_score, reading_score = (
+        _list_in_context("(beta=0.25)"),
+        _list_in_context("(score=T2I,irr=300)"),
+    )
+    for year in (2007, 2008, 2009):
+        yield Preset(f"{year}.Focused", passages)
+        yield Preset(f"{year}.RelevantInContext", _list_in_context() if year == 2007 else f_score)
+        n = 1000 if year == 2007 else 500
+        yield Preset(f"{year}.BestInContext", _list_in_context(f"(score=BEP,n={n})"))
+    yield Preset("2009.Thorough", passages, overlap="union")
+    yield Preset("2010.Efficiency", passages, overlap="union")
+    yield Preset("2010.RelevantInContext", reading_score)
+    restricted = (*f_score, *reading_score)
+    yield Preset("2010.RestrictedRelevantInContext", restricted, document_limit=500)
+    yield Preset("2010.RestrictedFocused", ("charP(budget=1000)",), topic_limit=1000)
 
 
-def _gains(overlap: str) -> tuple[str, ...]:
-    """The whole XCG family, as of 2005."""
+_EARLY = (5, 10, 25, 50)
+_GRADES_2005 = ("gen5", "strict5", "genLifted")
+
+
+def _list_in_context(settings: str = "") -> tuple[str, ...]:
+    return (f"AgP{settings}", *(f"gP{settings}@{k}" for k in _EARLY))
+
+
+def _list_gains(overlap: str) -> tuple[str, ...]:
+    """Return the whole XCG family, as of 2005."""
     texts = []
     for quant in _GRADES_2005:
         inside = f"(quant={quant},overlap={overlap})"
@@ -155,88 +193,26 @@ def _gains(overlap: str) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _fetch_and_browse() -> tuple[str, ...]:
+def _list_fetch_and_browse() -> tuple[str, ...]:
     texts = []
     for quant in _GRADES_2005:
+        both = [f"quant={quant},overlap={overlap}" for overlap in ("on", "off")]
         for score in ("MAep", "iMAep"):
             texts.append(f"FBarticle(score={score},quant={quant})")
-            texts += [
-                f"FBelement(score={score},quant={quant},overlap={overlap})"
-                for overlap in ("on", "off")
-            ]
+            texts += [f"FBelement(score={score},{inside})" for inside in both]
         texts.append(f"FBarticle(quant={quant})@curve")
-        texts += [
-            f"{name}(quant={quant},overlap={overlap})@curve"
-            for name in ("FBelement", "ep")
-            for overlap in ("on", "off")
-        ]
+        texts += [f"{name}({inside})@curve" for name in ("FBelement", "ep") for inside in both]
     return tuple(texts)
 
 
-def _year_2005() -> Iterator[Preset]:
-    """Content-only topics, those of them with a castitle, and the four readings of structure."""
-    for topics in ("CO", "COS"):
-        for task, texts in (
-            ("Thorough", _gains("off")),
-            ("Focussed", _gains("on")),
-            ("FetchBrowse", _fetch_and_browse()),
-        ):
-            yield Preset(
-                f"2005.{topics}.{task}",
-                texts,
-                max_results=_MOST_RESULTS,
-                warn_overlap=task == "Focussed",
-                castitles_only=topics == "COS",
-            )
-    for task in ("SSCAS", "SVCAS", "VSCAS", "VVCAS"):
-        yield Preset(f"2005.{task}", _gains("off"), max_results=_MOST_RESULTS)
-
-
-def _year_2006() -> Iterator[Preset]:
-    """Specificity alone, and the first tasks in context."""
-    focused = [f"nxCG(overlap={overlap})@{k}" for overlap in ("on", "off") for k in _EARLY]
-    entry_points = [f"BEPD(A={a})" for a in _DISTANCES]
-    entry_points += [f"EPRUM(A={a}){at}" for at in ("", "@curve") for a in _DISTANCES]
-    for task, texts in {
-        "Thorough": ("MAep", "ep@curve"),
-        "Focused": tuple(focused),
-        "RelevantInContext": _in_context(""),
-        "BestInContext": tuple(entry_points),
-    }.items():
-        yield Preset(
-            f"2006.{task}", texts, max_results=_MOST_RESULTS, warn_overlap=task == "Focused"
-        )
-
-
-def _late_years() -> Iterator[Preset]:
-    """2007 to 2010: highlighted text, character by character."""
-    for year in (2007, 2008, 2009):
-        beta, n = ("", "score=BEP,n=1000") if year == 2007 else ("beta=0.25", "score=BEP,n=500")
-        yield Preset(f"{year}.Focused", _FOCUSED)
-        yield Preset(f"{year}.RelevantInContext", _in_context(beta))
-        yield Preset(f"{year}.BestInContext", _in_context(n))
-    yield Preset("2009.Thorough", _FOCUSED, overlap="union")
-    yield Preset("2010.Efficiency", _FOCUSED, overlap="union")
-    yield Preset("2010.RelevantInContext", _in_context("score=T2I,irr=300"))
-    yield Preset(
-        "2010.RestrictedRelevantInContext",
-        (*_in_context("beta=0.25"), *_in_context("score=T2I,irr=300")),
-        document_limit=500,
-    )
-    yield Preset("2010.RestrictedFocused", ("charP(budget=1000)",), topic_limit=1000)
-
-
-def _presets() -> dict[str, Preset]:
-    found = [*_early_years(), *_year_2005(), *_year_2006(), *_late_years()]
-    return {preset.name: preset for preset in sorted(found, key=lambda preset: preset.name)}
-
-
-PRESETS = _presets()
+PRESETS = {
+    preset.name: preset for preset in sorted(_list_presets(), key=lambda preset: preset.name)
+}
 """Name to preset, in the order of listing."""
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of this name; both spellings of Focused and Relevant in Context are known.
+    """Return the preset of this name, in any year's spelling of the task.
 
     >>> find_preset("2008.AllInContext").name, find_preset("2005.CO.Focused").name
     ('2008.RelevantInContext', '2005.CO.Focussed')

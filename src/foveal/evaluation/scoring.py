@@ -1,127 +1,584 @@
-"""Score runs: one after the other or in parallel, into one table of results."""
+"""Score runs against judgements: `Evaluation` is prepared once and scores any number of runs."""
 
 from __future__ import annotations
 
+import math
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
-from decimal import Decimal
-from functools import partial
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
-from warnings import warn
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
-from foveal.adapters import judgements_or_files, runs_of
-from foveal.collection.opened import opened
-from foveal.errors import FovealWarning, UsageError, some
-from foveal.evaluation.document_names import name_warning
-from foveal.evaluation.large_truth import JudgedSlices
-from foveal.evaluation.options import Options
-from foveal.evaluation.portions import Scores, joined, score_portion
-from foveal.evaluation.preparation import without_topics
-from foveal.evaluation.presets import find_preset
-from foveal.evaluation.shares import Share, named_as, shares_of
-from foveal.evaluation.standard import Given, Standard
-from foveal.evaluation.streaming import (
-    is_large,
-    memory_of,
-    score_held,
-    score_large,
-    truth_of,
+from foveal.errors import InputError, UsageError, counted, some
+from foveal.evaluation.options import resolve_settings
+from foveal.evaluation.preparation import (
+    AlignedRun,
+    align_run,
+    drop_topics,
+    list_assessors,
+    prepare_gold,
+    select_judgements,
 )
-from foveal.evaluation.truth import Truth
-from foveal.evaluation.unjudged import unjudged_meta, unjudged_warning
-from foveal.executors import Processes, cores, in_order, refuse_forks, workers_of
-from foveal.formats import is_stream, read_judgements, read_run
-from foveal.formats.streams import limit_bytes
-from foveal.measures import Measure, Need, find_measure, parse_measures
-from foveal.measures.alignment import Gold
-from foveal.measures.base import CURVE
-from foveal.model import Judgements, Results, Run
-from foveal.model.provenance import distinct_names
+from foveal.formats import STDIN, is_stream, read_judgements, read_run
+from foveal.formats.source import given_limit, limit_bytes
+from foveal.measures.alignment import Alignment
+from foveal.measures.base import CURVE, Measure, Need
+from foveal.model.judgements import Judgements
+from foveal.model.results import Results
+from foveal.model.run import Provenance, Run, distinct_names
 
-__all__ = ["Scores", "evaluate", "plan", "score_run"]
+if TYPE_CHECKING:
+    from foveal.collection import Collection
+    from foveal.evaluation.document_names import NameMatch
 
-_SHOWN = 5
+__all__ = [
+    "Evaluation",
+    "RunLike",
+    "Scores",
+    "average_lengths",
+    "count_judged",
+    "count_topics",
+    "evaluate",
+    "has_negative_judgements",
+    "list_runs",
+    "map_runs",
+    "score_aligned",
+    "score_measures",
+]
+
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 RunLike = Run | str | Path
 Objects = Mapping[Any, Any] | Iterable[Any]
 """What `foveal.run_of` and `foveal.judgements_of` take; pandas' frames too, which have no type."""
 
+UNJUDGED_COUNTS = "unjudged results count as not relevant"
+"""How the warning about unjudged results begins."""
+_TOP = 10
+"""Ranks in which unjudged results are counted."""
+_SHOWN = 5
+_LARGE = 1 << 21
+"""Bytes of a file that might take more than 256 MB of memory when it is compressed."""
 
-def score_run(
-    run: RunLike,
-    judged: Gold | JudgedSlices,
-    measures: Sequence[Measure],
-    options: Options,
-    left_out: frozenset[str] = frozenset(),
-    collection: str | None = None,
-    memory: int | None = None,
-    cache: str | None = None,
-    *,
-    hashed: bool = True,
-) -> Scores:
-    """Score one run, or read and score one file, on every judged topic.
 
-    Results of topics that are `left_out` of the evaluation are not looked at. The `collection` is
-    the path of an index: opening it again is cheaper than sending it to another process. A file
-    that takes more than this `memory` is read in slices, others are kept in the `cache`. With
-    `hashed`, the scores name the hash of the file.
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one run against the judgements of one assessor, or of all together."""
+
+    name: str
+    source: Provenance
+    task: str | None
+    values: Floats
+    """Scores (topic, measure) on all judged topics; nan where undefined."""
+    judged_shares: dict[str, float]
+    """Share of judged documents in the top 10 of each topic, in the order of the run."""
+    in_run: Bools
+    """Which judged topics have results."""
+    unjudged_topics: int
+    """Number of topics of the run that are not judged."""
+    results: int
+    """Number of results on judged topics."""
+    judged_results: int
+    """Number of these in documents that are judged for any topic."""
+    names: NameMatch | None
+    """Comparison of document names, where few results are in judged documents."""
+    has_parts: bool
+    """True if some results are parts of documents."""
+    warnings: tuple[str, ...]
+
+
+class Evaluation:
+    """Judgements prepared for measures, ready to score any number of runs.
+
+    It can be pickled: a collection travels as its path, everything else whole. Relative paths of
+    runs begin in the directory in which the evaluation was made.
+
+    Parameters
+    ----------
+    judgements : Judgements, path, a sequence of paths, or objects as for `foveal.judgements_of`
+    measures : text or Python forms of measures
+    task : str, optional
+        A preset such as ``2009.Focused``; its measures come before `measures`.
+    collection : path, optional
+        A collection index: gives the place of results that are XPaths, and document lengths.
+    cache : path, optional
+        A folder in which runs are kept as columns, so that scoring the same files again skips
+        parsing. It is safe to delete, and never changes a score.
+    hashed : bool
+        Keep the hashes of runs in `Results.meta`. They take a tenth of the time.
+    **options
+        The fields of `foveal.evaluation.Options`.
+
+    Examples
+    --------
+    >>> truth = Judgements.from_highlights({"1": {"D2": {"spans": [(0, 50)], "length": 50}}})
+    >>> evaluation = Evaluation(truth, ["charP", "charR"])
+    >>> good = Run.from_results({"1": [("D2", 0, 40)]}, name="good")
+    >>> poor = Run.from_results({"1": [("D1", 20, 30)]}, name="poor")
+    >>> scores = [evaluation.score(run) for run in (good, poor)]
+    >>> evaluation.results(scores).aggregate()
+    {'good': {'charP': 1.0, 'charR': 0.8}, 'poor': {'charP': 0.0, 'charR': 0.0}}
     """
-    if not isinstance(run, Run):
-        scores = score_large(run, judged, measures, options, left_out, collection, memory=memory)
-        if scores is not None:
-            return scores
-        run = read_run(run, cache=cache, hashed=hashed)
-    if isinstance(judged, JudgedSlices):
-        return score_held(run, judged, measures, options, left_out, memory=memory)
-    topics = judged.judgements.topics
-    run = without_topics(run, left_out, topics)
-    index = None if collection is None else opened(collection)
-    return joined([score_portion(run, judged, measures, options, index=index)], topics)
 
+    def __init__(
+        self,
+        judgements: Judgements | str | Path | Sequence[str | Path] | Objects,
+        measures: str | Measure | Sequence[str | Measure] = (),
+        *,
+        task: str | None = None,
+        collection: str | Path | None = None,
+        cache: str | Path | None = None,
+        hashed: bool = True,
+        **options: Any,
+    ) -> None:
+        self.measures, self.options = resolve_settings(measures, task, options)
+        own = self.options
+        self.task = task
+        averaged = (part for measure in self.measures for part in measure.averages)
+        self.scored = tuple(dict.fromkeys([*self.measures, *averaged]))
+        """The measures and those that they average."""
+        self.collection = None if collection is None else str(collection)
+        self._cache = None if cache is None else str(Path(cache).absolute())
+        self.hashed = hashed
+        self._folder = str(Path.cwd())
+        self.max_bytes = given_limit()
+        for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
+            if asked and collection is None:
+                raise UsageError(f"{name} takes a collection (-C)")
+        given = _read_judgements(judgements)
+        self.warnings: list[str] = []
+        topics = cas = None
+        if own.topics_file is not None:
+            from foveal.formats import read_topics
 
-def score_share(share: Share) -> list[tuple[Scores, ...]]:
-    """Score some runs against each part of the standard, in any process."""
-    with limit_bytes(share.max_bytes):
-        return _score_share(share)
+            topics = read_topics(own.topics_file)
+        if own.cas or own.support_judgements or own.documents or own.tag_classes or own.name_from:
+            from foveal.evaluation.cas import CasFilter
 
+            cas = CasFilter.of(own, topics)
+        self.index: Collection | None = None
+        """The open collection index."""
+        if self.collection is not None:
+            self.index = self._open_index(self.collection)
+        self.judgements = select_judgements(given, own, self.index, topics, self.warnings)
+        self.sources = [("judgements", source) for source in self.judgements.sources]
+        """Everything that was read, each with what it is."""
+        if topics is not None:
+            self.sources += [("topics", source) for source in topics.sources]
+        if cas is not None and cas.support is not None:
+            self.sources += [("support judgements", source) for source in cas.support.sources]
+        if self.index is not None:
+            self.sources.append(("collection", self.index.source))
+        nested = [measure for measure in self.measures if measure.structural]
+        if own.overlap == "union" and nested:
+            self.warnings.append(
+                f"--overlap union is about text and changes nothing for {_list_measures(nested)}; "
+                "measures of elements have a parameter overlap"
+            )
+        self.mean_length, self.mean_length_source = math.nan, ""
+        """The value of L=auto, and what it is the mean of; only if a measure needs it."""
+        if any(Need.MEAN_LENGTH in measure.needs for measure in self.scored):
+            self.mean_length, self.mean_length_source = _find_mean_length(given, self.index)
+        self.assessors = list_assessors(self.judgements, own, self.warnings)
+        """The assessors scored against one by one, or only None for all of them together."""
+        self.golds = tuple(
+            prepare_gold(
+                self.judgements,
+                assessor,
+                self.scored,
+                own,
+                index=self.index,
+                cas=cas,
+                mean_length=self.mean_length,
+                warnings=self.warnings,
+            )
+            for assessor in self.assessors
+        )
+        """The prepared judgements of each of them."""
+        self.every_topic = frozenset(given.topics)
 
-def _score_share(share: Share) -> list[tuple[Scores, ...]]:
-    parts = share.standard.parts
-    collection = share.collection_here
-    done = []
-    for given, place in share.places:
-        with named_as(given, place) as rename:
-            # Read once, however many parts there are.
-            one = len(parts) == 1 or is_large(place, share.memory)
-            run = place if one else _read(place, share)
-            scored = [
-                score_run(
-                    run,
-                    part.judged,
-                    share.measures,
-                    share.options,
-                    part.left_out,
-                    collection,
-                    share.memory,
-                    share.cache,
-                    hashed=share.hashed,
+    def _open_index(self, path: str) -> Collection:
+        from foveal.collection.opened import opened
+
+        return opened(self.locate(path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"index": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.collection is not None:
+            self.index = self._open_index(self.collection)
+
+    # -- scoring --------------------------------------------------------------------------------
+
+    def align(self, run: RunLike) -> tuple[AlignedRun, ...]:
+        """Read, place and check a run; return its alignment with each assessor's judgements."""
+        if isinstance(run, (str, Path)):
+            run = self.read_run(run)
+        elif not isinstance(run, Run):
+            raise UsageError(
+                f"{type(run).__name__} is not a run; expected a Run or a path, or "
+                "foveal.run_of(results, name=...)"
+            )
+        aligned = []
+        structural = any(measure.structural for measure in self.scored)
+        for gold in self.golds:
+            own = run
+            if len(gold.topics) < len(self.every_topic):
+                own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
+            has_parts = own.xpath is not None or bool((own.end >= 0).any())
+            if self.index is not None:
+                from foveal.collection.placement import place_elements, place_run
+
+                snap, lenient = self.options.snap, self.options.lenient
+                if structural:
+                    own = place_elements(own, self.index, snap=snap, lenient=lenient)
+                else:
+                    own = place_run(own, self.index, lenient=lenient)
+            aligned.append(align_run(own, gold, self.scored, self.options, has_parts=has_parts))
+        return tuple(aligned)
+
+    def score(self, run: RunLike) -> tuple[Scores, ...]:
+        """Score a run, or read and score a file, against the judgements of each assessor."""
+        return tuple(score_aligned(aligned, self.scored) for aligned in self.align(run))
+
+    def locate(self, path: str) -> str:
+        """Return the path of a client's file as seen from this process."""
+        here = path == STDIN or self._folder == str(Path.cwd())
+        return path if here else str(Path(self._folder, path))
+
+    def read_run(self, path: str | Path) -> Run:
+        """Read a run; report its path as the user typed it, wherever this process runs."""
+        place = self.locate(str(path))
+        # Readers replace what is not UTF-8 in names.
+        shown, long = (os.fsencode(name).decode(errors="replace") for name in (path, place))
+        try:
+            with nullcontext() if self.max_bytes is None else limit_bytes(self.max_bytes):
+                run = read_run(place, cache=self._cache, hashed=self.hashed)
+        except InputError as error:
+            raise InputError(
+                problem._replace(file=shown) if problem.file == long else problem
+                for problem in error.problems
+            ) from None
+        return run if shown == long else replace(run, source=replace(run.source, path=shown))
+
+    # -- results --------------------------------------------------------------------------------
+
+    def results(self, scores: Iterable[tuple[Scores, ...]]) -> Results:
+        """Return the table of the scores of all runs, with means, warnings and provenance."""
+        by_run = list(scores)
+        if not by_run:
+            raise UsageError("no run given")
+        shape = [(len(gold.topics), len(self.scored)) for gold in self.golds]
+        for own in by_run:
+            if not isinstance(own, tuple) or [one.values.shape for one in own] != shape:
+                raise UsageError(
+                    "expected a list of what this evaluation's score() returned, one item per run"
                 )
-                for part in parts
-            ]
-            done.append(tuple(replace(own, source=rename(own.source)) for own in scored))
-    return done
+        options, topics, warnings = self.options, self.judgements.topics, list(self.warnings)
+        preset = None
+        if self.task is not None:
+            from foveal.evaluation.presets import find_preset
+
+            preset = find_preset(self.task)
+        names = distinct_names((own[0].name, own[0].source) for own in by_run)
+        labels: list[str] = []
+        blocks: list[Floats] = []
+        masks: list[Bools] = []
+        undefined: list[Bools] = []
+        tasks: dict[str, str | None] = {}
+        per_run: dict[str, Any] = {}
+        shares: dict[str, float] = {}
+        truth = self.judgements
+        has_parts = bool(len(truth.start)) or truth.places is not None or truth.elements is not None
+        columns = zip(*by_run, strict=True)  # the scores of all runs, by assessor
+        for assessor, gold, column in zip(self.assessors, self.golds, columns, strict=True):
+            # An assessor may not have judged every topic; those are not counted.
+            place = np.array([topics.index(topic) for topic in gold.topics], dtype=np.int64)
+            counted_topics = count_topics(options.topics, np.stack([own.in_run for own in column]))
+            if options.topics == "both" and not counted_topics.any():
+                raise UsageError("the runs have no judged topic in common to average over")
+            for name, own, in_mean in zip(names, column, counted_topics, strict=True):
+                label = name if assessor is None else f"{name}[{assessor}]"
+                values = np.full((len(topics), len(self.scored)), np.nan)
+                counts = np.zeros(len(topics), dtype=bool)
+                counts[place] = in_mean
+                values[place] = own.values
+                values[~counts] = np.nan
+                undefined.append(np.isnan(values) & counts[:, None])
+                if options.undefined == "zero":
+                    values[undefined[-1]] = 0.0
+                labels.append(label)
+                blocks.append(values)
+                masks.append(counts)
+                tasks[label] = own.task
+                per_run[label] = {
+                    "in_run": int(own.in_run.sum()),
+                    "not_judged": own.unjudged_topics,
+                    "results_in_judged_documents": (
+                        own.judged_results / own.results if own.results else None
+                    ),
+                }
+                known = [share for share in own.judged_shares.values() if not math.isnan(share)]
+                shares[label] = float(np.mean(known)) if known else math.nan
+                has_parts = has_parts or own.has_parts
+                if own.names is not None:
+                    from foveal.evaluation.document_names import warn_about_names
+
+                    warnings += warn_about_names(label, own.names, gold)
+                warnings += [f"{label}: {warning}" for warning in own.warnings if warning]
+                if preset is not None and own.task and not preset.is_for(own.task):
+                    warnings.append(f"{label}: declares the task {own.task}, scored as {self.task}")
+                absent = int((~own.in_run).sum())
+                if absent and options.topics == "judged":
+                    warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
+        values, in_means = np.stack(blocks), np.stack(masks)
+        overall, numbers = _average(values, in_means, self.scored)
+        # Measures that were scored only to be averaged are not shown.
+        shown = len(self.measures)
+        texts = tuple(measure.label for measure in self.measures)
+        for label, averaged in zip(labels, numbers[:, :shown].tolist(), strict=True):
+            per_run[label]["averaged"] = dict(zip(texts, averaged, strict=True))
+        undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
+        if undefined_anywhere.any():
+            warnings += self._describe_undefined(undefined_anywhere)
+        low = {label: share for label, share in shares.items() if share < 1}
+        if low and has_negative_judgements(self.judgements):
+            warnings.append(_describe_unjudged(low))
+        of_documents = [measure for measure in self.measures if measure.name in ("P", "R")]
+        if has_parts and of_documents:
+            warnings.append(_explain_document_measures(of_documents))
+        sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
+        meta: dict[str, Any] = {
+            "version": __version__,
+            "measures": list(texts),
+            "task": None if preset is None else preset.name,
+            "tasks": tasks,
+            "options": options.changed(),
+            "inputs": [
+                {"kind": kind, "path": source.path, "sha256": source.sha256}
+                for kind, source in sources
+            ],
+            "topics": {"judged": len(topics), "runs": per_run},
+            "unjudged": {
+                "k": _TOP,
+                "judged": {k: None if math.isnan(share) else share for k, share in shares.items()},
+            },
+            "warnings": warnings,
+        }
+        if any(Need.MEAN_LENGTH in measure.needs for measure in self.measures):
+            meta["mean_length"] = {"L": self.mean_length, "source": self.mean_length_source}
+            warnings.append(f"L=auto is {self.mean_length:.6g}: {self.mean_length_source}")
+        lower = [measure.label for measure in self.measures if measure.higher_is_better is False]
+        if lower:
+            meta["lower_is_better"] = lower
+        return Results(
+            tuple(labels),
+            topics,
+            texts,
+            values[:, :, :shown],
+            in_means,
+            overall[:, :shown],
+            meta,
+        )
+
+    def _describe_undefined(self, undefined: Bools) -> Iterator[str]:
+        """Name the topics on which measures are `undefined`, and what becomes of them."""
+        fate = "not averaged" if self.options.undefined == "skip" else "counted as 0"
+        by_topics: dict[tuple[str, ...], list[Measure]] = {}
+        for k in np.flatnonzero(undefined.any(axis=0)).tolist():
+            topics = np.array(self.judgements.topics, dtype=object)[undefined[:, k]]
+            by_topics.setdefault(tuple(topics), []).append(self.measures[k])
+        for named, those in by_topics.items():
+            every = len(those) == len(self.measures)
+            which = "all measures" if every else _list_measures(those)
+            yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
 
 
-def _read(run: RunLike, share: Share) -> Run:
-    return run if isinstance(run, Run) else read_run(run, cache=share.cache, hashed=share.hashed)
+def _read_judgements(given: Any) -> Judgements:
+    """Return judgements from files or Python objects."""
+    if isinstance(given, Judgements):
+        return given
+    if isinstance(given, (str, Path)):
+        return read_judgements(given)
+    if isinstance(given, Sequence) and all(isinstance(one, (str, Path)) for one in given):
+        return read_judgements(list(given))
+    from foveal.adapters import judgements_of
+
+    return judgements_of(given)
+
+
+def _find_mean_length(given: Judgements, index: Collection | None) -> tuple[float, str]:
+    """Return the value of L=auto and what it is the mean of.
+
+    That is the collection, or all judged documents whatever topics and assessors are chosen: a
+    scale must not change with the selection.
+    """
+    if index is not None:
+        documents = counted(len(index), "document")
+        return index.mean_length, f"mean length of {documents} of the collection"
+    return average_lengths(given.documents(strict=False)[2], given)
+
+
+def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
+    """Return the mean of the known lengths of judged documents, and what it is the mean of."""
+    known = length[length >= 0]
+    documents = counted(len(known), "judged document")
+    source = f"mean length of {documents} (all topics: {len(given.topics)})"
+    return float(known.mean()) if len(known) else math.nan, source
+
+
+def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
+    """Score a run that was aligned."""
+    run, alignment, gold = aligned.run, aligned.alignment(), aligned.gold
+    in_run = np.zeros(len(gold.topics), dtype=bool)
+    in_run[alignment.judged_topic] = True
+    judged_results, names = count_judged(alignment)
+    # The share of judged documents among the first 10 results of each topic.
+    bounds = alignment.run.bounds
+    sizes = np.minimum(np.diff(bounds), _TOP)
+    top = np.arange(min(_TOP, int(sizes.max(initial=0))))
+    rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
+    seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
+    shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
+    return Scores(
+        name=run.name,
+        source=run.source,
+        task=run.task,
+        values=score_measures(aligned, measures),
+        judged_shares=dict(zip(alignment.run.topics, shares.tolist(), strict=True)),
+        in_run=in_run,
+        unjudged_topics=len(run.topics) - len(alignment.run.topics),
+        results=len(alignment.run),
+        judged_results=judged_results,
+        names=names,
+        has_parts=aligned.has_parts,
+        warnings=tuple(aligned.warnings),
+    )
+
+
+def count_judged(alignment: Alignment) -> tuple[int, NameMatch | None]:
+    """Count results in judged documents; compare document names if there are others."""
+    run, known = alignment.run, alignment.in_judgements
+    names = None
+    if not known.all():
+        from foveal.evaluation.document_names import match_names
+
+        names = match_names(alignment, known)
+    return int(known[run.head_of].sum()), names
+
+
+def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
+    """Return the scores (topic, measure) on all judged topics.
+
+    Measures that differ only in their cut-offs are scored together, as points of a curve.
+    """
+    values = np.empty((len(aligned.gold.topics), len(measures)))
+    curves: dict[Any, list[int]] = {}
+    for column, measure in enumerate(measures):
+        key = (aligned.overlaps[measure], type(measure), measure.key)
+        curves.setdefault(key, []).append(column)
+    for (overlap, kind, *_), columns in curves.items():
+        points = [measures[column] for column in columns]
+        values[:, columns] = kind.score_curve(points, aligned.alignment(overlap))
+    return values
+
+
+def count_topics(policy: str, in_run: Bools) -> Bools:
+    """Return which topics (run, topic) are averaged over under a policy of `Options.topics`."""
+    if policy == "judged":
+        return np.ones_like(in_run)
+    return in_run if policy == "run" else np.broadcast_to(in_run.all(axis=0), in_run.shape).copy()
+
+
+def _average(
+    values: Floats, counts: Bools, measures: Sequence[Measure]
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the values on topic ``all`` by run and measure, and the number of topics averaged."""
+    used = counts[:, :, None] & ~np.isnan(values)
+    totals = np.where(used, values, 0.0).sum(axis=1)
+    numbers = used.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = totals / numbers
+    overall = np.where([measure.summed for measure in measures], totals, means)
+    for k, measure in enumerate(measures):
+        if measure.averages:
+            own = overall[:, [measures.index(part) for part in measure.averages]]
+            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
+            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
+    return overall, numbers
+
+
+# -- warnings --------------------------------------------------------------------------------------
+
+
+def _describe_unjudged(shares: Mapping[str, float]) -> str:
+    """Name the runs that return unjudged documents on top, the worst first."""
+    low = sorted((share, run) for run, share in shares.items())
+    # Two decimals, cut off: a share below 1 must not read 1.00.
+    shown = ", ".join(
+        f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
+    )
+    more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
+    return f"{UNJUDGED_COUNTS}; judged@{_TOP} on topics with results: {shown}{more}"
+
+
+def has_negative_judgements(judgements: Judgements) -> bool:
+    """Return True if most topics have a document that was judged not relevant.
+
+    Then assessors looked at a pool, and documents that are not listed were not looked at. Where
+    only relevant documents are listed, everything else is unjudged by design.
+
+    >>> listed = {"D1": {"spans": [(0, 9)], "length": 9}}
+    >>> has_negative_judgements(Judgements.from_highlights({"1": listed}))
+    False
+    >>> has_negative_judgements(Judgements.from_highlights({"1": listed | {"D2": {"spans": []}}}))
+    True
+    """
+    topics = len(np.unique(judgements.topic[~judgements.relevant]))
+    return 2 * topics > len(judgements.topics)
+
+
+def _explain_document_measures(measures: Sequence[Measure]) -> str:
+    """Explain that P and R count documents, and name the measures that count text."""
+    shown = some([measure.label for measure in measures])
+    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
+    s = "s" if len(measures) == 1 else ""
+    return f"{shown} count{s} documents, not text; {others} count{s} text"
+
+
+def _list_measures(measures: Sequence[Measure]) -> str:
+    """Return measures for reading: each once with all its cut-offs, only a few in all.
+
+    >>> from foveal.measures import parse_measures as parse
+    >>> _list_measures([*parse("nxCG@curve"), *parse("nxCG@10"), *parse("MAep")])
+    'nxCG@10,curve, MAep'
+    """
+    cutoffs: dict[Measure, list[Any]] = {}
+    for measure in measures:
+        own = cutoffs.setdefault(type(measure)(measure.settings), [])
+        own += [] if measure.at is None else [measure.at]
+    names = []
+    for bare, given in cutoffs.items():
+        points = [(bare @ point).at for point in bare.curve]
+        whole = bool(points) and set(points) <= set(given)
+        shown = [f"{at:f}" for at in given if not (whole and at in points)]
+        shown += [CURVE] if whole else []
+        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+# -- many runs -------------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -129,13 +586,9 @@ def evaluate(
     judgements: Judgements | str | Path | Sequence[str | Path] | Objects,
     measures: str | Measure | Sequence[str | Measure] = (),
     *,
-    task: str | None = None,
-    collection: str | Path | None = None,
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     memory: int | str | None = None,
-    cache: str | Path | None = None,
-    hashed: bool = True,
     **options: Any,
 ) -> Results:
     """Score runs against judgements.
@@ -146,12 +599,9 @@ def evaluate(
         Objects as `foveal.run_of` takes them are one run: ``{topic: [result, ...]}``, rows that
         name their topic, or a data frame, which may hold several in a column ``run``. Several
         others are a list of ``run_of(results, name=...)``.
-    judgements : Judgements, path, a sequence of paths, or objects as for `foveal.judgements_of`
-    measures : text or Python forms of measures
-    task : str, optional
-        A preset such as ``2009.Focused``; its measures come before `measures`.
-    collection : path, optional
-        A collection index: gives the place of results that are XPaths, and document lengths.
+    judgements, measures, **options
+        The parameters of `foveal.Evaluation`, such as `task` and `collection`, and the fields of
+        `foveal.evaluation.Options`.
     executor : concurrent.futures.Executor, optional
         Where runs are scored; by default in a thread per core, which share reading and sorting.
         Other processes (`foveal.executors`) read the files themselves. The result is the same.
@@ -159,16 +609,8 @@ def evaluate(
         Called for each run when it is scored.
     memory : int or str, optional
         What each task may use for a run, in bytes or as in ``"2G"``; larger files are read in
-        slices of whole topics. By default a share of what is free. The result is the same.
-    cache : path, optional
-        A folder in which runs are kept as columns, so that scoring the same files again skips
-        parsing. It is safe to delete, and never changes a score.
-    hashed : bool
-        Keep the hashes of runs in `Results.meta`. They take a tenth of the time, and where only
-        scores are wanted nobody reads them. Those of judgements are kept in any case, and of runs
-        that are read in slices.
-    **options
-        The fields of `foveal.evaluation.Options`.
+        groups of topics, from temporary files where ``TMPDIR`` says. By default a share of what is
+        free. The result is the same.
 
     Examples
     --------
@@ -183,285 +625,77 @@ def evaluate(
     >>> evaluate({"1": chunks}, {"1": [("D2", 0, 50)]}, "charR").aggregate()
     {'run': {'charR': 0.26}}
     """
-    chosen, settings = plan(measures, task, options)
-    limit = None if memory is None else memory_of(str(memory))
-    run_list: list[RunLike] = [_readable(run) for run in runs_of(runs)]
-    if not run_list:
+    given = list_runs(runs)
+    if not given:
         raise UsageError("no run given")
-    given = _readable_again(judgements_or_files(judgements))
-    averaged = (part for measure in chosen for part in measure.averages)
-    scored = tuple(dict.fromkeys([*chosen, *averaged]))
-    truth = truth_of(given, settings, collection, scored, limit)
-    nested = [measure for measure in chosen if measure.structural]
-    if settings.overlap == "union" and nested:
-        truth.warnings.append(
-            f"--overlap union is about text and changes nothing for {_listed(nested)}; measures of "
-            "elements have a parameter overlap"
-        )
-    standard = Standard.of(truth, scored, given, collection, limit)
-    place = None if collection is None else str(collection)
-    kept = None if cache is None else str(Path(cache).absolute())
-    share = partial(
-        Share,
-        standard,
-        scored,
-        settings,
-        place,
-        str(Path.cwd()),
-        memory=limit,
-        cache=kept,
-        hashed=hashed,
-    )
-    done: list[tuple[Scores, ...]] = []
-    with _pool(executor, run_list) as pool, _kept_for(pool, standard):
-        shared = map(share, shares_of(run_list, 1 if pool is None else workers_of(pool)))
-        for scores in in_order(pool, score_share, shared):
-            done += scores
-            if progress is not None:
-                for _ in scores:
-                    progress()
-    by_part = zip(*done, strict=True)
-    parts = [
-        (part.assessor, part.judged, list(own))
-        for part, own in zip(standard.parts, by_part, strict=True)
-    ]
-    return _results(parts, truth, scored, settings, task, shown=len(chosen))
+    evaluation: Evaluation
+    score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
+    if memory is not None or _may_be_large(given, judgements):
+        from foveal.evaluation.large import GroupedEvaluation, prepare
+
+        evaluation, score = prepare(judgements, measures, memory, options)
+        is_grouped = isinstance(evaluation, GroupedEvaluation)
+        if is_grouped and not isinstance(executor, ThreadPoolExecutor):
+            executor = ThreadPoolExecutor(1)  # its temporary file belongs to this process
+    else:
+        evaluation = Evaluation(judgements, measures, **options)
+    return evaluation.results(map_runs(score, evaluation, given, executor, progress))
 
 
-def _readable(run: RunLike) -> RunLike:
-    """A run that can be read again, and anywhere: what cannot is read here, once."""
-    return read_run(run) if not isinstance(run, Run) and is_stream(run) else run
+def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
+    """Return True if a file is so large that it might not fit into memory."""
+    given = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    files = [*runs, *given] if isinstance(given, (list, tuple)) else runs
+    for file in files:
+        if isinstance(file, (str, Path)):
+            try:
+                place = Path(file).stat()
+            except (OSError, ValueError):  # standard input, a pattern, or nothing
+                if str(file) == STDIN:
+                    continue
+                return True
+            if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
+                return True
+    return False
 
 
-def _readable_again(given: Given) -> Given:
-    """Judgements that other processes can read too."""
-    if isinstance(given, Judgements):
-        return given
-    files = [given] if isinstance(given, (str, Path)) else given
-    return read_judgements(files) if any(map(is_stream, files)) else given
+def list_runs(runs: Any) -> list[RunLike]:
+    """Return runs and files as they are, and Python objects as runs."""
+    if isinstance(runs, (Run, str, Path)):
+        return [runs]
+    if isinstance(runs, (list, tuple)) and all(isinstance(r, (Run, str, Path)) for r in runs):
+        return list(runs)
+    from foveal.adapters import runs_of
+
+    return runs_of(runs)
 
 
-@contextmanager
-def _pool(executor: Executor | None, runs: Sequence[RunLike]) -> Iterator[Executor | None]:
-    """The user's executor, or threads where there is more than one run to share out."""
-    number = min(cores(), len(runs))
-    if executor is not None:
-        refuse_forks(executor)
-    if executor is not None or number == 1:
-        yield executor
+def map_runs(
+    function: Callable[[Evaluation, RunLike], T],
+    evaluation: Evaluation,
+    runs: Sequence[RunLike],
+    executor: Executor | None = None,
+    progress: Callable[[], None] | None = None,
+) -> Iterator[T]:
+    """Yield ``function(evaluation, run)`` for each run in order, by default in threads."""
+    if executor is None and len(runs) == 1:
+        yield function(evaluation, runs[0])
+        if progress is not None:
+            progress()
         return
-    with ThreadPoolExecutor(number) as threads:
-        yield threads
+    from foveal.executors import cores, map_in_order, refuse_forks
 
-
-@contextmanager
-def _kept_for(pool: Executor | None, standard: Standard) -> Iterator[None]:
-    """For processes of this machine, a folder from which they take what is prepared already."""
     with ExitStack() as stack:
-        if isinstance(pool, Processes):
-            with suppress(OSError):  # no room anywhere: they read what this process has read
-                place = TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True)
-                standard.keep_in(stack.enter_context(place))
-        yield
-
-
-def plan(
-    measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
-) -> tuple[tuple[Measure, ...], Options]:
-    """The distinct measures in order, and the options with the preset's own filled in."""
-    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    chosen: list[Measure] = []
-    try:
-        settings = Options(**options)
-    except TypeError as error:
-        raise UsageError(str(error).replace("Options.__init__() ", "")) from None
-    if task is not None:
-        preset = find_preset(task)
-        chosen += preset.measures
-        settings = replace(
-            settings,
-            overlap=settings.overlap or preset.overlap,
-            topic_limit=settings.topic_limit or preset.topic_limit,
-            document_limit=settings.document_limit or preset.document_limit,
-            max_results=settings.max_results or preset.max_results,
-            castitles_only=settings.castitles_only or preset.castitles_only,
-            warn_overlap=preset.warn_overlap,
-        )
-    for item in given:
-        chosen += parse_measures(item) if isinstance(item, str) else (item,)
-    for measure in chosen:
-        measure.check()
-    if not chosen:
-        raise UsageError("no measure given; name measures (-m) or an official task (-t)")
-    return tuple(dict.fromkeys(chosen)), settings
-
-
-def _results(
-    parts: Sequence[tuple[str | None, Gold | JudgedSlices, list[Scores]]],
-    truth: Truth,
-    measures: tuple[Measure, ...],
-    options: Options,
-    task: str | None,
-    *,
-    shown: int,
-) -> Results:
-    """The first `shown` measures as a table; the others were scored to be averaged by them."""
-    topics, warnings = truth.judgements.topics, truth.warnings
-    runs: list[str] = []
-    blocks: list[Floats] = []
-    masks: list[npt.NDArray[np.bool_]] = []
-    undefined: list[npt.NDArray[np.bool_]] = []
-    per_run: dict[str, Any] = {}
-    shares: dict[str, float] = {}
-    names = distinct_names((scores.name, scores.source) for scores in parts[0][2])
-    for assessor, judged, done in parts:
-        # An assessor may not have judged every topic; those are not counted.
-        place = np.array([topics.index(t) for t in judged.judgements.topics], dtype=np.int64)
-        in_all = np.logical_and.reduce([s.in_run for s in done])
-        if options.topics == "both" and not in_all.any():
-            raise UsageError("the runs have no judged topic in common to average over")
-        for name, scores in zip(names, done, strict=True):
-            label = name if assessor is None else f"{name}[{assessor}]"
-            values = np.full((len(topics), len(measures)), np.nan)
-            counted = np.zeros(len(topics), dtype=bool)
-            counted[place] = {"judged": True, "run": scores.in_run, "both": in_all}[options.topics]
-            values[place] = scores.values
-            values[~counted] = np.nan
-            undefined.append(np.isnan(values) & counted[:, None])
-            if options.undefined == "zero":
-                values[undefined[-1]] = 0.0
-            runs.append(label)
-            blocks.append(values)
-            masks.append(counted)
-            per_run[label] = {
-                "in_run": int(scores.in_run.sum()),
-                "not_judged": scores.unjudged_topics,
-                "results_in_judged_documents": scores.names.share,
-            }
-            shares[label] = scores.judged_share
-            warnings += _run_warnings(label, scores, judged, options, task)
-    values, counted = np.stack(blocks), np.stack(masks)
-    overall, numbers = _overall(values, counted, measures)
-    # What was scored only to be averaged is not asked for.
-    measures, values = measures[:shown], values[:, :, :shown]
-    overall, numbers = overall[:, :shown], numbers[:, :shown]
-    fate = "not averaged" if options.undefined == "skip" else "counted as 0"
-    undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
-    warnings += _undefined_warnings(undefined_anywhere, topics, measures, fate)
-    unjudged = unjudged_warning(shares, truth.judgements)
-    warnings += [unjudged] if unjudged else []
-    if truth.has_parts or any(scores.has_parts for *_, done in parts for scores in done):
-        warnings += _document_measure_notes(measures)
-    labels = tuple(measure.label for measure in measures)
-    for i, run in enumerate(runs):
-        per_run[run]["averaged"] = dict(zip(labels, numbers[i].tolist(), strict=True))
-    sources = [*truth.sources, *(("run", scores.source) for scores in parts[0][2])]
-    meta = {
-        "version": __version__,
-        "measures": list(labels),
-        "task": None if task is None else find_preset(task).name,
-        "tasks": dict(zip(runs, (s.task for *_, done in parts for s in done), strict=True)),
-        "options": options.changed(),
-        "inputs": [
-            {"kind": kind, "path": source.path, "sha256": source.sha256} for kind, source in sources
-        ],
-        "topics": {"judged": len(topics), "runs": per_run},
-        "unjudged": unjudged_meta(shares),
-        "warnings": warnings,
-    }
-    if any(Need.MEAN_LENGTH in measure.needs for measure in measures):
-        meta["mean_length"] = {"L": truth.mean_length, "source": truth.mean_length_source}
-        warnings.append(f"L=auto is {truth.mean_length:.6g}: {truth.mean_length_source}")
-    lower = [measure.label for measure in measures if measure.higher_is_better is False]
-    if lower:
-        meta["lower_is_better"] = lower
-    return Results(tuple(runs), topics, labels, values, counted, overall, meta)
-
-
-def _run_warnings(
-    label: str,
-    scores: Scores,
-    judged: Gold | JudgedSlices,
-    options: Options,
-    task: str | None,
-) -> list[str]:
-    """Return what is odd about a run; documents that are not judged are also a Python warning."""
-    found = []
-    misnamed = name_warning(scores.names, judged.names)
-    if misnamed is not None:
-        found.append(f"{label}: {misnamed}")
-        warn(found[0], FovealWarning, stacklevel=4)  # where `evaluate` is called
-    found += [f"{label}: {warning}" for warning in scores.warnings]
-    if task is not None and scores.task and not find_preset(task).is_for(scores.task):
-        found.append(f"{label}: declares the task {scores.task}, scored as {task}")
-    absent = int((~scores.in_run).sum())
-    if absent and options.topics == "judged":
-        found.append(f"{label}: judged topics without a result, scored 0: {absent}")
-    return found
-
-
-def _overall(
-    values: Floats, counted: npt.NDArray[np.bool_], measures: Sequence[Measure]
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The values on topic ``all`` by run and measure, and over how many topics they are."""
-    used = counted[:, :, None] & ~np.isnan(values)
-    totals = np.where(used, values, 0.0).sum(axis=1)
-    numbers = used.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = totals / numbers
-    overall = np.where([measure.summed for measure in measures], totals, means)
-    for k, measure in enumerate(measures):
-        if measure.averages:
-            own = overall[:, [measures.index(part) for part in measure.averages]]
-            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
-            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
-    return overall, numbers
-
-
-def _undefined_warnings(
-    undefined: npt.NDArray[np.bool_],
-    topics: tuple[str, ...],
-    measures: tuple[Measure, ...],
-    fate: str,
-) -> Iterator[str]:
-    """Name the topics on which measures are `undefined`, and say what becomes of them."""
-    by_topics: dict[tuple[str, ...], list[Measure]] = {}
-    for k, measure in enumerate(measures):
-        named = tuple(topic for topic, bad in zip(topics, undefined[:, k], strict=True) if bad)
-        if named:
-            by_topics.setdefault(named, []).append(measure)
-    for named, those in by_topics.items():
-        which = "all measures" if len(those) == len(measures) else _listed(those)
-        yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
-
-
-def _document_measure_notes(measures: Sequence[Measure]) -> Iterator[str]:
-    """Say that P and R count documents, if they are asked for, and which measures count text."""
-    text = {"P": find_measure("charP"), "R": find_measure("charR")}
-    own = [measure for measure in measures if measure.name in text]
-    if own:
-        shown = some([measure.label for measure in own])
-        others = some([(text[measure.name] @ str(measure.at)).label for measure in own])
-        s = "s" if len(own) == 1 else ""
-        yield f"{shown} count{s} documents, not text; {others} count{s} text"
-
-
-def _listed(measures: Sequence[Measure]) -> str:
-    """Measures for reading: each once with all its cut-offs, a curve as such, only a few in all.
-
-    >>> _listed(parse_measures("nxCG@curve") + parse_measures("nxCG@10") + parse_measures("MAep"))
-    'nxCG@10,curve, MAep'
-    """
-    cutoffs: dict[Measure, list[Decimal]] = {}
-    for measure in measures:
-        own = cutoffs.setdefault(type(measure)(measure.settings), [])
-        own += [] if measure.at is None else [measure.at]
-    names = []
-    for bare, given in cutoffs.items():
-        points = [(bare @ point).at for point in bare.curve]
-        whole = bool(points) and set(points) <= set(given)
-        shown = [f"{at:f}" for at in given if not (whole and at in points)]
-        shown += [CURVE] if whole else []
-        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+        if executor is None:
+            executor = stack.enter_context(ThreadPoolExecutor(min(cores(), len(runs))))
+        else:
+            refuse_forks(executor)
+            # Other processes cannot read this one's standard input.
+            runs = [
+                evaluation.read_run(run) if not isinstance(run, Run) and is_stream(run) else run
+                for run in runs
+            ]
+        for result in map_in_order(executor, function, runs, shared=evaluation):
+            yield result
+            if progress is not None:
+                progress()

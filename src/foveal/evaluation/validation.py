@@ -1,44 +1,44 @@
-"""Everything that is wrong with a run or with topics, before anything is scored."""
+"""Check a run or topics for everything that is wrong, before anything is scored."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from foveal.collection import Collection
+from foveal.collection.placement import resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas import tag_classes
-from foveal.evaluation.placing import unplaced
 from foveal.evaluation.presets import PRESETS, Preset, task_key
-from foveal.evaluation.validation_markup import topics_again
-from foveal.evaluation.validation_reading import declared_at, names_apart, noted, read_through
+from foveal.evaluation.validation_reading import (
+    find_other_names,
+    find_repeated_topics,
+    list_notes,
+    read_tolerantly,
+)
 from foveal.evaluation.validation_rules import (
     BY_DOCUMENT,
     UNCHECKED,
-    Check,
-    contradictions,
-    duplicates,
-    impossible_paths,
-    order,
-    past_the_end,
-    task_checks,
-    too_many,
-    unknown_topics,
+    find_contradictions,
+    find_disorder,
+    find_duplicates,
+    find_excess,
+    find_forbidden,
+    find_impossible_paths,
+    find_past_the_end,
+    find_unknown_topics,
 )
-from foveal.evaluation.validation_targets import (
-    Classes,
-    off_target,
-    tags_in,
-    unknown_tags,
-)
+from foveal.evaluation.validation_targets import Classes, off_target, tags_in, unknown_tags
 from foveal.formats import Source, found_kind, read_topics
-from foveal.formats.markup import is_xml
+from foveal.formats.markup import is_xml, read_markup
+from foveal.formats.objects import header_of
 from foveal.formats.ranking import line_ranks
-from foveal.model import Run, Topics
+from foveal.model import Topics
 from foveal.nexi import CAS, NexiError, parse
 
 __all__ = [
@@ -59,7 +59,7 @@ _STRICT = ("sscas", "svcas", "scas")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong with a file, or not checked: its kind, where it is, what it is.
+    """A problem of a file, or a check that was not possible: its kind, place and message.
 
     >>> print(Finding("order", "a.run", 3, "rank 2 after 3"))
     a.run:3: rank 2 after 3 [order]
@@ -72,12 +72,12 @@ class Finding:
 
     @property
     def is_fault(self) -> bool:
-        """Whether something is wrong; what could not be checked may be right."""
+        """True if something is wrong; a check that was not possible is not a fault."""
         return self.kind != UNCHECKED
 
     def __str__(self) -> str:
         problem = str(Problem(self.file, self.line, self.message))
-        first, *more = problem.split("\n")  # of a query, with a mark under the place
+        first, *more = problem.split("\n")  # a query, with a mark under the error
         return "\n".join([f"{first} [{self.kind}]", *more])
 
 
@@ -90,7 +90,7 @@ def validate_file(
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
 ) -> list[Finding]:
-    """What is wrong with a file of a run or of topics; that it cannot be opened is one of these."""
+    """List what is wrong with a file of a run or of topics, or that it cannot be opened."""
     try:
         source = Source.open(path)
     except InputError as error:
@@ -99,7 +99,11 @@ def validate_file(
         source = source.in_lines()
     except InputError as error:
         return _findings("format", error.problems)
-    if _holds_topics(source):
+    try:
+        kind = found_kind(source)
+    except InputError:
+        kind = None  # the reader of runs reports what is wrong
+    if kind == "topics":
         return validate_topics(source, collection=collection, classes=classes)
     return validate(
         source,
@@ -112,13 +116,6 @@ def validate_file(
     )
 
 
-def _holds_topics(source: Source) -> bool:
-    try:
-        return found_kind(source) == "topics"
-    except InputError:
-        return False  # the reader of runs says what is wrong
-
-
 def validate(
     path: str | Source,
     *,
@@ -129,7 +126,7 @@ def validate(
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
 ) -> list[Finding]:
-    """What is wrong with a run, in the order of its lines.
+    """List what is wrong with a run, in the order of its lines.
 
     Bad lines are named, and the others are checked as if these were not there.
 
@@ -150,88 +147,82 @@ def validate(
     max_results : int
         Most results per topic.
     """
-    given = path if isinstance(path, Source) else Source.open(path)
-    source, run, problems = read_through(given)
+    source, run, problems = read_tolerantly(path if isinstance(path, Source) else Source.open(path))
     found = _findings("format", problems)
     if run is None:
-        return _in_order(found)
-    found += _findings("format", noted(run))
-    found += _findings("format", topics_again(source) if is_xml(source) else ())
-    found += _findings("run", names_apart(source))
-    found += _findings("task", _declared(run, source, preset))
-    ranks = line_ranks(source, run) if run.rank is None else run.rank
+        return _sort(found)
+    found += _findings("format", list_notes(run))
+    ranks, declared_at = run.rank, header_of(source)[1] or None
+    if is_xml(source):
+        markup = read_markup(source)
+        found += _findings("format", find_repeated_topics(markup))
+        declared_at = int(markup.line[0])
+    else:
+        found += _findings("run", find_other_names(source))
+        ranks = line_ranks(source, run) if ranks is None else ranks
+    task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
+    wrong_task = _check_task(run.task, preset)
+    if wrong_task is not None:
+        found.append(Finding("task", source.path, declared_at, wrong_task))
     nowhere: set[int] = set()
     if collection is not None:
-        run, problems = unplaced(run, collection)
+        run, problems = resolve_results(run, collection)
         found += _findings("place", problems)
         nowhere = {problem.line for problem in problems if problem.line is not None}
-    task = _bare(run.task or "") if preset is None else _bare(preset.name)
-    checks: list[Check] = [
-        # Within a document the order says nothing where results are grouped by document.
-        lambda r: order(r, ranks, by_score=task not in BY_DOCUMENT),
-        duplicates,
-        lambda r: too_many(r, max_results),
-        *task_checks(preset, task),
+    faults = [
+        # The order within a document is free where results are grouped by document.
+        *find_disorder(run, ranks, by_score=task not in BY_DOCUMENT),
+        *find_duplicates(run),
+        *find_excess(run, max_results),
+        *find_forbidden(run, preset, task),
     ]
-    if collection is not None:
-        checks += [past_the_end, lambda r: contradictions(r, collection)]
+    if collection is None:
+        faults += find_impossible_paths(run)
     else:
-        checks.append(impossible_paths)
+        faults += find_past_the_end(run)
+        faults += find_contradictions(run, collection)
     if topics is not None:
-        checks.append(lambda r: unknown_topics(r, topics))
-    if task in _STRICT:
-        if castitles is None:
-            message = "targets were not checked: the task is strict, and castitles are not given"
-            found.append(Finding(UNCHECKED, run.source.path, None, f"{message} (--topics-file)"))
-        else:
-            checks.append(
-                lambda r: off_target(
-                    r,
-                    castitles,
-                    topics=topics,
-                    classes=classes,
-                    collection=collection,
-                    skipped=nowhere,
-                )
-            )
-    for check in checks:
-        found += [
-            Finding(kind, source.path, int(run.line[row]), message)
-            for kind, row, message in check(run)
-        ]
-    return _in_order(found)
+        faults += find_unknown_topics(run, topics)
+    if task in _STRICT and castitles is not None:
+        faults += off_target(
+            run, castitles, topics=topics, classes=classes, collection=collection, skipped=nowhere
+        )
+    elif task in _STRICT:
+        message = "targets were not checked: the task is strict, and castitles are not given"
+        found.append(Finding(UNCHECKED, source.path, None, f"{message} (--topics-file)"))
+    found += [
+        Finding(kind, source.path, int(run.line[row]), message) for kind, row, message in faults
+    ]
+    return _sort(found)
 
 
 def _findings(kind: str, problems: Iterable[Problem]) -> list[Finding]:
     return [Finding(kind, *problem) for problem in problems]
 
 
-def _in_order(found: Iterable[Finding]) -> list[Finding]:
+def _sort(found: Iterable[Finding]) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.line or 0, finding.kind))
 
 
-# -- tasks -------------------------------------------------------------------------------------
+def _find_task(name: str) -> str:
+    """Return the key of a task without year and kind of topics, whatever its spelling."""
+    return re.sub(r"[^a-z]", "", task_key(name.rpartition(".")[2]))
 
 
-def _bare(task: str) -> str:
-    """The name of a task without year and kind of topics, whatever its spelling."""
-    return re.sub(r"[^a-z]", "", task_key(task.rpartition(".")[2]))
-
-
-def _declared(run: Run, source: Source, preset: Preset | None) -> Iterator[Problem]:
-    """A declared task that is not the one of the preset, or that nobody knows."""
-    if run.task is None or (preset is not None and preset.is_for(run.task)):
-        return
-    message = f"declares the task {run.task}, not {preset.name}" if preset is not None else ""
-    if preset is None:
-        names = {_bare(name): name.partition(".")[2] for name in PRESETS}
-        key = _bare(run.task)
-        if key in names:
-            return
-        near = get_close_matches(key, names, 1)
-        hint = f"did you mean {names[near[0]]}?" if near else "as in Thorough, CO.Focussed or SSCAS"
-        message = f"declares the task {run.task!r}, which is not known; {hint}"
-    yield Problem(source.path, declared_at(source), message)
+def _check_task(declared: str | None, preset: Preset | None) -> str | None:
+    """Say that a declared task is not the one of the preset, or is not known."""
+    if declared is None:
+        return None
+    if preset is not None:
+        wrong = not preset.is_for(declared)
+        return f"declares the task {declared}, not {preset.name}" if wrong else None
+    names = {_find_task(name): name.partition(".")[2] for name in PRESETS}
+    key = _find_task(declared)
+    if key in names:
+        return None
+    near = get_close_matches(key, names, 1)
+    hint = f"did you mean {names[near[0]]}?" if near else "as in Thorough, CO.Focussed or SSCAS"
+    return f"declares the task {declared!r}, which is not known; {hint}"
 
 
 # -- topics and tags ---------------------------------------------------------------------------
@@ -240,7 +231,7 @@ def _declared(run: Run, source: Source, preset: Preset | None) -> Iterator[Probl
 def validate_topics(
     path: str | Source, *, collection: Collection | None = None, classes: Classes = ()
 ) -> list[Finding]:
-    """What is wrong with topics: their format, and castitles that are not NEXI.
+    """List what is wrong with topics: their format, and castitles that are not NEXI.
 
     A collection adds tags in the castitles that it does not hold.
     """
@@ -255,32 +246,29 @@ def validate_topics(
         try:
             query = parse(topic.structure)
         except NexiError as error:
-            accepted = ", accepted in lenient mode only" if _is_lenient(topic.structure) else ""
+            accepted = ""
+            with suppress(NexiError):
+                parse(topic.structure, lenient=True)
+                accepted = ", accepted in lenient mode only"
             where = topics.problem(i, f"topic {topic.id!r}{accepted}: {error}")
             found.append(Finding("castitle", *where))
             continue
         if collection is not None and isinstance(query, CAS):
             tags = [tag for part in (query.target, *query.support) for tag in tags_in(part)]
             found += [
-                Finding("tag", *topics.problem(i, f"castitle of topic {topic.id!r}: {said}"))
-                for said in unknown_tags(tags, collection, classes)
+                Finding("tag", *topics.problem(i, f"castitle of topic {topic.id!r}: {message}"))
+                for message in unknown_tags(tags, collection, classes)
             ]
     return found
 
 
-def _is_lenient(castitle: str) -> bool:
-    try:
-        parse(castitle, lenient=True)
-    except NexiError:
-        return False
-    return True
-
-
 def validate_classes(texts: Iterable[str], collection: Collection) -> list[Finding]:
-    """Tags that the collection does not hold, in classes of tags that are spelled out.
+    """List tags that the collection does not hold, in classes of tags that are spelled out.
 
-    Those that go by a name, as ``ieee``, are of another collection often enough.
+    Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
     spelled = tag_classes(text for text in texts if "=" in text)
     tags = sorted(set().union(*spelled))
-    return [Finding("tag", "--tag-classes", None, said) for said in unknown_tags(tags, collection)]
+    return [
+        Finding("tag", "--tag-classes", None, message) for message in unknown_tags(tags, collection)
+    ]

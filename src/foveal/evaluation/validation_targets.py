@@ -1,4 +1,4 @@
-"""Whether results are what the castitles of strict tasks ask for, and whether tags exist."""
+"""Targets of castitles: results of strict tasks must match them, and their tags must exist."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _DOCUMENTS = 1000
 
 
 def unknown_tags(tags: Iterable[str], collection: Collection, classes: Classes = ()) -> list[str]:
-    """What to say of the tags that no element of the collection has, nor one of their class."""
+    """Describe the tags that no element of the collection has, nor one of their class."""
     known = set(collection.header["tags"])
-    said = []
+    messages = []
     for tag in dict.fromkeys(tags):
         if known.isdisjoint({tag}.union(*(group for group in classes if tag in group))):
             near = get_close_matches(tag, sorted(known), 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            said.append(f"no element of the collection has the tag {tag!r}{hint}")
-    return said
+            messages.append(f"no element of the collection has the tag {tag!r}{hint}")
+    return messages
 
 
 def tags_in(path: Path) -> list[str]:
-    """The tags that a path of a query names.
+    """Return the tags that a path of a query names.
 
     >>> tags_in(parse("//article//(sec|p)[about(., x)]").target)
     ['article', 'sec', 'p']
@@ -58,7 +58,7 @@ def off_target(
     collection: Collection | None = None,
     skipped: Names[int] = (),
 ) -> Iterator[Fault]:
-    """Results that the castitle of their topic does not ask for, and what could not be checked.
+    """Find results that the castitle of their topic does not ask for, and impossible checks.
 
     Parameters
     ----------
@@ -66,96 +66,80 @@ def off_target(
         On the text of `collection`, if there is one.
     castitles : mapping of topic to NEXI query
     topics : collection of str, optional
-        All topics there are; of others nothing is said.
+        All known topics; results of others are not checked.
     classes : sets of tags that are taken for each other
     collection : Collection, optional
-        Tells which elements results are that do not say so themselves.
+        Needed to find the elements of results that are given by offsets.
     skipped : collection of int
         Lines of results that have no place.
     """
-    element = np.zeros(len(run), dtype=bool)
+    is_element = np.zeros(len(run), dtype=bool)
     if run.xpath is not None:
-        element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    skip = np.isin(run.line, list(skipped))
+        is_element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    is_skipped = np.isin(run.line, list(skipped))
     unnamed: list[int] = []
-    for number, topic in enumerate(run.topics):
-        start, end = int(run.bounds[number]), int(run.bounds[number + 1])
+    for topic, start, end in zip(
+        run.topics, run.bounds[:-1].tolist(), run.bounds[1:].tolist(), strict=True
+    ):
         if topics is not None and topic not in topics:
             continue
-        query = _query(topic, castitles)
+        if topic not in castitles:
+            yield UNCHECKED, start, f"topic {topic!r} has no castitle; targets were not checked"
+            continue
+        try:
+            query = parse(castitles[topic], lenient=True)
+        except NexiError as error:
+            yield "castitle", start, f"castitle of topic {topic!r}: {error}"
+            continue
         if not isinstance(query, CAS):
-            yield query[0], start, query[1]
+            message = "asks for no structure; targets were not checked"
+            yield UNCHECKED, start, f"castitle of topic {topic!r} {message}"
             continue
         if collection is not None:
-            for said in unknown_tags(tags_in(query.target), collection, classes):
-                yield "tag", start, f"castitle of topic {topic!r}: {said}"
+            for message in unknown_tags(tags_in(query.target), collection, classes):
+                yield "tag", start, f"castitle of topic {topic!r}: {message}"
+        # Each result with the elements it may be, and the beginning of a message about it.
+        candidates: list[tuple[int, list[str], str]] = []
         rows = np.arange(start, end)
-        yield from _named(run, rows[element[start:end]], query, classes)
-        others = rows[~(element | skip)[start:end]]
+        if run.xpath is not None:
+            named = rows[is_element[start:end]].tolist()
+            candidates += [(row, [run.xpath[row]], f"{run.xpath[row]} is") for row in named]
+        others = rows[~(is_element | is_skipped)[start:end]]
         if collection is None:
             unnamed += others.tolist()
         else:
-            yield from _placed(run, others, query, classes, collection)
+            for row, paths, exact in _find_elements(run, others, collection):
+                place = f"[{run.start[row]},{run.end[row]})"
+                verb = "is" if exact else "lies in"
+                candidates.append((row, paths, f"{place} {verb} {paths[-1]},"))
+        hints: dict[tuple[tuple[str, ...], ...], str | None] = {}
+        for row, paths, beginning in candidates:
+            tags = tuple(map(tags_of, paths))
+            if tags not in hints:
+                hints[tags] = _find_hint(tags, query, classes)
+            if hints[tags] is not None:
+                yield "target", row, f"{beginning} not a target of {query}{hints[tags]}"
     if unnamed:
         what = f"targets of {len(unnamed)} results that are not named as elements were not checked"
         yield UNCHECKED, unnamed[0], f"{what}; a collection (-C) tells which elements they are"
 
 
-def _query(topic: str, castitles: Mapping[str, str]) -> CAS | tuple[str, str]:
-    """The structured query of a topic; or kind and message of what there is instead."""
-    if topic not in castitles:
-        return UNCHECKED, f"topic {topic!r} has no castitle; targets were not checked"
-    try:
-        query = parse(castitles[topic], lenient=True)
-    except NexiError as error:
-        return "castitle", f"castitle of topic {topic!r}: {error}"
-    if isinstance(query, CAS):
-        return query
-    what = "asks for no structure; targets were not checked"
-    return UNCHECKED, f"castitle of topic {topic!r} {what}"
-
-
-def _named(run: Run, rows: Ints, query: CAS, classes: Classes) -> Iterator[Fault]:
-    """Results that are elements by their path."""
-    assert run.xpath is not None or not len(rows)
-    fits: dict[tuple[str, ...], str | None] = {}
-    for row in rows.tolist():
-        path = run.xpath[row] if run.xpath is not None else ""
-        tags = tags_of(path)
-        if tags not in fits:
-            fits[tags] = _misfit([tags], query, classes)
-        if fits[tags] is not None:
-            yield "target", row, f"{path} is {fits[tags]}"
-
-
-def _placed(
-    run: Run, rows: Ints, query: CAS, classes: Classes, collection: Collection
-) -> Iterator[Fault]:
-    """Results that are spans: the elements of that extent count, else the smallest around."""
-    for row, own, exact in _elements(run, rows, collection):
-        said = _misfit([tags_of(path) for path in own], query, classes)
-        if said is not None:
-            verb = "is" if exact else "lies in"
-            yield "target", row, f"[{run.start[row]},{run.end[row]}) {verb} {own[-1]}, {said}"
-
-
-def _misfit(elements: Iterable[tuple[str, ...]], query: CAS, classes: Classes) -> str | None:
-    """What to say if none of the elements is a target."""
-    paths = list(elements)
-    if any(matches(query.target, tags, classes) for tags in paths):
+def _find_hint(elements: Iterable[tuple[str, ...]], query: CAS, classes: Classes) -> str | None:
+    """Return None if one of the elements is a target; else a hint, which may be empty."""
+    if any(matches(query.target, tags, classes) for tags in elements):
         return None
-    alike = any(matches(query.target, tags, (*classes, *IEEE_CLASSES)) for tags in paths)
-    hint = "; with --tag-classes ieee it is one" if alike else ""
-    return f"not a target of {query}{hint}"
+    alike = any(matches(query.target, tags, (*classes, *IEEE_CLASSES)) for tags in elements)
+    return "; with --tag-classes ieee it is one" if alike else ""
 
 
-def _elements(
+def _find_elements(
     run: Run, rows: Ints, collection: Collection
 ) -> Iterator[tuple[int, list[str], bool]]:
-    """The elements of each result from the outside in, and whether they are all of it.
+    """Yield the elements of each result from the outside in, and whether they equal it.
 
-    Results past the end of their document have none. An attribute or a point is in the element of
-    its path, any other place without extent in the one that holds the character after it.
+    They are the elements of the same extent, else the smallest around. Results past the end of
+    their document have none. An attribute or a point is in the element of its path, any other
+    place without extent in the one that holds the character after it.
     """
     assert run.length is not None
     rows = rows[(run.start[rows] >= 0) & (run.end[rows] <= run.length[rows])]

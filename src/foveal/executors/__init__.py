@@ -1,9 +1,6 @@
-"""Where work is done: here, in other processes that may die, or on a cluster.
+"""Executors: tasks run here, in processes of this machine, on a Dask cluster, or anywhere else."""
 
-Everything is a `concurrent.futures.Executor`, and whoever has another one can use it instead.
-"""
+from foveal.executors.order import LostTaskError, cores, map_in_order, refuse_forks
+from foveal.executors.processes import Processes
 
-from foveal.executors.order import cores, in_order, refuse_forks, workers_of
-from foveal.executors.processes import LostTaskError, Processes
-
-__all__ = ["LostTaskError", "Processes", "cores", "in_order", "refuse_forks", "workers_of"]
+__all__ = ["LostTaskError", "Processes", "cores", "map_in_order", "refuse_forks"]

@@ -1,45 +1,34 @@
-"""A Dask cluster as an executor: reached, compared with what is here, its errors put plainly.
-
-Nothing else in Foveal knows of Dask, and nothing here loads it before a cluster is asked for.
-"""
+"""A Dask cluster as an executor; Dask is imported only here, and only when it is needed."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import re
-import threading
+import pickle
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, InvalidStateError
-from functools import partial
+from concurrent.futures import Executor, Future, wait
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from foveal._version import __version__
-from foveal.errors import FovealError, InputError, Problem, UsageError, counted, some
-from foveal.executors.calls import answer, name_of, order, outcome
-from foveal.executors.processes import LostTaskError
+from foveal.errors import FovealError, InputError, UsageError, counted, some
+from foveal.executors.order import LostTaskError, name_task, run_task
 
 __all__ = ["Cluster", "connect"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
-_FILE = "file:"
-_PACKAGES = ("foveal", "numpy", "polars")
-"""What decides the numbers, besides Python; pickles of one may not be read by another."""
-_CARRIER = "distributed"
-_PATIENCE = 5
-"""Seconds for which a scheduler may be away."""
-_OWN_WARNING = "distributed.admin.large-graph-warning-threshold"
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application")
+_AWAY_SECONDS = 5
+"""How long the scheduler may be unreachable."""
 
 
-@contextlib.contextmanager
+@contextmanager
 def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[Cluster]:
-    """An executor whose workers are those of a Dask cluster.
+    """Connect to a Dask cluster, and yield an executor for ``executor=`` of `foveal.evaluate`.
 
     Parameters
     ----------
@@ -50,283 +39,175 @@ def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[
     wait : float
         Seconds in which there must be a worker.
 
-    Raises `FovealError` if there is no such cluster, or it has other versions than there are here.
+    Raises `FovealError` if there is no such cluster, or its versions differ from those here.
     """
     try:
-        dask, distributed = import_module("dask"), import_module(_CARRIER)
+        dask, distributed = import_module("dask"), import_module("distributed")
     except ImportError as error:
         raise UsageError(
-            f"a cluster (--dask) takes the package {_CARRIER}, and {error.name} is not installed; "
+            f"a cluster (--dask) takes the package distributed, and {error.name} is not installed; "
             'install the extra: pip install -e ".[dask]" in the clone of Foveal'
         ) from None
-    where = _checked(_address(address), address)
-    with _quiet(), dask.config.set({_OWN_WARNING: "1 TB"}):
+    where = _find_scheduler(address)
+    with ExitStack() as stack:
+        # Our messages replace what Dask writes to the terminal.
+        quiet = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+        stack.enter_context(quiet)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
+        for logger in map(logging.getLogger, _LOGGERS):
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
         try:
             client = distributed.Client(where, timeout=timeout, set_as_default=False)
-        except (OSError, TimeoutError):
+        except OSError:
             raise FovealError(
                 f"no Dask scheduler answers at {where} within {timeout:g} s; expected the address "
                 "that 'dask scheduler' prints, as in tcp://10.0.0.1:8786"
             ) from None
-        except (ValueError, TypeError) as error:
-            raise UsageError(
-                f"{address!r} is no address of a Dask scheduler: {error}; expected one as in "
-                "tcp://10.0.0.1:8786, or file: and the path of a scheduler file"
-            ) from None
+        stack.callback(client.close)
         try:
-            _await_worker(client, where, wait)
-            _compare(client, where)
-            with client.get_executor(pure=False) as inner:
-                cluster = Cluster(client, inner, where)
-                watcher = threading.Thread(target=cluster.watch, daemon=True)
-                watcher.start()
-                try:
-                    yield cluster
-                except BaseException:
-                    inner.shutdown(wait=False)
-                    raise
-                finally:
-                    cluster.ended.set()
-                    watcher.join()
-        finally:
-            client.close()
+            client.wait_for_workers(1, timeout=wait)
+        except TimeoutError:
+            raise FovealError(
+                f"the Dask scheduler at {where} has no worker, and none came within {wait:g} s; "
+                f"start workers, as with 'dask worker {where}'"
+            ) from None
+        _compare_versions(client, where)
+        yield Cluster(client, where)
 
 
-def _address(text: str) -> str:
-    """The address of a scheduler, from its file if that is what is given."""
-    if not text.startswith(_FILE):
-        return text
-    path = text.removeprefix(_FILE)
+def _find_scheduler(address: str) -> str:
+    """Return the address of a scheduler, from its file if that is given."""
+    where = address
+    if address.startswith("file:"):
+        path = address.removeprefix("file:")
+        try:
+            where = str(json.loads(Path(path).read_bytes())["address"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = f"is no Dask scheduler file: {type(error).__name__}: {error}"
+            if isinstance(error, FileNotFoundError):
+                reason = "no such file; expected a Dask scheduler file"
+            raise InputError.at(path, None, reason) from None
     try:
-        return str(json.loads(Path(path).read_bytes())["address"])
-    except FileNotFoundError:
-        raise InputError.at(path, None, "no such file; expected a Dask scheduler file") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError.at(
-            path, None, f"is no Dask scheduler file: {type(error).__name__}: {error}"
-        ) from None
-
-
-_ADDRESS = re.compile(r"(?:[a-z]+://)?(?:[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):\d+/?")
-
-
-def _checked(where: str, given: str) -> str:
-    """Refuse what is no address before anything waits for it."""
-    if not _ADDRESS.fullmatch(where):
+        import_module("distributed.comm").get_address_host_port(where)
+    except ValueError as error:
         raise UsageError(
-            f"{given!r} is no address of a Dask scheduler; expected one as in tcp://10.0.0.1:8786, "
-            "or file: and the path of a scheduler file"
-        )
+            f"{address!r} is no address of a Dask scheduler: {error}; expected one as in "
+            "tcp://10.0.0.1:8786, or file: and the path of a scheduler file"
+        ) from None
     return where
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """What Dask would say to the terminal by itself is said in our messages, or is no matter."""
-    logger = logging.getLogger(_CARRIER)
-    loggers = [logger, *(logging.getLogger(f"{_CARRIER}.{name}") for name in ("client", "core"))]
-    loggers.append(logging.getLogger("tornado.application"))
-    before = [one.level for one in loggers]
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", category=import_module(f"{_CARRIER}.versions").VersionMismatchWarning
-        )
-        try:
-            for one in loggers:
-                one.setLevel(logging.CRITICAL + 1)
-            yield
-        finally:
-            for one, level in zip(loggers, before, strict=True):
-                one.setLevel(level)
-
-
-def _await_worker(client: Any, where: str, wait: float) -> None:
-    try:
-        client.wait_for_workers(1, timeout=wait)
-    except TimeoutError:
-        raise FovealError(
-            f"the Dask scheduler at {where} has no worker, and none came within {wait:g} s; start "
-            f"workers, as with 'dask worker {where}'"
-        ) from None
-
-
-# -- versions ----------------------------------------------------------------------------------
-
-
-def _compare(client: Any, where: str) -> None:
-    """Refuse a cluster with other versions; the scheduler too unpacks what is sent to workers."""
-    found = client.get_versions()
-    scheduler = f"the Dask scheduler at {where}"
-    carried = {scheduler: found["scheduler"]} | {
-        f"Dask worker {worker}": own for worker, own in found["workers"].items()
-    }
-    here = _carrier(found["client"])
-    _refuse_others(here, {name: _carrier(own) for name, own in carried.items() if own})
-    # Only now: code of another version of Python may end the process that it is sent to.
-    probe = _probe(_PACKAGES)
-    own = client.run(probe)
-    others = {f"Dask worker {worker}": versions for worker, versions in own.items()}
-    others[scheduler] = {"foveal": client.run_on_scheduler(probe)["foveal"]}
-    _refuse_others(probe(), others)
-
-
-def _carrier(found: dict[str, Any]) -> dict[str, str | None]:
-    """Python and the package that brings tasks, as Dask tells of them."""
-    packages = found["packages"]
-    python = ".".join(str(packages["python"]).split(".")[:2])
-    return {"Python": python, _CARRIER: packages[_CARRIER]}
-
-
-def _probe(packages: tuple[str, ...]) -> Callable[[], dict[str, str | None]]:
-    """A function that tells of versions where Foveal may not be installed: it travels as code."""
-
-    def versions() -> dict[str, str | None]:
-        from importlib import import_module
-
-        found: dict[str, str | None] = {}
-        for name in packages:
-            try:
-                found[name] = str(import_module(name).__version__)
-            except ImportError:
-                found[name] = None
-        return found
-
-    return versions
-
-
-def _refuse_others(here: dict[str, str | None], others: dict[str, dict[str, str | None]]) -> None:
-    wrong = [
-        f"{who} has {_have(package, version)}, expected {here[package]} as here"
-        for who, versions in others.items()
-        for package, version in versions.items()
-        if version != here[package]
-    ]
+def _compare_versions(client: Any, where: str) -> None:
+    """Refuse a cluster whose versions differ; its scheduler unpickles tasks too."""
+    found = client.get_versions(packages=["foveal", "numpy", "polars"])
+    sides = [(f"the Dask scheduler at {where}", found["scheduler"], ["foveal"])]
+    for worker, side in found["workers"].items():
+        sides.append((f"Dask worker {worker}", side, ["foveal", "numpy", "polars"]))
+    wrong = []
+    for name, side, packages in sides:
+        for package in ["python", "distributed", *packages]:
+            theirs, ours = (str(one["packages"][package]) for one in (side, found["client"]))
+            if package == "python":  # without the release of the same version
+                theirs, ours = (".".join(one.split(".")[:2]) for one in (theirs, ours))
+            if theirs != ours:
+                has = f"no {package}" if theirs == "None" else f"{package} {theirs}"
+                wrong.append(f"{name} has {has}, expected {ours} as here")
     if wrong:
         raise FovealError(f"{some(wrong, 3)}; install the same versions everywhere")
-
-
-def _have(package: str, version: str | None) -> str:
-    return f"no {package}" if version is None else f"{package} {version}"
-
-
-# -- tasks -------------------------------------------------------------------------------------
 
 
 class Cluster(Executor):
     """The workers of a Dask cluster; made by `connect`."""
 
-    def __init__(self, client: Any, inner: Executor, address: str) -> None:
-        self._client = client
-        self._inner = inner
-        self.address = address
-        self.ended = threading.Event()
-        """When nobody waits for results any more."""
-        self._open: set[Future[Any]] = set()
+    def __init__(self, client: Any, address: str) -> None:
+        self.client, self.address = client, address
+        self._executor: Executor = client.get_executor(pure=False)
 
     @property
     def workers(self) -> int:
-        """Threads of all workers that there are at the moment."""
-        return sum(self._client.nthreads().values())
+        """Threads of all workers present."""
+        try:
+            return sum(self.client.nthreads().values())
+        except OSError:  # the scheduler is gone, as the next result will tell
+            return 1
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a function called on some worker; as for any executor."""
-        inner = self._inner.submit(_work, __version__, order(fn, args, kwargs))
-        outer: _Outer[T] = _Outer(inner)
-        self._open.add(outer)
-        inner.add_done_callback(partial(self._pass_on, outer, name_of(fn, args)))
-        return outer
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Submit a call, as to Dask's own executor."""
+        return self._executor.submit(fn, *args, **kwargs)
 
-    def watch(self) -> None:
-        """Give up on open tasks when the scheduler has been away for some seconds.
+    @contextmanager
+    def sharing(
+        self, function: Callable[..., Any], shared: Any
+    ) -> Iterator[Callable[[Any], _Call]]:
+        """Yield a function that submits a task; Dask brings `shared` to each worker once.
 
-        Dask leaves some of them open for ever: those whose results it was just fetching.
+        It is made by a task of its own, which Dask repeats if all workers that hold it are gone.
+        Scattered data would be lost with them.
         """
+        source = None
+        if shared is not None:
+            source = self.client.submit(bytes, pickle.dumps(shared), pure=False)
+        # As bytes, because Dask looks for its own objects in tuples, lists and dictionaries.
+        yield lambda task: _Call(
+            self, task, self.submit(_work, pickle.dumps((function, task)), source)
+        )
+
+
+class _Call:
+    """A task on a cluster; Dask repeats it if its worker dies."""
+
+    def __init__(self, cluster: Cluster, task: Any, future: Future[Any]) -> None:
+        self._cluster, self._task = cluster, task
+        self._future, self.cancel = future, future.cancel
+
+    def result(self) -> Any:
         away = 0
-        while away < _PATIENCE:
-            if self.ended.wait(1):
-                return
-            away = 0 if self._client.status == "running" else away + 1
-        for outer in list(self._open):
-            with contextlib.suppress(InvalidStateError):  # it came after all
-                outer.set_exception(self._gone())
-
-    def _gone(self) -> FovealError:
-        return FovealError(f"the Dask scheduler at {self.address} is gone; start again")
-
-    def _pass_on(self, outer: Future[Any], name: str, inner: Future[tuple[str, bytes]]) -> None:
-        self._open.discard(outer)
-        if outer.done() or not outer.set_running_or_notify_cancel():
-            return
+        while away < _AWAY_SECONDS and not wait([self._future], timeout=1).done:
+            away = 0 if self._cluster.client.status == "running" else away + 1
+        if away == _AWAY_SECONDS or self._future.cancelled():
+            raise FovealError(f"the Dask scheduler at {self._cluster.address} is gone; start again")
         try:
-            if inner.cancelled():
-                raise self._gone()
-            worker, answered = self._answered(name, inner)
-            with _seen_from(worker):
-                outer.set_result(outcome(answered))
-        except BaseException as error:
-            outer.set_exception(error)
-
-    def _answered(self, name: str, inner: Future[tuple[str, bytes]]) -> tuple[str, bytes]:
-        """Who answered what; here arise the errors that are not the task's own."""
-        killed = import_module("distributed.scheduler").KilledWorker
-        try:
-            return inner.result()
-        except FovealError:
-            raise
-        except killed as error:
-            ended = counted(error.allowed_failures + 1, "Dask worker")
+            worker, result, error = self._future.result()
+        except import_module("distributed").KilledWorker as killed:
             raise LostTaskError(
-                f"{name}: given up, as {ended} ended while at work on it, the last "
-                f"{error.last_worker.address}; perhaps for want of memory"
+                f"{name_task(self._task)}: given up, as "
+                f"{counted(killed.allowed_failures + 1, 'Dask worker')} ended while at work on it, "
+                f"the last {killed.last_worker.address}; perhaps for want of memory"
             ) from None
-        except Exception as error:
-            raise FovealError(
-                f"{name}: a Dask worker could not take it ({type(error).__name__}: {error}); is "
-                f"foveal {__version__} installed there?"
-            ) from error
+        if error is not None:
+            raise _explain_missing_file(error, worker)
+        return result
 
 
-class _Outer(Future[T]):
-    """A future that takes the one behind it along when it is cancelled."""
+def _work(pickled: bytes, source: bytes | None) -> tuple[str, Any, Exception | None]:
+    """Return the address of this worker and the result of a task, or its error.
 
-    def __init__(self, inner: Future[Any]) -> None:
-        super().__init__()
-        self._inner = inner
-
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled:
-            self._inner.cancel()
-        return cancelled
-
-
-def _work(version: str, ordered: bytes) -> tuple[str, bytes]:
-    """On a worker: who it is, and its answer. One that came after the comparison is asked here."""
-    worker = import_module(_CARRIER).get_worker().address
-    if version != __version__:
-        _refuse_others({"foveal": version}, {f"Dask worker {worker}": {"foveal": __version__}})
-    return worker, answer(ordered)
-
-
-@contextlib.contextmanager
-def _seen_from(worker: str) -> Iterator[None]:
-    """A file that is here and not there is no mistake of who named it."""
+    Dask would shorten an error that is raised.
+    """
+    worker = import_module("distributed").get_worker().address
     try:
-        yield
-    except FileNotFoundError as error:
-        if error.filename is None or not Path(error.filename).exists():
-            raise
-        raise InputError.at(str(error.filename), None, _unseen(worker)) from None
-    except InputError as error:
-        raise InputError(
-            problem._replace(message=_unseen(worker)) if _only_there(problem) else problem
+        function, task = pickle.loads(pickled)  # noqa: S301 - from our own client
+        return worker, run_task(function, source, task), None
+    except Exception as error:
+        if not isinstance(error, FovealError):
+            error.add_note(f"On Dask worker {worker}:\n{traceback.format_exc()}")
+        error.__cause__ = error.__context__ = None  # Dask would send them, and cannot send all
+        return worker, None, error.with_traceback(None)
+
+
+def _explain_missing_file(error: Exception, worker: str) -> Exception:
+    """Return an error, reworded if the file is missing on the worker but exists here."""
+    reason = f"no such file on worker {worker}; a cluster must see the same files"
+    if isinstance(error, FileNotFoundError) and error.filename and Path(error.filename).exists():
+        return InputError.at(str(error.filename), None, reason)
+    if isinstance(error, InputError):
+        problems = [
+            problem._replace(message=reason)
+            if problem.message == "no such file" and Path(problem.file).exists()
+            else problem
             for problem in error.problems
-        ) from None
-
-
-def _only_there(problem: Problem) -> bool:
-    return problem.message == "no such file" and Path(problem.file).exists()
-
-
-def _unseen(worker: str) -> str:
-    return f"no such file on worker {worker}; a cluster must see the same files"
+        ]
+        return InputError(problems, summary=error.summary)
+    return error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from foveal.errors import UsageError
 
-__all__ = ["free_memory", "keep_freed_memory", "parse_size"]
+__all__ = ["free_memory", "give_back_memory", "keep_freed_memory", "parse_size"]
 
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -40,6 +42,16 @@ def keep_freed_memory() -> None:
         return
     setting(_MAP, 32 << 20)
     setting(_TRIM, 512 << 20)
+
+
+def give_back_memory() -> None:
+    """Collect garbage and return freed memory to the system, where the C library is glibc."""
+    gc.collect()
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def parse_size(text: str, name: str) -> int:

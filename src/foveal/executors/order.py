@@ -1,49 +1,38 @@
-"""Results in the order of their tasks from any executor, with a bounded number under way."""
+"""Map a function over tasks on any executor, with results in the order of the tasks."""
 
 from __future__ import annotations
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
-from typing import TypeVar
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import lru_cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
 
 from foveal.errors import FovealError, UsageError
 
-__all__ = ["cores", "in_order", "refuse_forks", "workers_of"]
+__all__ = ["LostTaskError", "cores", "map_in_order", "name_task", "refuse_forks", "run_task"]
 
-Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_PER_WORKER = 2
-"""Tasks under way for each worker: one at work, and one that waits so that nobody idles."""
+
+class LostTaskError(FovealError):
+    """A task that ended its worker each time it was tried."""
 
 
 def cores() -> int:
-    """The cores that this process may use: on shared machines fewer than there are."""
+    """Return the number of cores this process may use; on shared machines not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def workers_of(executor: Executor) -> int:
-    """How many tasks an executor works on at a time.
-
-    Ours say it in `workers`, those of the standard library in an attribute that every version has
-    had; of others it is not known, and this machine is the measure.
-
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> workers_of(ThreadPoolExecutor(3))
-    3
-    """
-    known = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
-    return known if isinstance(known, int) and known > 0 else cores()
-
-
 def refuse_forks(executor: Executor) -> None:
-    """Refuse processes that are copies of this one: without its threads, Polars waits for ever."""
-    from concurrent.futures import ProcessPoolExecutor
-
+    """Refuse an executor that forks this process: the copies lack the threads of Polars."""
     if isinstance(executor, ProcessPoolExecutor):
         context = executor._mp_context
         if context is not None and context.get_start_method() == "fork":
@@ -53,45 +42,95 @@ def refuse_forks(executor: Executor) -> None:
             )
 
 
-def in_order(
+def map_in_order(
     executor: Executor | None,
-    function: Callable[[Task], Result],
-    tasks: Iterable[Task],
+    function: Callable[..., Result],
+    tasks: Iterable[Any],
+    *,
+    shared: Any = None,
     ahead: int | None = None,
 ) -> Iterator[Result]:
-    """What a function makes of tasks, in their order whatever is ready first.
+    """Yield the results of a function in the order of its tasks, whichever is ready first.
 
     Parameters
     ----------
     executor : concurrent.futures.Executor, optional
-        Where the function is called; without one it is called here.
+        Where the function is called; by default here.
     function : callable
+        Called as ``function(task)``, or as ``function(shared, task)`` if `shared` is given.
     tasks : iterable
-        Taken only as fast as results are wanted, so that tasks may hold data.
+        Taken only as fast as results are consumed, so that tasks may hold data. An attribute
+        `label`, or else ``str(task)``, names a task in messages.
+    shared : object, optional
+        Sent once to each worker of Foveal's own executors, and with each task to others.
     ahead : int, optional
-        Most tasks to keep under way; by default two for each worker that there is at the time.
+        Largest number of tasks under way; by default two per worker, so that none is idle.
 
-    Raises whatever the first task in order that fails raises; tasks after it are cancelled.
+    Raises the error of the first task in order that fails, and cancels the tasks after it.
 
-    >>> list(in_order(None, str.upper, "abc"))
-    ['A', 'B', 'C']
+    >>> list(map_in_order(None, pow, [1, 2, 3], shared=2))
+    [2, 4, 8]
     """
+    arguments = () if shared is None else (shared,)
     if executor is None:
-        yield from map(function, tasks)
+        yield from (function(*arguments, task) for task in tasks)
         return
-    waiting: deque[Future[Result]] = deque()
+    if hasattr(executor, "sharing"):  # one of Foveal's own
+        sharing = executor.sharing(function, shared)
+    else:
+        sharing = nullcontext(partial(executor.submit, function, *arguments))
+    calls: deque[Any] = deque()  # futures, or the calls of Foveal's own executors
+    with sharing as submit:
+        try:
+            for task in tasks:
+                calls.append(submit(task))
+                workers = getattr(executor, "workers", None) or getattr(
+                    executor, "_max_workers", None
+                )
+                while len(calls) >= (ahead or 2 * (workers or cores())):
+                    yield calls.popleft().result()
+            while calls:
+                yield calls.popleft().result()
+        except BrokenExecutor as error:
+            raise FovealError(
+                "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
+            ) from error
+        finally:
+            for call in calls:
+                call.cancel()
+
+
+def name_task(task: Any) -> str:
+    """Return the name of a task in messages."""
+    return str(getattr(task, "label", None) or task)
+
+
+_loading = Lock()
+
+
+@lru_cache(maxsize=1)
+def _load(source: Path | bytes) -> Any:
+    """Return the shared object of this worker."""
+    return pickle.loads(source if isinstance(source, bytes) else source.read_bytes())  # noqa: S301 - from our own client
+
+
+def run_task(function: Callable[..., Any], source: Path | bytes | None, task: Any) -> Any:
+    """Call a function in a worker, which unpickles the shared object once.
+
+    An error that does not survive pickling is replaced with one that does.
+
+    >>> run_task(pow, pickle.dumps(2), 3)
+    8
+    """
     try:
-        for task in tasks:
-            waiting.append(executor.submit(function, task))
-            most = _PER_WORKER * workers_of(executor) if ahead is None else ahead
-            while len(waiting) >= max(most, 1):
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenExecutor as error:
-        raise FovealError(
-            "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
-        ) from error
-    finally:
-        for future in waiting:
-            future.cancel()
+        if source is None:
+            return function(task)
+        with _loading:  # a worker of a cluster may have several threads
+            shared = _load(source)
+        return function(shared, task)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+        except Exception:
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise

@@ -1,258 +1,195 @@
-"""Processes on this machine; one that dies is replaced, and its task done again.
-
-A pool of the standard library is lost with the first of its processes, and does not tell which task
-that one was at. Here each process has a pipe of its own: when it breaks, the task is known.
-"""
+"""Processes of this machine as an executor; workers that die are replaced."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection
-from queue import LifoQueue
-from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from multiprocessing.util import Finalize
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
-from foveal.errors import FovealError, counted
-from foveal.executors.calls import answer, name_of, order, outcome
 from foveal.executors.memory import keep_freed_memory
-from foveal.executors.order import cores
+from foveal.executors.order import LostTaskError, cores, name_task, run_task
 
-__all__ = ["LostTaskError", "Processes"]
+__all__ = ["Processes"]
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-_SPAWN = get_context("spawn")
-"""Copies of a process that has threads, as Polars does, may hang; so processes start afresh."""
-
-
-class LostTaskError(FovealError):
-    """A task whose process ended, time and again, before it was done."""
+"""How often a task may end its worker."""
 
 
 class Processes(Executor):
-    """An executor of local processes that outlives them.
+    """An executor of local processes, for example as ``executor=`` of `foveal.evaluate`.
 
     Parameters
     ----------
     workers : int
-        Most processes; each is started when there is work for it, unless `ahead` is given.
-    attempts : int
-        How often a task is tried that ends its process.
-    here : bool
-        Whether this process is one of them: tasks that it works on need not travel.
-    ahead : str, optional
-        A module that tasks need. Processes start at once and import it, while the client is still
-        busy with what comes before the first task.
+        Number of processes; they share the cores.
+    preload : str, optional
+        A module that tasks need. Workers then start at once and import it while the client
+        prepares; by default they start with the first tasks.
 
-    Left by an error, it does not wait for tasks that nobody wants any more, except for the one that
-    this process itself is at.
-
-    Examples
-    --------
-    As processes import the program that starts them, a script is to be guarded by
-    ``if __name__ == "__main__":``.
+    In `foveal.evaluate` and `map_in_order`, tasks survive the death of a worker; a plain `submit`
+    is that of `concurrent.futures.ProcessPoolExecutor`. Leaving the ``with`` block by an error or
+    Ctrl-C ends all workers at once. Workers import the program that starts them: guard a script
+    by ``if __name__ == "__main__":``.
 
     >>> with Processes(2) as processes:
     ...     list(processes.map(abs, [-1, 2]))
     [1, 2]
     """
 
-    def __init__(
-        self,
-        workers: int,
-        *,
-        attempts: int = _ATTEMPTS,
-        here: bool = False,
-        ahead: str | None = None,
-    ) -> None:
-        self.workers = workers
-        self._attempts = attempts
-        self._ending = threading.Event()
-        self._threads = ThreadPoolExecutor(workers, "foveal", initializer=_leave_interrupts)
-        # The one that worked last is taken first: the others may not be needed.
-        self._idle: LifoQueue[_Process | _Here] = LifoQueue()
-        self._all = [_Process(ahead, workers) for _ in range(workers - here)]
-        for process in self._all:
-            self._idle.put(process)
-            if ahead is not None:
-                process.start()
-        if here:
-            self._idle.put(_Here())
+    def __init__(self, workers: int, *, preload: str | None = None) -> None:
+        self.workers, self._preload = workers, preload
+        self._pool: ProcessPoolExecutor | None = None
+        self.exit_codes: list[int] = []
+        # Signals interrupt the main thread only, so this one starts and ends whole processes.
+        self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
+        if preload is not None:
+            pool = self._make_pool()
+            for _ in range(workers):
+                self._starter.submit(pool.submit, int)
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have a function called in some process; as for any executor."""
-        return self._threads.submit(self._done, fn, args, kwargs)
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Submit a call, as to any executor; a pool that is broken is replaced."""
+        pool = self._pool or self._make_pool()
+        try:
+            return self._starter.submit(pool.submit, fn, *args, **kwargs).result()
+        except BrokenProcessPool:
+            self.kill()
+            return self.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
-        """End the processes when they have done what was submitted."""
-        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
-        if wait:
-            for process in self._all:
-                process.end()
+        """End the workers when they have done what was submitted."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._starter.shutdown(wait=wait)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is not None:
-            self._ending.set()
-            for process in self._all:
-                process.kill()
-        self.shutdown(cancel_futures=kind is not None)
+            self.kill()
+        self.shutdown()
 
-    def _done(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        process = self._idle.get()
-        try:
-            for _ in range(self._attempts):
-                if self._ending.is_set():
-                    break
-                try:
-                    return process.call(function, args, kwargs)
-                except _EndedError as ended:
-                    reason = str(ended)
-            else:
-                raise LostTaskError(
-                    f"{name_of(function, args)}: given up, as the process at work on it was ended "
-                    f"{counted(self._attempts, 'time')} ({reason})"
-                )
-            raise LostTaskError(f"{name_of(function, args)}: not done, as work was given up")
-        finally:
-            self._idle.put(process)
+    @contextmanager
+    def sharing(
+        self, function: Callable[..., Any], shared: Any
+    ) -> Iterator[Callable[[Any], _Call]]:
+        """Yield a function that submits a task; workers read `shared` from a temporary file."""
+        source: Path | bytes | None = None
+        with ExitStack() as stack:
+            if shared is not None:
+                source = pickle.dumps(shared, protocol=pickle.HIGHEST_PROTOCOL)
+                with suppress(OSError):  # no room for a file: then it is sent with each task
+                    folder = TemporaryDirectory(prefix="foveal-", ignore_cleanup_errors=True)
+                    path = Path(stack.enter_context(folder)) / "shared"
+                    path.write_bytes(source)
+                    source = path
+            yield lambda task: _Call(self, partial(run_task, function, source), task)
 
-
-class _EndedError(Exception):
-    """The process ended before it answered; the message says how."""
-
-
-class _Here:
-    """The process of the client, to which nothing is sent."""
-
-    def call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """The function's value."""
-        return function(*args, **kwargs)
-
-
-class _Process:
-    """One process and the pipe to it; started when it is first called, and again after its end.
-
-    It imports the module `ahead` first, and shares the cores with so many `others`.
-    """
-
-    _starting = threading.Lock()
-
-    def __init__(self, ahead: str | None, others: int) -> None:
-        self._ahead = ahead
-        self._others = others
-        self._pipe: Connection | None = None
-        self._process: Any = None
-
-    def call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """The function's value there; its error is raised here."""
-        # Before anything is sent: what cannot be pickled is no fault of the process.
-        ordered = order(function, args, kwargs)
-        if self._pipe is None:
-            self.start()
-        assert self._pipe is not None
-        try:
-            self._pipe.send_bytes(ordered)
-            answered = self._pipe.recv_bytes()
-        except (EOFError, OSError):
-            raise _EndedError(self._bury()) from None
-        return outcome(answered)
-
-    def start(self) -> None:
-        here, there = _SPAWN.Pipe()
-        args = (there, self._ahead, self._others)
-        # Not by several threads at once: a pipe must not be inherited by the wrong process.
-        with self._starting:
-            process = _SPAWN.Process(target=_serve, args=args, daemon=True)
-            process.start()
-            self._process = process
-        there.close()
-        self._pipe = here
-
-    def _bury(self) -> str:
-        """Forget a process that has ended, and say how it did."""
-        self._process.join()
-        code = self._process.exitcode
-        self._forget()
-        if code is None or code >= 0:
-            return f"exit code {code}"
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return f"by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+    def is_lost(self, future: Future[Any]) -> bool:
+        """Wait for a call; return True if the pool broke before it was done."""
+        while not wait([future], timeout=1).done:
+            # If a worker dies while it sends a result, the pool waits for the rest for ever.
+            processes = list(self._pool._processes.values()) if self._pool else []
+            if not all(process.is_alive() for process in processes):
+                self.kill()
+        return isinstance(future.exception(), BrokenProcessPool)
 
     def kill(self) -> None:
-        """End the process now; a call under way learns of it."""
-        with self._starting:  # a process that is about to start cannot be ended yet
-            process = self._process
-        if process is not None:
-            with suppress(ValueError):  # it has ended meanwhile
-                process.kill()
+        """End all workers at once; the next call starts others."""
+        pool, self._pool = self._pool, None
 
-    def end(self) -> None:
-        """Let the process go when it has nothing to do."""
-        if self._pipe is not None:
-            self._pipe.close()
-            self._process.join()
-            self._forget()
+        def end_workers() -> None:
+            if pool is not None:
+                queue: Any = pool._result_queue
+                processes = list(pool._processes.values())
+                for process in processes:
+                    process.kill()
+                queue._writer.close()  # so that the pool does not wait for the rest of a result
+                pool.shutdown()
+                self.exit_codes = [process.exitcode or 0 for process in processes]
 
-    def _forget(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-        self._process.close()
-        self._pipe = self._process = None
+        self._starter.submit(end_workers).result()
+
+    def _make_pool(self) -> ProcessPoolExecutor:
+        self._pool = ProcessPoolExecutor(
+            self.workers,
+            mp_context=get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(self.workers, self._preload),
+        )
+        return self._pool
 
 
-def _leave_interrupts() -> None:
-    """Processes inherit the mask of the thread that starts them: interruptions are for the main."""
-    if hasattr(signal, "pthread_sigmask"):
+class _Call:
+    """A task under way, which is submitted again if it is lost.
+
+    The pool of the standard library is lost with the first worker that dies, and does not tell
+    which task was to blame. Each lost task is repeated when its result is due. If it is lost again,
+    the pool is new and no other task is submitted until the result is there: it runs alone.
+    """
+
+    def __init__(self, processes: Processes, function: Callable[[Any], Any], task: Any) -> None:
+        self._processes, self._function, self._task = processes, function, task
+        self._future = processes.submit(function, task)
+
+    def result(self) -> Any:
+        attempts = 1
+        while self._processes.is_lost(self._future):
+            if attempts == _ATTEMPTS:
+                self._processes.kill()
+                code = self._processes.exit_codes[0]
+                known = -code in set(signal.Signals)
+                reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
+                reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+                raise LostTaskError(
+                    f"{name_task(self._task)}: given up, as the process at work on it was ended "
+                    f"{attempts} times ({reason})"
+                )
+            attempts += 1
+            self._future = self._processes.submit(self._function, self._task)
+        return self._future.result()
+
+    def cancel(self) -> None:
+        """End the workers: the pool fails if it breaks while it holds cancelled calls."""
+        if not self._future.done():
+            self._processes.kill()
+
+
+def _block_interrupts() -> None:
+    """Keep SIGINT from this thread and from the processes that it starts."""
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _follow_parent() -> None:
-    """Leave an interruption to the parent, and end with it however it ends."""
+def _start_worker(workers: int, preload: str | None) -> None:
+    """Prepare a worker: it ends with its parent, and uses its share of the cores."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
 
-    def follow() -> None:
+    def follow_parent() -> None:
         if parent is not None:
             parent.join()
             os._exit(1)
 
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def _share_cores(processes: int) -> None:
-    """Let Polars use this process's share of the cores only, unless it is loaded or told already.
-
-    It starts a thread for each core. With a process for each core they get in each other's way.
-    """
-    if "polars" not in sys.modules:
-        os.environ.setdefault("POLARS_MAX_THREADS", str(max(cores() // processes, 1)))
-
-
-def _serve(pipe: Connection, ahead: str | None, processes: int) -> None:
-    """Work on what comes through the pipe until it is closed."""
-    _follow_parent()
+    threading.Thread(target=follow_parent, daemon=True).start()
+    # Taking down all imported modules at the end would take a tenth of a second.
+    Finalize(None, os._exit, args=(0,), exitpriority=0)
     keep_freed_memory()
-    _share_cores(processes)
-    if ahead is not None:
-        import_module(ahead)
-    while True:
-        try:
-            ordered = pipe.recv_bytes()
-        except EOFError:
-            os._exit(0)  # at once: to take down all that was imported takes a tenth of a second
-        pipe.send_bytes(answer(ordered))
+    if "polars" not in sys.modules:
+        os.environ.setdefault("POLARS_MAX_THREADS", str(max(cores() // workers, 1)))
+    if preload is not None:
+        import_module(preload)

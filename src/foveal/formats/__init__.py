@@ -1,35 +1,41 @@
-"""Reading and writing files: the format is told from the content, never only from the name."""
+"""Read and write files; the format is recognised by the content, never only by the name."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from foveal.errors import InputError, UsageError
-from foveal.formats import (
-    elements,
-    fol,
-    inex_assessments,
-    inex_runs,
-    jsonl,
-    jsonl_judgements,
-    parquet,
-    topics,
-    trec,
-    trec_genomics,
+from foveal.errors import InputError
+from foveal.formats.detection import (
+    JSON_FORMATS,
+    LINE_FORMS,
+    MAGIC,
+    describe_missing_line,
+    expect,
+    found_kind,
+    has_trailing_text,
+    is_genomics_gold,
+    is_genomics_run,
 )
-from foveal.formats.cache import CacheWarning, RunCache
-from foveal.formats.detection import expect, found_kind
-from foveal.formats.fields import first_lines
-from foveal.formats.files import write_file, write_folder
-from foveal.formats.inex_pools import FOLDER_FORMATS
-from foveal.formats.markup import is_xml
-from foveal.formats.pools import read_pool, write_pool
-from foveal.formats.source import STDIN, Source, is_stream
-from foveal.formats.topics import TOPIC_FORMATS
-from foveal.model import Judgements, Results, Run, Topics
+from foveal.formats.source import STDIN, Source, is_stream, is_xml, list_files
+from foveal.model import Judgements, Run
+
+if TYPE_CHECKING:
+    from foveal.formats.cache import CacheWarning
+    from foveal.formats.files import write_file
+    from foveal.formats.inex_pools import FOLDER_FORMATS
+    from foveal.formats.pools import read_pool, write_pool
+    from foveal.formats.results import read_results
+    from foveal.formats.topics import TOPIC_FORMATS, read_topics
+    from foveal.formats.writing import (
+        JUDGEMENT_FORMATS,
+        RUN_FORMATS,
+        write_judgements,
+        write_run,
+        write_topics,
+    )
 
 __all__ = [
     "FOLDER_FORMATS",
@@ -39,17 +45,16 @@ __all__ = [
     "TOPIC_FORMATS",
     "CacheWarning",
     "Source",
+    "find_format",
     "found_kind",
     "is_stream",
     "judgement_files",
-    "judgement_reader",
     "kind_of",
     "read_judgements",
     "read_pool",
     "read_results",
     "read_run",
     "read_topics",
-    "run_reader",
     "write_file",
     "write_judgements",
     "write_pool",
@@ -57,22 +62,30 @@ __all__ = [
     "write_topics",
 ]
 
-RUN_FORMATS: dict[str, Callable[[Run], str | bytes]] = {
-    "fol": fol.write_run,
-    "elements": elements.write_run,
-    "trec": trec.write_run,
-    "jsonl": jsonl.write_run,
-    "parquet": parquet.write_run,
-    "inex": inex_runs.write_run,
+_HOME = {
+    "cache": ("CacheWarning",),
+    "files": ("write_file",),
+    "inex_pools": ("FOLDER_FORMATS",),
+    "pools": ("read_pool", "write_pool"),
+    "results": ("read_results",),
+    "topics": ("TOPIC_FORMATS", "read_topics"),
+    "writing": (
+        "JUDGEMENT_FORMATS",
+        "RUN_FORMATS",
+        "write_judgements",
+        "write_run",
+        "write_topics",
+    ),
 }
-"""Name of a run format and what writes it."""
+"""Modules that are loaded when one of these names is asked for."""
 
-JUDGEMENT_FORMATS: dict[str, Callable[[Judgements], str]] = {
-    "fol": fol.write_judgements,
-    "trec": trec.write_judgements,
-    "jsonl": jsonl_judgements.write_judgements,
-}
-"""Name of a judgement format and what writes it."""
+
+def __getattr__(name: str) -> Any:
+    """Load what reading a run or judgements does not need."""
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f"foveal.formats.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def read_run(
@@ -96,52 +109,30 @@ def read_run(
         A folder in which runs are kept as columns, so that reading the same file again skips
         parsing. It is safe to delete. Not used with `texts`.
     hashed : bool
-        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring.
+        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring. A
+        cache needs it.
     """
-    hashed = hashed or cache is not None  # which finds a file by it
-    source = _opened(path, thorough=thorough, hashed=hashed)
-    if cache is None or texts is not None or source.whole is not None:
-        return _run(source, texts)
-    kept = RunCache(cache)
-    run = kept.find(source)
-    if run is None:
-        run = _run(source, None)
+    source = path
+    if not isinstance(source, Source):
+        source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
+    if source.head[1].startswith(b"["):
+        source = source.in_lines()
+    kept = None
+    if cache is not None and texts is None:
+        from foveal.formats.cache import RunCache
+
+        kept = RunCache(cache)
+        found = kept.find(source)
+        if found is not None:
+            return found
+    form = find_format(source, "run")
+    read = import_module(f"foveal.formats.{form}").read_run
+    run: Run = read(source, texts=texts) if form == "jsonl" else read(source)
+    if not len(run):
+        raise InputError.at(run.source.path, None, "the run is empty: it holds no result")
+    if kept is not None:
         kept.keep(source, run)
     return run
-
-
-def _run(source: Source, texts: Mapping[str, str] | None) -> Run:
-    if source.data.startswith(parquet.MAGIC):
-        return _not_empty(parquet.read_run(source))
-    read = run_reader(source)
-    return _not_empty(read(source, texts=texts) if read is jsonl.read_run else read(source))
-
-
-def run_reader(source: Source) -> Callable[..., Run]:
-    """What reads a run that begins like this one, unless it is a table."""
-    number, first = _first(source, "run")
-    if is_xml(source):
-        expect(source, "run", root=inex_runs.ROOT)
-        return inex_runs.read_run
-    if first.startswith(b"{"):
-        expect(source, "run")
-        return jsonl.read_run
-    fields = first.split()
-    if trec_genomics.is_run_line(fields):
-        return trec_genomics.read_run
-    if trec_genomics.is_gold(source):
-        raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
-    if len(fields) == 6 or trec.has_trailing_text(fields):
-        return trec.read_run
-    if len(fields) == 8:
-        return fol.read_run
-    if len(fields) == 7 and fields[6].startswith(b"/"):
-        return elements.read_run
-    raise source.error(
-        number,
-        f"{len(fields)} fields found; a run has 8 ({fol.RUN_FORM}), 7 ({elements.FORM}, or of "
-        f"TREC Genomics {trec_genomics.RUN_FORM}) or 6 ({trec.RUN_FORM})",
-    )
 
 
 def read_judgements(
@@ -161,218 +152,86 @@ def read_judgements(
     thorough : bool
         Count the fields that are not known, for `Judgements.unread`.
     """
-    return Judgements.merged(
-        [_judgements(_opened(path, thorough=thorough), texts) for path in judgement_files(paths)]
+    parts: list[Judgements] = []
+    for path in list_files(paths, "judgements"):
+        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
+        if source.head[1].startswith(b"["):
+            source = source.in_lines()
+        form = find_format(source, "judgements")
+        read = import_module(f"foveal.formats.{form}").read_judgements
+        if form == "jsonl_judgements":
+            parts.append(read(source, texts=texts))
+            if not parts[-1].topics:
+                raise source.error(None, "the judgements are empty: no document is judged")
+        else:
+            parts.append(read(source))
+    return parts[0] if len(parts) == 1 else Judgements.merged(parts)
+
+
+def find_format(source: Source, kind: str) -> str:
+    """Return the module that reads this run or these judgements; refuse anything else."""
+    number, first = source.head
+    is_run = kind == "run"
+    if first.split(None, 2)[1:2] != [b"Q0"] or first.startswith((b"<", b"{", b"[")):
+        if source.data.startswith(MAGIC):
+            if is_run:
+                return "parquet"
+            raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
+        if first[:1] in (b"", b"["):
+            raise describe_missing_line(source, kind)
+        if first.startswith(b"{"):
+            from foveal.formats.objects import header_of
+
+            if header_of(source)[0].get("format") not in JSON_FORMATS[kind]:
+                expect(source, kind)
+            return "jsonl" if is_run else "jsonl_judgements"
+        if is_xml(source):
+            expect(source, kind)
+            return "inex_runs" if is_run else "inex_assessments"
+        genomics_run, genomics_gold = is_genomics_run(first.split()), is_genomics_gold(source)
+        if genomics_run if is_run else genomics_gold:
+            return "trec_genomics"
+        if genomics_run:
+            raise source.error(number, "this is a run (TREC Genomics); expected judgements")
+        if genomics_gold:
+            raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
+    fields = first.split()
+    if not is_run:
+        if len(fields) < 4:
+            raise source.error(
+                number,
+                f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
+                f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
+                f"{LINE_FORMS['genomics gold']})",
+            )
+        return "trec" if len(fields) == 4 else "fol"
+    is_passage = len(fields) == 8 and fields[6].isdigit() and fields[7].isdigit()
+    if not is_passage and (len(fields) == 6 or has_trailing_text(fields)):
+        return "trec"
+    if len(fields) == 8:
+        return "fol"
+    if len(fields) == 7 and fields[6].startswith(b"/"):
+        return "elements"
+    raise source.error(
+        number,
+        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
+        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
+        f"({LINE_FORMS['trec run']})",
     )
 
 
 def judgement_files(
     paths: str | Path | Source | Sequence[str | Path | Source],
 ) -> list[str | Path | Source]:
-    """The files of one set of judgements, in their order."""
-    if isinstance(paths, (str, Path, Source)):
-        paths = [paths]
-    found = [file for path in paths for file in _files(path)]
-    if not found:
-        raise UsageError("no judgements given")
-    return found
-
-
-def _files(path: str | Path | Source) -> Sequence[str | Path | Source]:
-    """The file itself, all files of a directory, or those that a pattern fits."""
-    if isinstance(path, Source):
-        return [path]
-    place = Path(path)
-    try:
-        is_folder = place.is_dir()
-    except OSError as error:  # a name that is too long
-        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
-    if is_folder:
-        inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-        if not inside:
-            raise InputError.at(str(path), None, "the directory holds no file")
-        return inside
-    if set("*?[") & set(str(path)) and not place.exists():
-        root = Path(place.anchor)
-        fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
-        if not fitting:
-            raise InputError.at(str(path), None, "no file fits this pattern")
-        return fitting
-    return [path]
-
-
-def _opened(path: str | Path | Source, *, thorough: bool, hashed: bool = True) -> Source:
-    if isinstance(path, Source):
-        return path.in_lines()
-    return Source.open(path, thorough=thorough, hashed=hashed).in_lines()
-
-
-def _judgements(source: Source, texts: Mapping[str, str] | None) -> Judgements:
-    if source.data.startswith(parquet.MAGIC):
-        raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
-    read = judgement_reader(source)
-    if read is not jsonl_judgements.read_judgements:
-        return read(source)
-    judgements = read(source, texts=texts)
-    if not judgements.topics:
-        raise source.error(None, "the judgements are empty: no document is judged")
-    return judgements
-
-
-def judgement_reader(source: Source) -> Callable[..., Judgements]:
-    """What reads judgements that begin like these."""
-    number, first = _first(source, "judgements")
-    if is_xml(source):
-        expect(source, "judgements", root=inex_assessments.ROOT)
-        return inex_assessments.read_judgements
-    if first.startswith(b"{"):
-        expect(source, "judgements")
-        return jsonl_judgements.read_judgements
-    if trec_genomics.is_gold(source):
-        return trec_genomics.read_judgements
-    fields = first.split()
-    if trec_genomics.is_run_line(fields):
-        raise source.error(number, "this is a run (TREC Genomics); expected judgements")
-    if len(fields) == 4:
-        return trec.read_judgements
-    if len(fields) >= 5:
-        return fol.read_judgements
-    raise source.error(
-        number,
-        f"{len(fields)} fields found; judgements have 4 ({trec.JUDGEMENT_FORM}) "
-        f"or more ({fol.JUDGEMENT_FORM}, or of TREC Genomics {trec_genomics.GOLD_FORM})",
-    )
-
-
-def _first(source: Source, what: str) -> tuple[int, bytes]:
-    found = first_lines(source.data)
-    if not found:
-        verb = "is" if what == "run" else "are"
-        raise source.error(None, f"the {what} {verb} empty: the file holds no line of data")
-    if found[0][1].startswith(b"["):
-        raise source.error(
-            found[0][0],
-            "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
-            "per line (jq -c '.[]' FILE writes them)",
-        )
-    return found[0]
-
-
-def _not_empty(run: Run) -> Run:
-    if not len(run):
-        raise InputError.at(run.source.path, None, "the run is empty: it holds no result")
-    return run
-
-
-def read_topics(
-    paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
-) -> Topics:
-    """Read topics of any format; several files, a directory or a pattern become one set.
-
-    With `thorough`, fields that are not known are counted in `Topics.unread`.
-    """
-    if isinstance(paths, (str, Path, Source)):
-        paths = [paths]
-    found = [file for path in paths for file in _files(path)]
-    if not found:
-        raise UsageError("no topics given")
-    return Topics.merged([_topics(_opened(path, thorough=thorough)) for path in found])
-
-
-def _topics(source: Source) -> Topics:
-    number, first = _first(source, "topics")
-    if is_xml(source) or first.startswith(b"{"):
-        expect(source, "topics")
-        return (topics.read_xml if is_xml(source) else topics.read_json)(source)
-    raise source.error(number, "these are no topics; expected INEX XML, TREC or JSON Lines")
+    """Return the files of one set of judgements, in their order."""
+    return list_files(paths, "judgements")
 
 
 def kind_of(path: str | Path | Source) -> str:
-    """What a file or the first file of a directory holds: run, judgements or topics."""
-    first = _files(path)[0]
-    source = _opened(first, thorough=False)
-    kind = found_kind(source)
+    """Return what a file or the first file of a directory holds: run, judgements or topics."""
+    first = list_files(path, "files")[0]
+    source = first if isinstance(first, Source) else Source.open(first)
+    kind = found_kind(source.in_lines())
     if kind is None:
         raise source.error(None, "cannot be told to be a run, judgements or topics")
     return kind
-
-
-def read_results(path: str | Path) -> Results:
-    """Read results saved by ``foveal evaluate -f json``, without scoring again."""
-    source = Source.open(path)
-    source.check_utf8()
-    line = None
-    try:
-        results = Results.from_json(source.data)
-        _check_meta(results.meta)
-    except json.JSONDecodeError as error:
-        line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
-    except RecursionError:
-        found = "brackets nested too deep"
-    except (ValueError, UsageError) as error:
-        found = str(error)
-    else:
-        if not results.runs:
-            raise source.error(None, "the saved results are empty: they hold no score of a run")
-        return results
-    raise source.error(
-        line, f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
-    )
-
-
-_META: dict[str, type[Any]] = {
-    **dict.fromkeys(("parts", "inputs", "warnings", "lower_is_better"), list),
-    **dict.fromkeys(("options", "tasks", "topics"), dict),
-}
-"""What kind of JSON the parts of a meta are that are looked at again."""
-
-
-def _check_meta(meta: Mapping[str, Any]) -> None:
-    """Refuse provenance that is not of the kind which is written."""
-    for name, kind in _META.items():
-        if not isinstance(meta.get(name, kind()), kind):
-            expected = "a list" if kind is list else "an object"
-            raise ValueError(
-                f"{name!r} of the meta is {json.dumps(meta[name])}; expected {expected}"
-            )
-    named = {"task": meta.get("task"), "assessors": meta.get("options", {}).get("assessors")}
-    named |= {f"tasks of {run!r}": task for run, task in meta.get("tasks", {}).items()}
-    for name, value in named.items():
-        if not isinstance(value, str | None):
-            raise ValueError(f"{name} in the meta is {json.dumps(value)}; expected a name")
-    for item in (*meta.get("inputs", ()), *meta.get("parts", ())):
-        if not isinstance(item, dict):
-            raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")
-    for part in meta.get("parts", ()):
-        _check_meta(part)
-
-
-def write_run(run: Run, path: str | Path, form: str) -> None:
-    """Write a run in one of `RUN_FORMATS`, completely or not at all; ``-`` is the output."""
-    write_file(path, _choose(RUN_FORMATS, form)(run))
-
-
-def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
-    """Write judgements in one of `JUDGEMENT_FORMATS`, completely or not at all.
-
-    The formats of `FOLDER_FORMATS` make a folder of complete files; ``-`` is standard output for
-    the others.
-    """
-    if form in FOLDER_FORMATS:
-        if str(path) == STDIN:
-            raise UsageError(f"{form} is a folder of files; expected the name of one")
-        write_folder(path, FOLDER_FORMATS[form](judgements))
-    else:
-        known = {**JUDGEMENT_FORMATS, **FOLDER_FORMATS}
-        write_file(path, _choose(known, form)(judgements))
-
-
-def write_topics(topics: Topics, path: str | Path, form: str) -> None:
-    """Write topics in one of `TOPIC_FORMATS`, completely or not at all; ``-`` is the output."""
-    write_file(path, _choose(TOPIC_FORMATS, form)(topics))
-
-
-def _choose(known: Mapping[str, Callable[..., Any]], form: str) -> Callable[..., Any]:
-    if form not in known:
-        raise UsageError(f"unknown format {form!r}; expected {' or '.join(known)}")
-    return known[form]

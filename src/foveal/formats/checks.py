@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from foveal.errors import InputError, Problem
 from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.spans import Ints
 
 __all__ = [
@@ -41,15 +41,14 @@ _ROOT_OF = re.compile("/[^/]+/")
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 
 
-@dataclass(frozen=True)
-class Defects:
+class Defects(NamedTuple):
     """Collects what is wrong with rows of one file, in line order, and raises it."""
 
     source: Source
     line: Ints
 
     def at(self, rows: Bools | Ints, message: str, *values: Ints | pl.Series) -> Iterator[Problem]:
-        """A problem for each marked row; ``{}`` in the message takes the row's values."""
+        """Yield a problem for each marked row; ``{}`` in the message takes the row's values."""
         for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
             text = message.format(*(value[row] for value in values))
             yield Problem(self.source.path, int(self.line[row]), text)
@@ -151,15 +150,12 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
 
 
 def _adjacent(defects: Defects) -> Bools:
-    """Whether each row but the first follows the one before it in the file, too.
-
-    The lines of a slice are in order, and between two rows there are at most comments.
-    """
-    whole = defects.source.whole
-    if whole is None:
+    """Return for each row but the first if at most comments are between it and the one before."""
+    lines = defects.source.lines
+    if lines is None:
         return np.ones(len(defects.line) - 1, dtype=bool)
-    jump = np.cumsum(np.concatenate([[0], np.diff(whole.line) != 1]))
-    block = jump[np.searchsorted(whole.line, defects.line)]
+    jump = np.cumsum(np.concatenate([[0], np.diff(lines) != 1]))
+    block = jump[np.searchsorted(lines, defects.line)]
     follows: Bools = block[1:] == block[:-1]
     return follows
 

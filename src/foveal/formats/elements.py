@@ -14,9 +14,9 @@ from foveal.formats.checks import (
     check_xpaths,
     is_root,
 )
-from foveal.formats.fields import first_lines, read_fields
+from foveal.formats.detection import LINE_FORMS
+from foveal.formats.fields import read_fields
 from foveal.formats.fol import GROUPED
-from foveal.formats.lines import as_lines, one_word
 from foveal.formats.source import Source
 from foveal.formats.xpaths import PATHS, canonical_paths
 from foveal.model import UNKNOWN, Run
@@ -24,8 +24,6 @@ from foveal.model.hashing import OfTexts
 from foveal.spans import Ints
 
 __all__ = ["read_run", "write_run"]
-
-FORM = "topic Q0 doc rank rsv runid /path[1]/of[1]/element[2]"
 
 _SCHEMA = {
     "topic": pl.String,
@@ -39,8 +37,10 @@ _SCHEMA = {
 
 
 def read_run(source: Source) -> Run:
-    """An element run; the order of the lines is the ranking, a collection gives the places."""
-    table = read_fields(source, _SCHEMA, ("topic", "doc", "score", "xpath"), form=FORM)
+    """Read an element run; the order of the lines is the ranking, a collection gives the places."""
+    table = read_fields(
+        source, _SCHEMA, ("topic", "doc", "score", "xpath"), form=LINE_FORMS["elements"]
+    )
     frame, defects = table.frame, Defects(source, table.line)
     score, xpath = frame["score"].to_numpy(), frame["xpath"].rechunk()
     coded = PATHS.numbered(xpath)
@@ -62,7 +62,7 @@ def read_run(source: Source) -> Run:
         line=table.line,
         score=score,
         xpath=canonical_paths(xpath) if coded is None else xpath,
-        name=first_lines(source.data)[0][1].split()[5].decode(),
+        name=source.head[1].split()[5].decode(),
         source=source.provenance,
         note_grouping=GROUPED,
     )
@@ -85,7 +85,9 @@ _traits = OfTexts(_of_paths)
 
 
 def write_run(run: Run) -> str:
-    """The run in 7 fields; every result must have an XPath."""
+    """Write the run in 7 fields; every result must have an XPath."""
+    from foveal.formats.lines import as_lines, one_word
+
     absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
     if absent.any():
         line = int(run.line[absent][0])

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
-from foveal.formats.fields import MAX_OFFSET, first_lines, normalised, read_fields
-from foveal.formats.lines import as_lines, check_rows, one_word
+from foveal.formats.detection import LINE_FORMS
+from foveal.formats.fields import MAX_OFFSET, Table, normalised, read_fields
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model.run import ALL
 from foveal.spans import Ints, conflicts, lay_out
 
-__all__ = ["read_judgements", "read_run", "write_judgements", "write_run"]
-
-RUN_FORM = "topic Q0 doc rank rsv runid start length"
-JUDGEMENT_FORM = "topic Q0 doc relchars doclen [bep off:len ...]"
+__all__ = ["GROUPED", "read_judgements", "read_run", "write_judgements", "write_run"]
 
 _RUN = {
     "topic": pl.String,
@@ -33,63 +33,90 @@ GROUPED = "the lines of a topic do not stand together; they were grouped, their 
 
 
 def read_run(source: Source, *, unresolved: bool = False) -> Run:
-    """A passage run; the order of the lines is the ranking, rank and rsv are not.
+    """Read a passage run; the order of the lines is the ranking, rank and rsv are not.
 
     With `unresolved`, offsets of ``X`` or ``-1`` are results whose place is not known, and the
     score may be anything, as for the official evaluator.
     """
-    schema: dict[str, type[pl.DataType]] = dict(_RUN)
     if unresolved:
-        schema |= dict.fromkeys(("score", "start", "length"), pl.String)
-    table = read_fields(source, schema, _KEEP, form=RUN_FORM)
-    frame, defects = table.frame, Defects(source, table.line)
-    problems = check_names(defects, frame["topic"])
-    if unresolved:
-        frame, more = _with_unresolved(frame, defects)
-        problems += more
+        table, start, end = _read_unresolved(source)
+        score = None
     else:
-        problems += check_scores(defects, frame["score"].to_numpy())
-    start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
-    known = start != UNKNOWN if unresolved else np.ones(1, dtype=bool)
-    if length.min(initial=0) < 0 or length.max(initial=0) > MAX_OFFSET:
-        problems += defects.at((length < 0) & known, "length {} is negative", length)
-        problems += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
-        length = np.clip(length, 0, MAX_OFFSET)
-    if unresolved:
-        end = start + np.where(known, length, 0)
-        problems += check_spans(defects, np.where(known, start, 0), np.where(known, end, 0))
-    else:
+        table = read_fields(source, _RUN, _KEEP, form=LINE_FORMS["fol run"])
+        score, start, length = (table.frame[name].to_numpy() for name in _KEEP[2:])
+        is_sound = (
+            np.isfinite(score).all()
+            and min(start.min(initial=0), length.min(initial=0)) >= 0
+            and max(start.max(initial=0), length.max(initial=0)) <= MAX_OFFSET
+        )
         end = start + length
-        problems += check_spans(defects, start, end)
-    defects.raise_if(problems)
-    end.flags.writeable = False  # so that the run takes it as it is
-    first = first_lines(source.data)
-    return Run.from_columns(
-        topic=frame["topic"],
-        doc=frame["doc"],
+        if not is_sound or end.max(initial=0) > MAX_OFFSET:
+            _refuse_run(source, table, score, start, length, np.ones(1, dtype=bool))
+        score.flags.writeable = False
+    start.flags.writeable = end.flags.writeable = False  # so that the run need not copy them
+    number, first = source.head
+    run = Run.from_columns(
+        topic=table.frame["topic"],
+        doc=table.frame["doc"],
         start=start,
         end=end,
         line=table.line,
-        score=None if unresolved else frame["score"].to_numpy(),
-        name=first[0][1].split()[5].decode() if first else source.stem,
+        score=score,
+        name=first.split()[5].decode() if number else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
+    if ALL in run.topics:
+        _refuse_run(source, table, None, start, end - start, start != UNKNOWN)
+    return run
 
 
-def _with_unresolved(frame: pl.DataFrame, defects: Defects) -> tuple[pl.DataFrame, list[Problem]]:
-    """Offsets as numbers, X as -1, no scores; and the offsets that are neither."""
-    problems: list[Problem] = []
+def _read_unresolved(source: Source) -> tuple[Table, Ints, Ints]:
+    """Read a run in which ``X`` and -1 are unknown offsets; return its rows, starts and ends."""
+    from foveal.formats.checks import Defects
+
+    schema = _RUN | dict.fromkeys(("score", "start", "length"), pl.String)
+    table = read_fields(source, schema, _KEEP, form=LINE_FORMS["fol run"])
+    defects, problems, columns = Defects(source, table.line), list[Problem](), list[Ints]()
     for name in ("start", "length"):
-        number = frame[name].replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
+        text = table.frame[name]
+        number = text.replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
         bad = number.is_null().to_numpy()
-        problems += defects.at(bad, f"{name} {{!r}} is neither a whole number nor X", frame[name])
-        frame = frame.with_columns(number.fill_null(0).alias(name))
-    return frame.drop("score"), problems
+        problems += defects.at(bad, f"{name} {{!r}} is neither a whole number nor X", text)
+        columns.append(number.fill_null(0).to_numpy())
+    start, length = columns
+    known = start != UNKNOWN
+    _refuse_run(source, table, None, start, length, known, problems)
+    return table, start, start + np.where(known, length, 0)
+
+
+def _refuse_run(
+    source: Source,
+    table: Table,
+    score: npt.NDArray[np.float64] | None,
+    start: Ints,
+    length: Ints,
+    known: npt.NDArray[np.bool_],
+    problems: Sequence[Problem] = (),
+) -> None:
+    """Raise everything that is wrong with names, scores and offsets; only `known` ones count."""
+    from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
+
+    defects = Defects(source, table.line)
+    found = [*check_names(defects, table.frame["topic"]), *problems]
+    if score is not None:
+        found += check_scores(defects, score)
+    found += defects.at((length < 0) & known, "length {} is negative", length)
+    found += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
+    start, length = np.where(known, start, 0), np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
+    found += check_spans(defects, start, start + length)
+    defects.raise_if(found)
 
 
 def write_run(run: Run) -> str:
-    """The run in 8 fields; every result must have a place."""
+    """Write the run in 8 fields; every result must have a place."""
+    from foveal.formats.lines import as_lines, one_word
+
     frame = run.to_frame()
     if frame["end"].null_count():
         raise InputError.at(
@@ -104,7 +131,7 @@ def write_run(run: Run) -> str:
 
 
 def read_judgements(source: Source, *, official: bool = False) -> Judgements:
-    """Passage judgements.
+    """Read passage judgements.
 
     `relchars` must be the sum of the passages and fit into the document. With `official` it is
     taken at its word, as the official evaluator does.
@@ -112,117 +139,121 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
     source.check_utf8()
     rows, numbers = normalised(source.data)
     line = source.numbered(np.array(numbers, dtype=np.int64))
-    defects = Defects(source, line)
-    text = pl.Series("text", rows, dtype=pl.String)
     names = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
-    fields = text.to_frame().select(pl.col("text").str.splitn(" ", 7).alias("f")).unnest("f")
-    frame = fields.rename(dict(zip(fields.columns, names, strict=True)))
-    short = frame["doclen"].is_null().to_numpy()
-    problems = [
-        *defects.at(
-            short,
-            f"{{}} fields found, expected 5 or more: {JUDGEMENT_FORM}",
-            text.str.count_matches(" ") + 1,
-        )
-    ]
-    defects.raise_if(problems)
-    problems = check_names(defects, frame["topic"])
-    numbers_of: dict[str, Ints] = {}
-    for name, what in (("relchars", "relevant characters"), ("doclen", "document length")):
-        number, bad = _numbers(frame[name], official=official)
-        numbers_of[name] = number
-        problems += defects.at(bad, f"{what} {{!r}} is not a whole number from 0", frame[name])
-        problems += defects.at(number > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", number)
-    has_bep = frame["bep"].is_not_null().to_numpy()
-    bep, bad = _numbers(frame["bep"].fill_null("-1"), official=True)
-    problems += defects.at(
-        has_bep & (bad | (bep < UNKNOWN)),
-        "best entry point {!r} is not an offset (is this a run?)",
-        frame["bep"],
+    text = pl.Series("text", rows, dtype=pl.String)
+    fields = text.str.splitn(" ", len(names)).struct.unnest()
+    fields.columns = names
+    number = fields.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64, strict=False))
+    pairs = (
+        fields.select(pair=pl.col("passages").str.split(" "), row=pl.int_range(pl.len()))
+        .drop_nulls("pair")
+        .explode("pair")
     )
-    row, start, length, more = _passages(frame["passages"], defects)
-    problems += more
-    defects.raise_if(problems)
-    relchars, doclen = numbers_of["relchars"], numbers_of["doclen"]
-    counts = np.bincount(row, minlength=len(frame)).astype(np.int64)
+    passages = pairs["pair"].str.splitn(":", 2).struct.unnest()
+    passages = passages.select(pl.all().cast(pl.Int64, strict=False))
+    # A field that is not a number is null now, except that the entry point may be absent.
+    absent = [fields["bep"].null_count(), number["bep"].null_count()]
+    is_sound = (
+        number["relchars"].is_between(0, MAX_OFFSET).sum() == len(rows)
+        and number["doclen"].is_between(0, MAX_OFFSET).sum() == len(rows)
+        and absent[0] == absent[1]
+        and (number["bep"] >= UNKNOWN).all()
+        and all(column.is_between(0, MAX_OFFSET).sum() == len(pairs) for column in passages)
+    )
+    if not is_sound or (fields["topic"] == ALL).any():
+        _refuse_judgements(source, line, text, fields, pairs, passages, official=official)
+    relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
+    row = pairs["row"].to_numpy()
+    start, length = (column.to_numpy() for column in passages)
+    end = start + length
+    counts = np.bincount(row, minlength=len(rows)).astype(np.int64)
     notes: tuple[str, ...] = ()
     if official:
-        alone = has_bep & (counts == 0)
+        alone = fields["bep"].is_not_null().to_numpy() & (counts == 0)
         notes = tuple(
             f"{source.path}:{n}: best entry point without a passage; it is ignored"
             for n in line[alone].tolist()
         )
         bep = np.where(alone, UNKNOWN, bep)
     else:
-        defects.raise_if(_do_not_add_up(defects, relchars, doclen, bep, row, start, length))
+        total = np.bincount(row, length, len(rows))
+        adds_up = (total == relchars) & (relchars <= doclen) & (bep <= doclen)
+        apart = (start[1:] >= end[:-1]) | (row[1:] != row[:-1])
+        if not (adds_up.all() and apart.all() and (end <= doclen[row]).all()):
+            _refuse_sums(source, line, relchars, doclen, bep, row, start, end)
+    relevant = relchars > 0
     table = pl.DataFrame(
         {
-            "topic": frame["topic"],
-            "doc": frame["doc"],
+            "topic": fields["topic"],
+            "doc": fields["doc"],
             "line": line,
             "length": doclen,
-            "bep": np.where(relchars > 0, bep, UNKNOWN),
-            "relevant": relchars > 0,
+            "bep": np.where(relevant, bep, UNKNOWN),
+            "relevant": relevant,
         }
     )
     judgements = Judgements.from_rows(
-        table,
-        counts,
-        start,
-        start + length,
-        source=source.provenance,
-        declared=relchars,
-        notes=notes,
+        table, counts, start, end, source=source.provenance, declared=relchars, notes=notes
     )
     judgements.check_distinct()
     return judgements
 
 
-def _numbers(
-    column: pl.Series, *, official: bool
-) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    number = column.cast(pl.Int64, strict=False)
-    bad = number.is_null().to_numpy()
-    values = number.fill_null(0).to_numpy()
-    return values, bad if official else bad | (values < 0)
+def _refuse_judgements(
+    source: Source,
+    line: Ints,
+    text: pl.Series,
+    fields: pl.DataFrame,
+    pairs: pl.DataFrame,
+    passages: pl.DataFrame,
+    *,
+    official: bool,
+) -> None:
+    """Raise every field that is missing or not a number; `official` allows negative ones."""
+    from foveal.formats.checks import TOO_FAR, Defects, check_names
+
+    defects = Defects(source, line)
+    message = f"{{}} fields found, expected 5 or more: {LINE_FORMS['fol judgements']}"
+    short = fields["doclen"].is_null().to_numpy()
+    defects.raise_if([*defects.at(short, message, text.str.count_matches(" ") + 1)])
+    problems = check_names(defects, fields["topic"])
+    for name, what in (("relchars", "relevant characters"), ("doclen", "document length")):
+        number = fields[name].cast(pl.Int64, strict=False)
+        bad = number.is_null() if official else number.fill_null(-1) < 0
+        message = f"{what} {{!r}} is not a whole number from 0"
+        problems += defects.at(bad.to_numpy(), message, fields[name])
+        far = (number > MAX_OFFSET).fill_null(value=False).to_numpy()
+        problems += defects.at(far, f"{what} {{}} {TOO_FAR}", number)
+    number = fields["bep"].cast(pl.Int64, strict=False)
+    bad = fields["bep"].is_not_null() & (number.is_null() | (number < UNKNOWN))
+    message = "best entry point {!r} is not an offset (is this a run?)"
+    problems += defects.at(bad.to_numpy(), message, fields["bep"])
+    possible = passages.select(pl.all_horizontal(pl.all().is_between(0, MAX_OFFSET)))
+    bad = ~possible.to_series().fill_null(value=False)
+    of_pairs = Defects(source, line[pairs["row"].to_numpy()])
+    message = "passage {!r} is not of the form offset:length"
+    problems += of_pairs.at(bad.to_numpy(), message, pairs["pair"])
+    defects.raise_if(problems)
 
 
-def _passages(column: pl.Series, defects: Defects) -> tuple[Ints, Ints, Ints, list[Problem]]:
-    """Row, start and length of every ``off:len``, and those that are not of this form."""
-    pairs = (
-        pl.DataFrame({"pair": column.str.split(" "), "row": np.arange(len(column))})
-        .drop_nulls("pair")
-        .explode("pair")
-    )
-    split = pairs["pair"].str.splitn(":", 2).struct.unnest()
-    start = split["field_0"].cast(pl.Int64, strict=False)
-    length = split["field_1"].cast(pl.Int64, strict=False)
-    possible = start.is_between(0, MAX_OFFSET) & length.is_between(0, MAX_OFFSET)
-    bad = ~possible.fill_null(value=False)
-    row = pairs["row"].to_numpy()
-    problems = [
-        Problem(
-            defects.source.path,
-            int(defects.line[at]),
-            f"passage {pair!r} is not of the form offset:length",
-        )
-        for at, pair in zip(row[bad.to_numpy()].tolist(), pairs["pair"].filter(bad), strict=True)
-    ]
-    return row, start.fill_null(0).to_numpy(), length.fill_null(0).to_numpy(), problems
+def _refuse_sums(
+    source: Source,
+    line: Ints,
+    relchars: Ints,
+    doclen: Ints,
+    bep: Ints,
+    row: Ints,
+    start: Ints,
+    end: Ints,
+) -> None:
+    """Raise sums and extents that contradict each other, and passages that overlap."""
+    from foveal.formats.checks import Defects
 
-
-def _do_not_add_up(
-    defects: Defects, relchars: Ints, doclen: Ints, bep: Ints, row: Ints, start: Ints, length: Ints
-) -> list[Problem]:
-    """Sums and extents that contradict each other."""
-    n = len(relchars)
-    total = np.bincount(row, length, n).astype(np.int64)
+    defects, n = Defects(source, line), len(relchars)
+    total = np.bincount(row, end - start, n).astype(np.int64)
     problems = [
         *defects.at(
-            relchars > doclen,
-            "{} relevant characters in a document of {}",
-            relchars,
-            doclen,
+            relchars > doclen, "{} relevant characters in a document of {}", relchars, doclen
         ),
         *defects.at(
             (total != relchars) & (relchars <= doclen),
@@ -231,7 +262,7 @@ def _do_not_add_up(
             total,
         ),
     ]
-    outside = start + length > doclen[row]
+    outside = end > doclen[row]
     problems += defects.at(
         np.unique(row[outside]), "a passage ends past the document's length {}", doclen
     )
@@ -239,20 +270,31 @@ def _do_not_add_up(
         bep > doclen, "best entry point {} is past the document's length {}", bep, doclen
     )
     extent = np.zeros(n, dtype=np.int64)
-    np.maximum.at(extent, row, start + length)
+    np.maximum.at(extent, row, end)
     base = lay_out(extent)[row] if n else start
-    _, later = conflicts(start + base, start + length + base)
-    problems += defects.at(
-        np.setdiff1d(row[later], row[outside]), "two passages of this line overlap"
-    )
-    return problems
+    _, later = conflicts(start + base, end + base)
+    overlapping = np.setdiff1d(row[later], row[outside])
+    problems += defects.at(overlapping, "two passages of this line overlap")
+    defects.raise_if(problems)
 
 
 def write_judgements(judgements: Judgements) -> str:
-    """Judgements in FOL; quotes, elements and the size of grades are left behind."""
+    """Write judgements in FOL; quotes, elements and the size of grades are left behind."""
+    from foveal.formats.lines import as_lines, check_rows
+
     check_rows(judgements, judgements.length < 0, "the length of the document is missing")
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
-    _check_disjoint(judgements)
+    # A reader would misread spans graded 0 or overlapping spans.
+    bad = np.zeros(len(judgements), dtype=bool)
+    if judgements.grade is not None:
+        bad[judgements.row[judgements.grade <= 0]] = True
+    check_rows(judgements, bad, "a span of grade 0")
+    extent = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(extent, judgements.row, judgements.end)
+    base = lay_out(extent)[judgements.row] if len(extent) else judgements.start
+    _, later = conflicts(judgements.start + base, judgements.end + base)
+    bad[judgements.row[later]] = True
+    check_rows(judgements, bad, "overlapping spans")
     row = judgements.row
     passage = pl.DataFrame(
         {"row": row, "start": judgements.start, "length": judgements.end - judgements.start}
@@ -271,17 +313,3 @@ def write_judgements(judgements: Judgements) -> str:
     passages = pl.format("{} {}", "bep", "passage")
     fields = ("topic", pl.lit("Q0"), "doc", "relchars", "doclen")
     return as_lines(frame, fields, judgements.sources[0].path, rest=passages)
-
-
-def _check_disjoint(judgements: Judgements) -> None:
-    """Refuse spans that a reader would take for something else: graded 0, or overlapping."""
-    bad = np.zeros(len(judgements), dtype=bool)
-    if judgements.grade is not None:
-        bad[judgements.row[judgements.grade <= 0]] = True
-    check_rows(judgements, bad, "a span of grade 0")
-    extent = np.zeros(len(judgements), dtype=np.int64)
-    np.maximum.at(extent, judgements.row, judgements.end)
-    base = lay_out(extent)[judgements.row] if len(extent) else judgements.start
-    _, later = conflicts(judgements.start + base, judgements.end + base)
-    bad[judgements.row[later]] = True
-    check_rows(judgements, bad, "overlapping spans")

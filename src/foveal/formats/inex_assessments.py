@@ -19,9 +19,8 @@ from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.spans import Ints
 
-__all__ = ["ROOT", "read_judgements"]
+__all__ = ["read_judgements"]
 
-ROOT = "assessments"
 
 _NAMES = {
     "xpath": ("path",),

@@ -71,7 +71,10 @@ def regular_results(source: Source) -> Results | None:
     if _has_more(source.data):
         return None
     check_markup(source)
-    text = source.data.decode()
+    try:
+        text = source.data.decode()
+    except UnicodeDecodeError:  # the parser knows the declared encoding
+        return None
     first = text.find("<topic ")
     rows = None if first < 0 or _ANSWER.search(text[:first]) else _rows(text, first)
     if rows is None:

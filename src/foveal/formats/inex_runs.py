@@ -13,6 +13,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
+from foveal.formats.detection import ROOTS
 from foveal.formats.inex_regular import Results, declared, regular_results
 from foveal.formats.markup import BLANKS, Markup, escaped, escaped_lines, read_markup, unfit
 from foveal.formats.ranking import ranked
@@ -23,7 +24,7 @@ from foveal.spans import Ints
 
 __all__ = ["ROOT", "parsed_results", "read_run", "write_run"]
 
-ROOT = "inex-submission"
+ROOT = ROOTS["run"]
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PATH = rf"^/[^{BLANKS}]+$"

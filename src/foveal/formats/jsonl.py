@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from foveal.errors import InputError, Problem
-from foveal.formats.checks import Defects, check_spans
-from foveal.formats.costs import with_costs
-from foveal.formats.objects import header_of, read_objects
-from foveal.formats.placing import check_results, places
-from foveal.formats.ranking import ranked
+from foveal.errors import Tally
+from foveal.formats.checks import Defects
+from foveal.formats.detection import JSON_FORMATS
+from foveal.formats.objects import declared_units, header_of, header_problems, read_objects
+from foveal.formats.ranking import place_results, ranked, with_costs
 from foveal.formats.source import Source
-from foveal.formats.units import ENDS, UNITS, to_codepoints
-from foveal.formats.unknown import unknown_fields
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
-from foveal.model.tallies import Tally
 from foveal.spans import Ints
 
 __all__ = [
@@ -46,52 +41,23 @@ _RUN: dict[str, Any] = {
     "tokens": pl.Int64,
     "type": pl.String,
 }
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-FORMATS = ("foveal-run", "focused-run")
-
-
-def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict[str, str]:
-    """What is wrong with a header of one of the `allowed` formats, by the name of the entry.
-
-    >>> header_problems({"type": "header", "unit": "codepoint", "version": 2}, FORMATS)
-    {'version': 'version 2 is not known; expected 1'}
-    """
-    found: dict[str, str] = {}
-    known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
-    for name, options in known.items():
-        if header.get(name, options[0]) not in options:
-            found[name] = f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
-    for name in ("run", "task"):
-        value = header.get(name)
-        if value is not None and (not isinstance(value, str) or _CONTROL.search(value)):
-            found[name] = f"header says {name} {value!r}; expected text without control characters"
-    if header.get("version", 1) != 1:
-        found["version"] = f"version {header['version']!r} is not known; expected 1"
-    return found
-
-
-def declared_units(
-    source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
-) -> tuple[str, str]:
-    """Unit and kind of end that the header declares, checked."""
-    problems = header_problems(header, allowed)
-    if problems:
-        raise InputError(Problem(source.path, line, message) for message in problems.values())
-    return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
+FORMATS = JSON_FORMATS["run"]
 
 
 def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
-    """A run, ordered by rank, else by descending score, else as in the file."""
+    """Read a run, ordered by rank, else by descending score, else as in the file."""
     header, header_line = header_of(source)
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     table = read_objects(source, _RUN, header_line)
     frame, defects = table.frame, Defects(source, table.line)
-    again = (frame["type"] == "header").fill_null(value=False).to_numpy()
-    defects.raise_if([*defects.at(again, "a second header; expected one run in a file")])
-    check_results(defects, frame)
-    start, end = places(frame, inclusive=end_kind == "inclusive")
-    defects.raise_if(check_spans(defects, start, end))
+    again = (frame["type"] == "header").fill_null(value=False)
+    if again.any():
+        problems = defects.at(again.to_numpy(), "a second header; expected one run in a file")
+        defects.raise_if([*problems])
+    start, end = place_results(frame, defects, inclusive=end_kind == "inclusive")
     if unit != "codepoint":
+        from foveal.formats.units import to_codepoints
+
         start = to_codepoints(start, frame["doc"], unit, texts, defects)
         end = to_codepoints(end, frame["doc"], unit, texts, defects)
     run = ranked(
@@ -104,29 +70,31 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
         task=header.get("task"),
     )
     run = with_costs(run, frame["tokens"], defects)
+    notes, unread = run.notes, dict[str, int]()
     whole = (end < 0) & (start == 0)
-    unread = unknown_fields(source, frame, header_line)
+    if whole.any():
+        notes += _note_whole_documents(source, table.line[whole])
+    if source.thorough:
+        from foveal.formats.unknown import unknown_fields
+
+        unread = unknown_fields(source, frame, header_line)
     if frame["text"].count():
         unread["texts of results"] = frame["text"].count()
-    return replace(
-        run, notes=(*run.notes, *_misread(source, table.line[whole])), unread=unread or None
-    )
+    return replace(run, notes=notes, unread=unread or None)
 
 
-def _misread(source: Source, lines: Ints) -> list[str]:
-    """Whole documents whose line holds fields that Foveal does not know may be meant as spans."""
-    if not len(lines):
-        return []
+def _note_whole_documents(source: Source, lines: Ints) -> tuple[str, ...]:
+    """Return a note if the first of these results has unknown fields: they may be its span."""
     place = source.place(int(lines[0]))
     text = source.data.split(b"\n", place)[place - 1]
     unknown = [name for name in json.loads(text) if name not in _RUN]
     found = Tally(taken_whole, len(lines), [(int(lines[0]), unknown)])
-    # A slice may have nothing to say and still have results to count.
-    return [found] if found or source.whole is not None else []
+    # The first such result of the file may be in another part of it.
+    return (found,) if found or source.lines is not None else ()
 
 
 def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
-    """What is said of `number` whole documents, the first of which has fields not known."""
+    """Say that `number` results are whole documents, the first of which has unknown fields."""
     line, unknown = min(firsts)
     if not unknown:
         return ""

@@ -25,21 +25,17 @@ from foveal.formats.checks import (
     check_required,
     check_spans,
 )
-from foveal.formats.fields import Table
+from foveal.formats.detection import JSON_FORMATS
+from foveal.formats.fields import MAX_OFFSET, Table
 from foveal.formats.grades import GRADES, relevant_rows
-from foveal.formats.jsonl import declared_units
-from foveal.formats.lines import check_rows
-from foveal.formats.objects import header_of, loads, read_objects
-from foveal.formats.quoted_spans import locate_quotes
+from foveal.formats.objects import declared_units, header_of, loads, read_objects
 from foveal.formats.source import Source
-from foveal.formats.units import to_codepoints
-from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
 from foveal.model import UNKNOWN, Judgements
-from foveal.spans import Ints
+from foveal.model.run import ALL
 
 __all__ = ["FORMATS", "declared_whitespace", "read_judgements", "write_judgements"]
 
-FORMATS = ("foveal-judgements", "focused-qrels")
+FORMATS = JSON_FORMATS["judgements"]
 
 _VERSION = "assessments-version"
 _KEPT = {
@@ -82,32 +78,53 @@ _LABELS = {
     "sets": 'sets {} of a span are no evidence sets; expected a list of names, as in ["a1", "a2"]',
     "aspects": 'aspects {} of a span are no aspects; expected a list of names, as in ["p53"]',
 }
-"""Lists of names that a span may have, and what is said of others."""
+"""Lists of names that a span may have, and the message for anything else."""
+_IS_ODD = pl.any_horizontal(
+    pl.col("topic", "doc").is_null(),
+    pl.col("topic", "doc") == "",
+    pl.col("topic") == ALL,
+    pl.col("spans").is_null() & pl.col("elements").is_null(),
+)
+"""Rows without a document, and rows that cannot be judgements."""
 
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
-    """Judgements with spans, best entry points, assessors and elements."""
+    """Read judgements with spans, best entry points, assessors and elements."""
     header, header_line = header_of(source)
     unit, end_kind = declared_units(source, header, header_line, FORMATS)
     known = _known(source, header, header_line)
-    inclusive = end_kind == "inclusive"
-    source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
+    inclusive, notes = end_kind == "inclusive", tuple[str, ...]()
+    if b'"quote"' in source.data:
+        from foveal.formats.quoted_spans import locate_quotes
+
+        source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
     table = read_objects(source, _JUDGEMENT, header_line)
+    frame, bare, problems = table.frame, table.frame.clear(), list[Problem]()
+    if frame.select(_IS_ODD.any()).item():
+        problems += check_names(Defects(source, table.line), frame["topic"].fill_null(""))
+        bare, table = _split_bare_topics(source, table)
+        frame, defects = table.frame, Defects(source, table.line)
+        problems += check_required(defects, frame)
+        problems += defects.at(
+            frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
+            'spans is missing; a document without relevant text has "spans":[]',
+        )
+        defects.raise_if(problems)
     defects = Defects(source, table.line)
-    problems = check_names(defects, table.frame["topic"].fill_null(""))
-    bare, table = _split_bare_topics(source, table)
-    frame, defects = table.frame, Defects(source, table.line)
-    problems += check_required(defects, frame)
-    problems += defects.at(
-        frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
-        'spans is missing; a document without relevant text has "spans":[]',
-    )
-    defects.raise_if(problems)
     rows, flat = _rows(frame.with_columns(line=pl.Series(table.line)))
     row = flat["row"].to_numpy()
     inner = Defects(source, table.line[flat["place"].to_numpy()])
-    start, end = _offsets(inner, flat, inclusive=inclusive)
+    if flat["start"].null_count() or flat["end"].null_count():
+        missing = flat["start"].is_null() | flat["end"].is_null()
+        inner.raise_if([*inner.at(missing.to_numpy(), "a span lacks its start or end")])
+    start, end = flat["start"].to_numpy(), flat["end"].to_numpy() + inclusive
+    both = np.concatenate([start, end])
+    if both.min(initial=1) < inclusive or both.max(initial=0) > MAX_OFFSET:
+        inner.raise_if(check_given(inner, flat["start"], flat["end"]))
+    inner.raise_if(check_spans(inner, start, end))
     if unit != "codepoint":
+        from foveal.formats.units import to_codepoints
+
         docs = rows["doc"].gather(flat["row"])
         start = to_codepoints(start, docs, unit, texts, inner)
         end = to_codepoints(end, docs, unit, texts, inner)
@@ -118,13 +135,27 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
             rows = rows.with_columns(pl.when(pl.col(name).is_not_null()).then(own).alias(name))
     check_lengths(Defects(source, rows["line"].to_numpy()), rows, row, end)
     quotes = flat.select("quote", "prefix", "suffix")
-    assessed = _elements(frame, defects, known.get("scale"))
-    told = relevant_rows(assessed.elements, len(frame), assessed.scale)
     has_text = bool((frame if len(frame) else bare)["spans"].is_not_null().any())
-    if has_text:
-        _check_agreement(defects, frame, told)
-    else:
-        rows = rows.with_columns(relevant=pl.Series(told[rows["place"].to_numpy()]))
+    unread, elements, judged = dict[str, int](), None, None
+    if frame["elements"].null_count() < len(frame) or not has_text:
+        assessed = _elements(frame, defects, known.get("scale"))
+        elements = _with_rows(assessed.elements, rows, frame["assessor"])
+        judged = assessed.known[rows["place"].to_numpy()]
+        known |= {} if assessed.scale is None else {"scale": assessed.scale}
+        told = relevant_rows(assessed.elements, len(frame), assessed.scale)
+        if has_text:
+            _check_agreement(defects, frame, told)
+        else:
+            rows = rows.with_columns(relevant=pl.Series(told[rows["place"].to_numpy()]))
+        unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
+        unread |= {UNKNOWN_GRADES: unknown} if unknown else {}
+    if source.thorough:
+        from foveal.formats.unknown import UNKNOWN_FIELD, unknown_fields
+
+        found = unknown_fields(source, pl.concat([frame, bare]), header_line)
+        for name in _LABELS:
+            found.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
+        unread = found | unread
     judgements = Judgements.from_rows(
         rows,
         np.bincount(row, minlength=len(rows)).astype(np.int64),
@@ -133,18 +164,17 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         source=source.provenance,
         grade=flat["grade"].fill_null(1.0).to_numpy(),
         quotes=quotes if any(column.null_count() < len(column) for column in quotes) else None,
-        sets=_labels(source, table, flat, "sets"),
-        aspects=_labels(source, table, flat, "aspects"),
+        sets=_labels(source, table, flat, "sets") if b'"sets"' in source.data else None,
+        aspects=_labels(source, table, flat, "aspects") if b'"aspects"' in source.data else None,
         has_text=has_text,
-        elements=_with_rows(assessed.elements, rows, frame["assessor"]),
-        header=known if assessed.scale is None else {**known, "scale": assessed.scale},
-        unread=_unread(source, frame, bare, assessed, header_line),
+        elements=elements,
+        header=known,
+        unread=unread or None,
         topics_without_documents=bare["topic"],
         notes=notes,
     )
     judgements.check_distinct()
-    judged = assessed.known[rows["place"].to_numpy()]
-    return judgements if judged.all() else judgements.only(judged)
+    return judgements if judged is None or judged.all() else judgements.only(judged)
 
 
 def _split_bare_topics(source: Source, table: Table) -> tuple[pl.DataFrame, Table]:
@@ -173,8 +203,6 @@ def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.
     whatever stands in a list for text. So the lines that have some are looked at one by one.
     """
     word = f'"{name}"'.encode()
-    if word not in source.data:
-        return None
     lines, problems = source.data.split(b"\n"), list[Problem]()
     found: list[tuple[int, int, list[str]]] = []
     for place, line in enumerate(table.line.tolist()):
@@ -252,17 +280,6 @@ def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return rows, spans.sort("row", maintain_order=True)
 
 
-def _offsets(defects: Defects, spans: pl.DataFrame, *, inclusive: bool) -> tuple[Ints, Ints]:
-    """Start and end of each span, in the unit of the file."""
-    missing = spans["start"].is_null() | spans["end"].is_null()
-    defects.raise_if([*defects.at(missing.to_numpy(), "a span lacks its start or end")])
-    defects.raise_if(check_given(defects, spans["start"], spans["end"]))
-    start, end = spans["start"].to_numpy().copy(), spans["end"].to_numpy().copy()
-    end += inclusive
-    defects.raise_if(check_spans(defects, start, end))
-    return start, end
-
-
 def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Assessed:
     """The elements, whose row is the object they stand in; and which objects are judgements."""
     place = pl.int_range(pl.len(), dtype=pl.Int64)
@@ -276,17 +293,6 @@ def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Asses
     judged[row] = frame["spans"].is_not_null().to_numpy()[row]
     judged[row[known]] = True
     return Assessed(elements, scale, judged)
-
-
-def _unread(
-    source: Source, frame: pl.DataFrame, bare: pl.DataFrame, assessed: Assessed, header_line: int
-) -> dict[str, int] | None:
-    """What the file says that judgements do not keep."""
-    unknown = int(frame["elements"].list.len().sum()) - len(assessed.elements)
-    found = unknown_fields(source, pl.concat([frame, bare]), header_line)
-    for name in _LABELS:
-        found.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
-    return found | ({UNKNOWN_GRADES: unknown} if unknown else {}) or None
 
 
 def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np.bool_]) -> None:
@@ -377,6 +383,8 @@ def write_judgements(judgements: Judgements) -> str:
 
 def _check_writable(judgements: Judgements) -> None:
     """Refuse relevance that neither spans nor elements tell."""
+    from foveal.formats.lines import check_rows
+
     if judgements.has_text:
         return
     if judgements.places is not None and len(judgements.places):

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats.source import Source
+from foveal.formats.source import UTF32, Source, is_xml
 from foveal.spans import Ints
 
 __all__ = [
@@ -43,7 +43,6 @@ MAX_ATTRIBUTE = 1_000_000
 MAX_MARKUP = 4_000_000
 """Bytes of one tag, comment or instruction: all of it is kept until it ends."""
 _CHUNK = 1 << 19
-_UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
 
 _ENCODINGS = re.compile(
     r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
@@ -186,12 +185,6 @@ def explain_encoding(declared: str | None) -> str | None:
     )
 
 
-def is_xml(source: Source) -> bool:
-    """Whether the file starts as XML does, in any encoding."""
-    start = source.data[:1000].lstrip()
-    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", *_UTF32))
-
-
 def root_tag(source: Source) -> str:
     """The tag of the root element, without reading further."""
 
@@ -306,7 +299,7 @@ def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat'
 
 
 def _parse(parser: expat.XMLParserType, source: Source) -> None:
-    if source.data.startswith(_UTF32):
+    if source.data.startswith(UTF32):
         raise source.error(1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16")
     data = memoryview(source.data.lstrip(BLANKS.encode()))
     try:

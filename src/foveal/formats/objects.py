@@ -7,6 +7,7 @@ where there are any, and lines are looked at one by one only where one of them i
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,11 +16,26 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.fields import Table, first_lines
+from foveal.formats.fields import Table
 from foveal.formats.source import Source
 
-__all__ = ["explain_json", "header_of", "loads", "parse_lines", "parse_objects", "read_objects"]
+__all__ = [
+    "ENDS",
+    "UNITS",
+    "declared_units",
+    "explain_json",
+    "header_of",
+    "header_problems",
+    "loads",
+    "parse_lines",
+    "parse_objects",
+    "read_objects",
+]
 
+UNITS = ("codepoint", "byte", "utf16")
+"""What offsets may count, as a header declares it."""
+ENDS = ("exclusive", "inclusive")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _LARGEST = sys.float_info.max
 
 
@@ -54,22 +70,49 @@ def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, dict[
 
 
 def header_of(source: Source) -> tuple[dict[str, Any], int]:
-    """The header object and its line; an empty one on line 0 if the file has none."""
-    first = first_lines(source.data)
-    if not first:
-        return {}, 0
-    number, text = first[0]
+    """Return the header object and its line; an empty one on line 0 if the file has none."""
+    number, text = source.head
     try:
-        header = loads(text)
-    except ValueError:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
         return {}, 0  # reported with the other lines
     if isinstance(header, dict) and header.get("type") == "header":
         return header, number
     return {}, 0
 
 
+def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict[str, str]:
+    """Return what is wrong with a header of one of the `allowed` formats, by the entry's name.
+
+    >>> header_problems({"type": "header", "unit": "codepoint", "version": 2}, ("foveal-run",))
+    {'version': 'version 2 is not known; expected 1'}
+    """
+    found: dict[str, str] = {}
+    known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
+    for name, options in known.items():
+        if header.get(name, options[0]) not in options:
+            found[name] = f"header says {name} {header[name]!r}; expected {' or '.join(options)}"
+    for name in ("run", "task"):
+        value = header.get(name)
+        if value is not None and (not isinstance(value, str) or _CONTROL.search(value)):
+            found[name] = f"header says {name} {value!r}; expected text without control characters"
+    if header.get("version", 1) != 1:
+        found["version"] = f"version {header['version']!r} is not known; expected 1"
+    return found
+
+
+def declared_units(
+    source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
+) -> tuple[str, str]:
+    """Return unit and kind of end that the header declares, checked."""
+    problems = header_problems(header, allowed)
+    if problems:
+        raise InputError(Problem(source.path, line, message) for message in problems.values())
+    return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
+
+
 def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> Table:
-    """The objects after the header as columns."""
+    """Return the objects after the header as columns."""
     source.check_utf8()
     data = source.data
     for _ in range(header_line):
@@ -94,7 +137,7 @@ def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) ->
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
-    """The objects as columns, or None if any line is not what the schema says."""
+    """Return the objects as columns, or None if any line does not fit the schema."""
     if not data.strip():
         return pl.DataFrame(schema=schema)
     given = _given(data, schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,20 +11,16 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.checks import Defects, check_spans
-from foveal.formats.costs import with_costs
+from foveal.formats.checks import Defects
+from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
-from foveal.formats.placing import check_results, places
-from foveal.formats.ranking import ranked
+from foveal.formats.ranking import place_results, ranked, with_costs
 from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
 __all__ = ["MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
-
-MAGIC = (b"PAR1", b"ARROW1")
-"""How these files begin."""
 
 _KINDS = {
     "topic": pl.String,
@@ -64,11 +60,9 @@ def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
         raise source.error(None, f"damaged {kind} file: {reason}") from None
 
 
-def frame_to_run(frame: pl.DataFrame, source: Source, *, names: Sequence[str] | None = None) -> Run:
+def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     """A run from columns ``topic doc`` with ``start end`` or ``xpath``, ``rank score run``, and
     ``tokens``.
-
-    The `names` of runs are those in the column ``run``, unless they are known from the whole file.
     """
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
@@ -80,10 +74,8 @@ def frame_to_run(frame: pl.DataFrame, source: Source, *, names: Sequence[str] | 
     # A frame of a run shows a whole document as start 0 without end.
     whole = (table["start"] == 0) & table["end"].is_null()
     table = table.with_columns(table["start"].set(whole.fill_null(value=False), None))
-    check_results(defects, table)
-    start, end = places(table, inclusive=False)
-    defects.raise_if(check_spans(defects, start, end))
-    names = table["run"].drop_nulls().unique().to_list() if names is None else names
+    start, end = place_results(table, defects, inclusive=False)
+    names = table["run"].drop_nulls().unique().to_list()
     if len(names) > 1:
         raise source.error(
             None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"

@@ -18,15 +18,16 @@ import polars as pl
 
 from foveal.errors import Problem
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
+from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.files import write_file
 from foveal.formats.jsonl import declared_units
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.source import Source
-from foveal.model.ordering import first_of_group, topic_order
+from foveal.model.hashing import first_of_group, topic_order
 
 __all__ = ["FORMAT", "POOL_COLUMNS", "UNITS", "Pool", "pool_lines", "read_pool", "write_pool"]
 
-FORMAT = "foveal-pool"
+FORMAT = JSON_FORMATS["pool"][0]
 UNITS = ("document", "span", "element")
 """What is pooled: what one line of a pool is."""
 

@@ -1,18 +1,21 @@
-"""Results as data: tsv, csv, json, jsonl and parquet at full precision."""
+"""Results as data: tsv, csv, json, jsonl and parquet at full precision; saved results."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TypeGuard
+from pathlib import Path
+from typing import Any, TypeGuard
 
 from foveal.errors import UsageError
+from foveal.formats.source import Source
 from foveal.model import Results
 from foveal.model.results import JSON_ROW, RowForm
 
-__all__ = ["DATA_FORMATS", "EXACT_CSV", "separated"]
+__all__ = ["DATA_FORMATS", "EXACT_CSV", "read_results", "separated"]
 
 EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
 """Write names to csv as they are, also those that a spreadsheet runs as formulas."""
@@ -77,11 +80,6 @@ def _is_word(value: object) -> TypeGuard[bool | None]:
     return value is None or isinstance(value, bool)
 
 
-def _tsv(results: Results, *, per_topic: bool) -> str:
-    form = RowForm(_tsv_field, ("", "\t", "\t", "\t", "\n"), repr)
-    return "\t".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
-
-
 def _csv(results: Results, *, per_topic: bool) -> str:
     form = RowForm(_csv_field, ("", ",", ",", ",", "\n"), repr)
     return ",".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
@@ -102,10 +100,60 @@ def _parquet(results: Results, *, per_topic: bool) -> bytes:
 
 
 DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
-    "tsv": _tsv,
+    "tsv": Results.to_tsv,
     "csv": _csv,
     "json": _json,
     "jsonl": _jsonl,
     "parquet": _parquet,
 }
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""
+
+
+def read_results(path: str | Path) -> Results:
+    """Read results saved by ``foveal evaluate -f json``, without scoring again."""
+    source = Source.open(path)
+    source.check_utf8()
+    line = None
+    try:
+        results = Results.from_json(source.data)
+        _check_meta(results.meta)
+    except json.JSONDecodeError as error:
+        line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
+    except RecursionError:
+        found = "brackets nested too deep"
+    except (ValueError, UsageError) as error:
+        found = str(error)
+    else:
+        if not results.runs:
+            raise source.error(None, "the saved results are empty: they hold no score of a run")
+        return results
+    raise source.error(
+        line, f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
+    )
+
+
+_META: dict[str, type[Any]] = {
+    **dict.fromkeys(("parts", "inputs", "warnings", "lower_is_better"), list),
+    **dict.fromkeys(("options", "tasks", "topics"), dict),
+}
+"""What kind of JSON the parts of a meta are that are looked at again."""
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """Refuse provenance that is not of the kind which is written."""
+    for name, kind in _META.items():
+        if not isinstance(meta.get(name, kind()), kind):
+            expected = "a list" if kind is list else "an object"
+            raise ValueError(
+                f"{name!r} of the meta is {json.dumps(meta[name])}; expected {expected}"
+            )
+    named = {"task": meta.get("task"), "assessors": meta.get("options", {}).get("assessors")}
+    named |= {f"tasks of {run!r}": task for run, task in meta.get("tasks", {}).items()}
+    for name, value in named.items():
+        if not isinstance(value, str | None):
+            raise ValueError(f"{name} in the meta is {json.dumps(value)}; expected a name")
+    for item in (*meta.get("inputs", ()), *meta.get("parts", ())):
+        if not isinstance(item, dict):
+            raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")
+    for part in meta.get("parts", ()):
+        _check_meta(part)

@@ -1,4 +1,4 @@
-"""Files as bytes: where they are, how they are compressed, what their hash is."""
+"""Input files as bytes: which they are, how they are compressed, what their hash is."""
 
 from __future__ import annotations
 
@@ -9,40 +9,44 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from foveal.errors import InputError
-from foveal.formats.streams import codec_of, decompress, limit_for
+from foveal.errors import InputError, UsageError
 from foveal.model import Provenance
 from foveal.spans import Ints
 
-__all__ = ["STDIN", "Source", "Whole", "is_stream"]
+__all__ = [
+    "CODECS",
+    "STDIN",
+    "Source",
+    "codec_of",
+    "decompress",
+    "explain_os_error",
+    "first_lines",
+    "given_limit",
+    "is_stream",
+    "is_xml",
+    "limit_bytes",
+    "limit_for",
+    "list_files",
+]
 
 STDIN = "-"
+_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
 _ARRAY = re.compile(rb"\s*\[\s*[{\]]")
 """The beginning of a JSON array of objects."""
-
-
-@dataclass(frozen=True)
-class Whole:
-    """What only the whole file tells about a slice of it.
-
-    Parameters
-    ----------
-    line : int64 array
-        The line of the file that each line of the slice is.
-    given : frozenset of str
-        Optional fields that any result of the file has.
-    ragged : frozenset of str
-        Those of them that some results lack.
-    """
-
-    line: Ints
-    given: frozenset[str] = frozenset()
-    ragged: frozenset[str] = frozenset()
+UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
+"""How XML in UTF-32 begins."""
 
 
 @dataclass(frozen=True)
@@ -60,33 +64,53 @@ class Source:
         Where it was asked for.
     thorough : bool
         Whether readers shall count fields that they do not know, which takes them longer.
-    whole : Whole, optional
-        Where the bytes are a slice of a file: what is known of the whole.
+    lines : int64 array, optional
+        If the bytes are only a part of a file: the number in the file of each line, ascending.
+    given : frozenset of str
+        Optional fields that other parts of the file have.
     """
 
     path: str
     data: bytes
     sha256: str | None
     thorough: bool = False
-    whole: Whole | None = None
+    lines: Ints | None = None
+    given: frozenset[str] = frozenset()
 
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
-        """Read a file, or standard input for ``-``."""
-        name = str(path)
-        if name == STDIN:
-            raw, name = _read_stdin(), "<stdin>"
-        else:
-            raw = _read(Path(path))
+        """Read a file, or standard input for ``-``; decompress it by its first bytes."""
+        name = "<stdin>" if str(path) == STDIN else str(path)
+        try:
+            if str(path) != STDIN:
+                raw = Path(path).read_bytes()
+            elif sys.stdin is None:  # Python sets it to None if it was closed from the start
+                raise OSError(errno.EBADF, "closed")
+            else:
+                raw = sys.stdin.buffer.read()
+        except OSError as error:
+            raise explain_os_error(error, name) from None
         # A name that is not UTF-8 must not spoil the output that mentions it.
         name = os.fsencode(name).decode(errors="replace")
         digest = hashlib.sha256(raw).hexdigest() if hashed else None
-        return cls(name, _decompressed(raw, name), digest, thorough)
+        for magic, codec in CODECS.items():
+            if raw.startswith(magic):
+                raw = b"".join(decompress([raw], name, codec, limit_for(len(raw), at_once=True)))
+                break
+        return cls(name, raw.removeprefix(b"\xef\xbb\xbf"), digest, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
         data = text.encode()
         return cls(path, data, hashlib.sha256(data).hexdigest(), thorough)
+
+    @cached_property
+    def head(self) -> tuple[int, bytes]:
+        """The first line that is neither blank nor a comment, with its number; 0 if none is."""
+        first = _LINE.search(self.data)
+        if first is None:
+            return 0, b""
+        return self.data.count(b"\n", 0, first.start(1)) + 1, first[1].rstrip()
 
     @property
     def stem(self) -> str:
@@ -136,14 +160,12 @@ class Source:
         return InputError.at(self.path, line, message)
 
     def numbered(self, lines: Ints) -> Ints:
-        """The lines of the file for numbers of lines of these bytes, which may be a slice."""
-        return lines if self.whole is None else self.whole.line[lines - 1]
+        """Return the numbers in the file of lines of these bytes, which may be a part of it."""
+        return lines if self.lines is None else self.lines[lines - 1]
 
     def place(self, line: int) -> int:
-        """The number among the lines of these bytes of a line of the file."""
-        if self.whole is None:
-            return line
-        return int(np.searchsorted(self.whole.line, line)) + 1
+        """Return the number among the lines of these bytes of a line of the file."""
+        return line if self.lines is None else int(np.searchsorted(self.lines, line)) + 1
 
     def check_utf8(self) -> None:
         """Refuse bytes that are not UTF-8, naming the line."""
@@ -158,8 +180,59 @@ class Source:
             ) from None
 
 
+def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
+    """Return the first lines that are neither blank nor comments, with their numbers."""
+    found: list[tuple[int, bytes]] = []
+    at, number = 0, 1
+    for line in islice(_LINE.finditer(data), n):
+        number += data.count(b"\n", at, line.start(1))
+        at = line.start(1)
+        found.append((number, line[1].rstrip()))
+    return found
+
+
+def is_xml(source: Source) -> bool:
+    """Return True if the file starts as XML does, in any encoding."""
+    start = source.data[:1000].lstrip()
+    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", *UTF32))
+
+
+def list_files(
+    paths: str | Path | Source | Sequence[str | Path | Source], what: str
+) -> list[str | Path | Source]:
+    """Return files in their order; a directory or a pattern is replaced by its files, sorted."""
+    if isinstance(paths, (str, Path, Source)):
+        paths = [paths]
+    found: list[str | Path | Source] = []
+    for path in paths:
+        if isinstance(path, Source):
+            found.append(path)
+            continue
+        place = Path(path)
+        try:
+            is_folder = place.is_dir()
+        except OSError as error:  # a name that is too long
+            raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
+        if is_folder:
+            inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
+            if not inside:
+                raise InputError.at(str(path), None, "the directory holds no file")
+            found += inside
+        elif set("*?[") & set(str(path)) and not place.exists():
+            root = Path(place.anchor)
+            fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
+            if not fitting:
+                raise InputError.at(str(path), None, "no file fits this pattern")
+            found += fitting
+        else:
+            found.append(path)
+    if not found:
+        raise UsageError(f"no {what} given")
+    return found
+
+
 def is_stream(path: str | Path) -> bool:
-    """Whether a file can be read only once, and by nobody else: standard input, a pipe, a device.
+    """Return True for a file that can be read only once: standard input, a pipe, a device.
 
     >>> is_stream("-"), is_stream("no such file")
     (True, False)
@@ -168,36 +241,158 @@ def is_stream(path: str | Path) -> bool:
         return True
     try:
         mode = Path(path).stat().st_mode
-    except (OSError, ValueError):  # said when it is read
+    except (OSError, ValueError):  # reported when it is read
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _read_stdin() -> bytes:
+def explain_os_error(error: OSError, name: str) -> InputError:
+    """Return the error of a file that cannot be opened or read."""
+    message = f"cannot be read: {error.strerror}"
+    if isinstance(error, FileNotFoundError):
+        message = "no such file"
+    elif isinstance(error, IsADirectoryError):
+        message = "is a directory; expected a file"
+    elif name == "<stdin>" and error.errno == errno.EBADF:
+        message = "cannot be read: it is closed"
+    return InputError.at(name, None, message)
+
+
+# -- compression -----------------------------------------------------------------------------------
+
+_BLOCK = 1 << 12
+"""Bytes of compressed data that are expanded at once, to 128 MB at most (bzip2: see `_expand`)."""
+_EXPANDED = 1 << 24
+"""Bytes that bzip2 data are expanded to at once."""
+_AT_LEAST = 1 << 30
+"""Bytes that any compressed file may grow to: as many as a document of a collection may have."""
+_TIMES = 100
+"""How many times larger a long file may grow: ten or twenty times is usual."""
+
+
+CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""The first bytes of compressed data, and the kind of compression."""
+
+
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _new_decoder(codec: str) -> _Decoder:
+    decoder: _Decoder
+    if codec == "gzip":
+        import zlib
+
+        decoder = zlib.decompressobj(wbits=31)
+    elif codec == "bzip2":
+        import bz2
+
+        decoder = bz2.BZ2Decompressor()
+    elif codec == "xz":
+        import lzma
+
+        decoder = lzma.LZMADecompressor()
+    else:
+        import zstandard
+
+        decoder = zstandard.ZstdDecompressor().decompressobj()
+    return decoder
+
+
+_LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
+given_limit = _LIMIT.get
+"""Returns the limit set by `limit_bytes`; None if there is none."""
+
+
+@contextmanager
+def limit_bytes(size: int | str | None) -> Iterator[None]:
+    """Limit what each compressed file may grow to, as long as the block lasts.
+
+    Parameters
+    ----------
+    size : int or str, optional
+        Bytes, or a size such as ``"2G"``. None leaves the default: 1 GiB or 100 times the size of
+        the file, whichever is more, but no more than the free memory for a file that is read at
+        once.
+
+    >>> with limit_bytes("2G"):
+    ...     given_limit()
+    2147483648
+    """
+    from foveal.executors.memory import parse_size
+
+    token = _LIMIT.set(_LIMIT.get() if size is None else parse_size(str(size), "limit"))
     try:
-        if sys.stdin is None:  # as Python has it if it was closed from the start
-            raise OSError(errno.EBADF, "closed")
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
-        raise InputError.at("<stdin>", None, f"cannot be read: {reason}") from None
+        yield
+    finally:
+        _LIMIT.reset(token)
 
 
-def _read(path: Path) -> bytes:
+def limit_for(size: int, *, at_once: bool) -> int:
+    """Return what a compressed file of `size` bytes may grow to."""
+    given = given_limit()
+    if given is not None:
+        return given
+    from foveal.executors.memory import free_memory
+
+    most = max(_AT_LEAST, _TIMES * size)
+    return min(most, free_memory()) if at_once else most
+
+
+def codec_of(start: bytes) -> str | None:
+    """Return the kind of compression by the first bytes of a file; None if it has none."""
+    return next((codec for magic, codec in CODECS.items() if start.startswith(magic)), None)
+
+
+def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Iterator[bytes]:
+    """Decompress a file piece by piece, and refuse it when it grows beyond `limit` bytes."""
+    decoder: _Decoder | None = None
+    size = lines = 0
+    blocks = (piece[at : at + _BLOCK] for piece in raw for at in range(0, len(piece), _BLOCK))
+    for block in blocks:
+        rest = block
+        while rest:
+            if decoder is None:
+                # Zeros may fill the room between two compressed parts.
+                rest = rest if codec == "zstd" else rest.lstrip(b"\x00")
+                if not rest:
+                    break
+                decoder = _new_decoder(codec)
+            for data in _expand(decoder, rest, name, codec):
+                size += len(data)
+                if size > limit:
+                    raise InputError.at(
+                        name,
+                        None,
+                        f"the {codec} data grow to more than {limit} bytes; if they are what "
+                        "they should be, allow more with --max-bytes (Python: foveal.limit_bytes)",
+                    )
+                lines += data.count(b"\n")
+                yield data
+            rest = b""
+            if decoder.eof:
+                rest, decoder = decoder.unused_data, None
+    if decoder is not None:
+        raise InputError.at(
+            name, lines + 1, f"the {codec} data break off here; the file is truncated"
+        )
+
+
+def _expand(decoder: _Decoder, data: bytes, name: str, codec: str) -> Iterator[bytes]:
+    """Yield what compressed data expand to; bzip2, which can grow a millionfold, in pieces."""
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError.at(str(path), None, "no such file") from None
-    except IsADirectoryError:
-        raise InputError.at(str(path), None, "is a directory; expected a file") from None
-    except OSError as error:
-        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
-
-
-def _decompressed(raw: bytes, name: str) -> bytes:
-    """The content, whatever the extension says: compression shows in the first bytes."""
-    codec = codec_of(raw)
-    if codec is not None:
-        limit = limit_for(len(raw), at_once=True)
-        raw = b"".join(decompress([raw], name, codec, limit))
-    return raw.removeprefix(b"\xef\xbb\xbf")
+        if codec != "bzip2":
+            yield decoder.decompress(data)
+            return
+        bounded: Any = decoder  # of these, only bzip2 is told how much to return
+        yield bounded.decompress(data, _EXPANDED)
+        while not (bounded.eof or bounded.needs_input):
+            yield bounded.decompress(b"", _EXPANDED)
+    except MemoryError:
+        raise
+    except Exception as error:  # each library has its own family of them
+        raise InputError.at(name, None, f"damaged {codec} data: {error}") from None

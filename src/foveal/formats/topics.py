@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects, check_names
+from foveal.formats.detection import JSON_FORMATS, describe_missing_line, expect
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -23,14 +25,14 @@ from foveal.formats.markup import (
     unfit,
 )
 from foveal.formats.objects import header_of, read_objects
-from foveal.formats.source import Source
+from foveal.formats.source import Source, is_xml, list_files
 from foveal.formats.unknown import unknown_fields
 from foveal.model import Topic, Topics
 from foveal.spans import Ints
 
-__all__ = ["JSON_FORMAT", "TOPIC_FORMATS", "read_json", "read_xml"]
+__all__ = ["JSON_FORMAT", "TOPIC_FORMATS", "read_json", "read_topics", "read_xml"]
 
-JSON_FORMAT = "foveal-topics"
+JSON_FORMAT = JSON_FORMATS["topics"][0]
 
 _TEXTS = ("title", "castitle", "description", "narrative", "keywords", "phrasetitle", "parent")
 _ELEMENTS = {name: (name,) for name in _TEXTS} | {"keywords": ("keywords", "ontopic-keywords")}
@@ -48,6 +50,28 @@ _TOP = re.compile(r"<top>(.*?)(?:</top>|(?=<top>)|\Z)", re.DOTALL | re.IGNORECAS
 _TAG = re.compile(
     r"<(/?)(top|num|title|desc|narr|con|head|dom|smry|fac|def|nat|time)>", re.IGNORECASE
 )
+
+
+def read_topics(
+    paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
+) -> Topics:
+    """Read topics of any format; several files, a directory or a pattern become one set.
+
+    With `thorough`, fields that are not known are counted in `Topics.unread`.
+    """
+    parts = []
+    for path in list_files(paths, "topics"):
+        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
+        source = source.in_lines()
+        number, first = source.head
+        if first[:1] in (b"", b"["):
+            raise describe_missing_line(source, "topics")
+        if not is_xml(source) and not first.startswith(b"{"):
+            message = "these are no topics; expected INEX XML, TREC or JSON Lines"
+            raise source.error(number, message)
+        expect(source, "topics")
+        parts.append((read_xml if is_xml(source) else read_json)(source))
+    return Topics.merged(parts)
 
 
 def read_xml(source: Source) -> Topics:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, counted
-from foveal.formats.checks import Defects, check_names, check_scores
-from foveal.formats.fields import first_lines, read_fields
-from foveal.formats.lines import as_lines, check_rows, one_word
+from foveal.errors import InputError, Tally, counted
+from foveal.formats.detection import LINE_FORMS, has_trailing_text
+from foveal.formats.fields import read_fields
 from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.tallies import Tally
+from foveal.model.run import ALL, group_topics
+from foveal.spans import Ints
 
 __all__ = [
-    "has_trailing_text",
     "keeps_scores",
     "ranked",
     "read_judgements",
@@ -26,12 +25,6 @@ __all__ = [
     "write_judgements",
     "write_run",
 ]
-
-RUN_FORM = "topic Q0 doc rank score runid"
-JUDGEMENT_FORM = "topic iteration doc grade"
-_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
-"""What names a part of a document: offsets, an unresolved offset, XPaths."""
 
 _RUN = {
     "topic": pl.String,
@@ -44,20 +37,6 @@ _RUN = {
 _JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
 
 
-def has_trailing_text(fields: Sequence[bytes]) -> bool:
-    """Return True if text that is not a place of a passage or element follows the six fields.
-
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
-    True
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
-    False
-    """
-    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
-        return False
-    # Passages have eight fields, elements seven.
-    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
-
-
 def ignored_text(number: int, first: Sequence[int]) -> str:
     """Say that text after the sixth field was ignored, as trec_eval ignores it."""
     lines = counted(number, "line")
@@ -65,7 +44,7 @@ def ignored_text(number: int, first: Sequence[int]) -> str:
 
 
 def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
-    """The source with no more than six fields in lines with trailing text, and these lines."""
+    """Return the source with six fields in lines with trailing text, and these lines."""
     lines, cut = source.data.split(b"\n"), []
     for at, line in enumerate(lines):
         fields = line.split()
@@ -77,35 +56,70 @@ def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
 
 
 def read_run(source: Source) -> Run:
-    """A document run, ordered as trec_eval does: by score, then by document, both descending.
+    """Read a document run, ordered as trec_eval does: by score, then by document, both descending.
 
     Text after the sixth field is ignored, as trec_eval does, with a warning.
     """
-    keep, cut = ("topic", "doc", "score"), list[int]()
+    keep, form, cut = ("topic", "doc", "score"), LINE_FORMS["trec run"], list[int]()
     try:
-        table = read_fields(source, _RUN, keep, form=RUN_FORM)
+        table = read_fields(source, _RUN, keep, form=form)
     except InputError:
         source, cut = _cut_trailing_text(source)
         if not cut:
             raise
-        table = read_fields(source, _RUN, keep, form=RUN_FORM)
-    frame, defects = table.frame, Defects(source, table.line)
-    problems = check_names(defects, frame["topic"])
-    problems += check_scores(defects, frame["score"].to_numpy())
-    defects.raise_if(problems)
-    frame = frame.with_columns(
-        pl.lit(0, dtype=pl.Int64).alias("start"),
-        pl.lit(UNKNOWN, dtype=pl.Int64).alias("end"),
-        pl.Series("line", table.line),
+        table = read_fields(source, _RUN, keep, form=form)
+    doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
+    topics, code, counts = group_topics(table.frame["topic"])
+    if ALL in topics or not np.isfinite(score).all():
+        from foveal.formats.checks import Defects, check_names, check_scores
+
+        defects = Defects(source, line)
+        problems = check_names(defects, table.frame["topic"]) + check_scores(defects, score)
+        defects.raise_if(problems)
+    order = rank_documents(np.repeat(code, counts), score, doc)
+    if order is not None:
+        doc, score, line = doc.gather(order), score[order], line[order]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(code, counts, len(topics)))])
+    return Run(
+        name=source.head[1].split()[5].decode() if len(doc) else source.stem,
+        topics=topics,
+        bounds=bounds.astype(np.int64),
+        doc=doc,
+        start=np.zeros(len(doc), dtype=np.int64),
+        end=np.full(len(doc), UNKNOWN, dtype=np.int64),
+        line=line,
+        score=score,
+        source=source.provenance,
+        notes=(Tally(ignored_text, len(cut), [min(cut)]),) if cut else (),
     )
-    frame = ranked(frame, "doc")
-    # Topics come in the order of the file, not of their best score.
-    first = table.frame["topic"].unique(maintain_order=True)
-    order = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
-    frame = frame.join(order, on="topic", maintain_order="left").sort("place", maintain_order=True)
-    name = first_lines(source.data)[0][1].split()[5].decode()
-    notes = (Tally(ignored_text, len(cut), [min(cut)]),) if cut else ()
-    return Run.from_frame(frame, name=name, source=source.provenance, notes=notes)
+
+
+def rank_documents(topic: Ints, score: npt.NDArray[np.float64], doc: pl.Series) -> Ints | None:
+    """Return the rows by topic, score and document, the latter two descending; None: they are.
+
+    trec_eval keeps scores in single precision: scores that differ only beyond it are equal.
+    """
+    with np.errstate(over="ignore"):
+        bits = (score.astype(np.float32) + np.float32(0)).view(np.uint32)  # -0 becomes 0
+    # Numbers that ascend where scores descend, below the topic.
+    falling = np.where(bits >> 31, bits, ~bits & np.uint32(0x7FFFFFFF))
+    key = topic << 32 | falling
+    order = None
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+    tied = np.flatnonzero(key[1:] == key[:-1])
+    first, second = (tied, tied + 1) if order is None else (order[tied], order[tied + 1])
+    if (doc.gather(first) < doc.gather(second)).any():
+        order = np.arange(len(key)) if order is None else order
+        places = np.union1d(tied, tied + 1)
+        ties = pl.DataFrame({"key": key[places], "doc": doc.gather(order[places])})
+        order[places] = order[places][
+            ties.select(pl.arg_sort_by("key", "doc", descending=[False, True], maintain_order=True))
+            .to_series()
+            .to_numpy()
+        ]
+    return order
 
 
 def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
@@ -117,7 +131,9 @@ def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
 
 
 def write_run(run: Run) -> str:
-    """Documents at their first result, with scores that keep their order."""
+    """Write documents at their first result, with scores that keep their order."""
+    from foveal.formats.lines import as_lines, one_word
+
     kept = run.take(run.first == np.arange(len(run)))
     frame = kept.to_frame().with_columns(rank=kept.position)
     score = pl.col("score") if keeps_scores(kept) else -pl.col("rank")
@@ -126,7 +142,7 @@ def write_run(run: Run) -> str:
 
 
 def keeps_scores(run: Run) -> bool:
-    """Whether scores alone give back the order, so that they can be written as they are."""
+    """Return True if scores alone give back the order, so that they can be written."""
     if run.score is None:
         return False
     with np.errstate(over="ignore"):
@@ -136,11 +152,15 @@ def keeps_scores(run: Run) -> bool:
 
 
 def read_judgements(source: Source) -> Judgements:
-    """Judgements of whole documents: grade above 0 is relevant."""
+    """Read judgements of whole documents: grade above 0 is relevant."""
     keep = ("topic", "doc", "grade")
-    table = read_fields(source, _JUDGEMENTS, keep, form=JUDGEMENT_FORM)
-    frame, defects = table.frame, Defects(source, table.line)
-    defects.raise_if(check_names(defects, frame["topic"]))
+    table = read_fields(source, _JUDGEMENTS, keep, form=LINE_FORMS["trec judgements"])
+    frame = table.frame
+    if (frame["topic"] == ALL).any():
+        from foveal.formats.checks import Defects, check_names
+
+        defects = Defects(source, table.line)
+        defects.raise_if(check_names(defects, frame["topic"]))
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
         frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(table.line)),
@@ -155,7 +175,9 @@ def read_judgements(source: Source) -> Judgements:
 
 
 def write_judgements(judgements: Judgements) -> str:
-    """One line per document, grade 1 or 0; where the text is relevant is left behind."""
+    """Write one line per document, grade 1 or 0; which text is relevant is left behind."""
+    from foveal.formats.lines import as_lines, check_rows
+
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
     topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
     grade = judgements.relevant.astype(np.int64)

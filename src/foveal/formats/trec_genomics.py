@@ -6,8 +6,7 @@ points of the text that is decoded so. Gold and runs count alike and need no tex
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +14,15 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
-from foveal.formats.fields import MAX_OFFSET, first_lines, read_fields
+from foveal.formats.detection import LINE_FORMS
+from foveal.formats.detection import is_genomics_gold as is_gold
+from foveal.formats.detection import is_genomics_run as is_run_line
+from foveal.formats.fields import MAX_OFFSET, read_fields
 from foveal.formats.source import Source
 from foveal.model import Judgements, Run
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 
 __all__ = [
-    "GOLD_FORM",
-    "RUN_FORM",
     "GoldPassage",
     "is_gold",
     "is_run_line",
@@ -32,8 +32,6 @@ __all__ = [
     "run_name",
 ]
 
-GOLD_FORM = "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects"
-RUN_FORM = "topic doc rank score start length tag"
 _RUN = {
     "topic": pl.String,
     "doc": pl.String,
@@ -43,10 +41,6 @@ _RUN = {
     "length": pl.Int64,
 }
 _TAG = {"tag": pl.String}
-_ITERATIONS = (b"Q0", b"0", b"1")
-"""The second field of other line formats."""
-_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
-"""The last field of INEX judgements and element runs."""
 
 
 class GoldPassage(NamedTuple):
@@ -60,48 +54,17 @@ class GoldPassage(NamedTuple):
     aspects: tuple[str, ...]
 
 
-def is_gold(source: Source) -> bool:
-    """Return True if the first line has five fields between tabs: start, length, no number.
-
-    Judgements of INEX may have five fields, too, the last of them a length.
-    """
-    lines = first_lines(source.data)
-    if not lines:
-        return False
-    # The aspects may be empty, so the line must keep its last tab.
-    number = lines[0][0]
-    line = source.data.split(b"\n", number)[number - 1]
-    fields = [field.strip() for field in line.split(b"\t")]
-    numbers = [field.isdigit() for field in fields]
-    return numbers[2:] == [True, True, False] and fields[1] != b"Q0"
-
-
-def is_run_line(fields: Sequence[bytes]) -> bool:
-    """Return True for the fields of a line of a run, with its tag or without.
-
-    >>> is_run_line(b"200 12595615 1 48.63 28426 295 ours".split())
-    True
-    >>> is_run_line(b"301 Q0 12595615 1 48.63 295".split())
-    False
-    """
-    if len(fields) not in {6, 7} or fields[1].upper() in _ITERATIONS:
-        return False
-    if _PASSAGE_OR_PATH.match(fields[-1]):
-        return False
-    return all(fields[at].isdigit() for at in (2, 4, 5))
-
-
 def run_name(source: Source) -> str:
     """Return the tag on the first line, or without one the name of the file."""
-    fields = first_lines(source.data)[0][1].split()
+    fields = source.head[1].split()
     return fields[6].decode() if len(fields) == 7 else source.stem
 
 
 def read_run(source: Source) -> Run:
     """Read a run of passages, by rank; equal ranks by document, start and length, as officially."""
-    tagged = len(first_lines(source.data)[0][1].split()) == 7 if source.data.strip() else True
+    tagged = len(source.head[1].split()) != 6
     schema = _RUN | _TAG if tagged else _RUN
-    form = RUN_FORM if tagged else RUN_FORM.removesuffix(" tag")
+    form = LINE_FORMS["genomics run"].removesuffix("" if tagged else " tag")
     table = read_fields(source, schema, tuple(_RUN), form=form)
     frame, defects = table.frame, Defects(source, table.line)
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
@@ -130,7 +93,9 @@ def read_gold_passages(source: Source) -> Iterator[GoldPassage]:
         line = int(source.numbered(np.array([number], dtype=np.int64))[0])
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) != 5:
-            raise source.error(line, f"{len(fields)} fields found, expected 5: {GOLD_FORM}")
+            raise source.error(
+                line, f"{len(fields)} fields found, expected 5: {LINE_FORMS['genomics gold']}"
+            )
         topic, doc, start, length, aspects = fields
         for name, value in (("start", start), ("length", length)):
             if not (value.isascii() and value.isdigit()):
@@ -150,7 +115,8 @@ def read_judgements(source: Source) -> Judgements:
         if passage.topic == ALL:
             problems.append(Problem(source.path, passage.line, RESERVED))
         elif not passage.topic or not passage.doc:
-            problems.append(Problem(source.path, passage.line, f"no name; expected {GOLD_FORM}"))
+            message = f"no name; expected {LINE_FORMS['genomics gold']}"
+            problems.append(Problem(source.path, passage.line, message))
     if problems:
         raise InputError(problems)
     flat = [passage for own in rows.values() for passage in own]

@@ -11,13 +11,11 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.formats.checks import Defects
 from foveal.formats.locate import GIVE_TEXTS
+from foveal.formats.objects import ENDS, UNITS
 from foveal.formats.source import Source
 from foveal.spans import Ints
 
-__all__ = ["ENDS", "UNITS", "check_counted", "to_codepoints"]
-
-UNITS = ("codepoint", "byte", "utf16")
-ENDS = ("exclusive", "inclusive")
+__all__ = ["check_counted", "to_codepoints"]
 
 
 def _starts(text: str, unit: str) -> Ints:

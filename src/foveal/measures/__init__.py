@@ -1,4 +1,4 @@
-"""Measures of focused retrieval: the registry, the syntax, and one file per measure.
+"""Measures of focused retrieval: the registry, the alignment of a run, and one file per family.
 
 Every registered measure is an attribute of this package: ``from foveal.measures import iP``.
 """
@@ -6,8 +6,14 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 from __future__ import annotations
 
 from foveal.measures.base import Cutoff, Measure, Need, OverlapRule, Parameter
-from foveal.measures.registry import all_measures, registered
-from foveal.measures.syntax import find_measure, parse_measure, parse_measures
+from foveal.measures.registry import (
+    all_measures,
+    find_exact,
+    find_measure,
+    parse_measure,
+    parse_measures,
+    registered,
+)
 
 __all__ = [
     "Cutoff",
@@ -24,8 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Measure:
-    if not name.startswith("_"):
-        measures = registered()
-        if name in measures:
-            return measures[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = None if name.startswith("_") else find_exact(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found

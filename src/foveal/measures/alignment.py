@@ -1,34 +1,90 @@
-"""A run laid against judgements, and the view of one topic that measures calculate on.
+"""A run aligned with judgements, and the view of one topic that measures are computed on.
 
-Whatever costs time is done once for the whole run, on one axis (`foveal.spans`): finding the
-judgement of each result, the relevant characters in it, what it adds to the results before it.
+Everything costly is done once for the whole run, on one axis (`foveal.spans`): finding the
+judgement of each result, the relevant characters in it, and the text it adds to earlier results.
 A `TopicView` is a slice of that.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
+from enum import Enum
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.hashing import Hashes, Names, Slots
-from foveal.recall import Forest
+from foveal.model.hashing import Names, Slots
+from foveal.model.judgements import Judgements
+from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["Alignment", "Documents", "Gold", "TopicView"]
+if TYPE_CHECKING:
+    from foveal.recall.forest import Forest
+
+__all__ = [
+    "Alignment",
+    "Documents",
+    "Gold",
+    "Overlap",
+    "TopicView",
+    "find_disjoint",
+    "neighbours_meet",
+]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 
-class Gold:
-    """Combined judgements prepared for look-up: documents, highlighted text, totals by topic."""
+class Overlap(Enum):
+    """How a measure sees results that overlap earlier ones."""
+
+    AS_IT_IS = "as it is"
+    UNION = "only new text counts"
+    DISJOINT = "results that overlap an earlier one dropped"
+    FIRST_PER_DOCUMENT = "all but the first result of each document dropped"
+    COUNT_REPEATS = "as it is; an element returned again gains again"
+
+
+class _WithCache:
+    """An object that remembers what was computed from it."""
+
+    def __init__(self) -> None:
+        self._cache: dict[Hashable, object] = {}
+
+    def cached(self, function: Callable[..., T], *key: Hashable) -> T:
+        """Return ``function(self, *key)``, computed once."""
+        slot = (function, *key)
+        if slot not in self._cache:
+            self._cache[slot] = function(self, *key)
+        return cast("T", self._cache[slot])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_cache": {}}
+
+
+class Gold(_WithCache):
+    """Combined judgements prepared for look-up: documents, highlighted text, totals by topic.
+
+    Parameters
+    ----------
+    judgements : Judgements
+        One judgement for each topic and document.
+    strict : bool
+        Refuse two lengths of one document.
+    mean_length : float, optional
+        By default the mean of the known lengths of the judged documents.
+    forest : Forest, optional
+        The trees of the assessed elements, where a measure is about elements.
+    collection_elements : int, optional
+        Number of elements in the collection that hold at least one character.
+    documents : pair of Names and int64 array, optional
+        All judged documents and their lengths, if the judgements are only a group of topics.
+    """
 
     def __init__(
         self,
@@ -38,22 +94,26 @@ class Gold:
         mean_length: float | None = None,
         forest: Forest | None = None,
         collection_elements: int | None = None,
+        documents: tuple[Names, Ints] | None = None,
     ) -> None:
+        super().__init__()
         self.judgements = judgements
+        self.topics = judgements.topics
+        self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
         self.forest = forest
         self.collection_elements = collection_elements
-        """Elements of the collection that hold at least one character, where it is known."""
-        self._mean_length = mean_length
-        self._memo: dict[Hashable, object] = {}
-        docs, code, length = judgements.documents(strict=strict)
-        self.docs = Names(docs)
-        self.names = self.docs
-        """All judged documents, also those of other groups of topics."""
+        if documents is None:
+            docs, code, length = judgements.documents(strict=strict)
+            self.docs = Names(docs)
+        else:
+            self.docs, length = documents
+            code = self.docs.find(judgements.doc)
+        self.is_part = False
+        """True if a run is scored in groups of topics: there may be results of other topics."""
         self.doc_length = length
-        """Of each document of `docs`, `UNKNOWN` where no judgement gives it."""
-        self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
+        """Length of each document in `docs`, `UNKNOWN` where no judgement gives it."""
         self.length = length[code]
-        self._rows = Slots(self._pairs(judgements.topic, code))
+        self._rows = Slots(_pair_keys(judgements.topic, code, len(length)))
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)
@@ -62,104 +122,138 @@ class Gold:
             judgements.start + self.base[judgements.row], judgements.end + self.base[judgements.row]
         )
         self.passages = self.highlighted.regions(self.base, self.base + extent)
-        """Of each row, the regions of `highlighted` that are its passages."""
-        n = len(judgements.topics)
-        relevant = judgements.relevant
+        """First and last region of `highlighted` for each judgement."""
+        n, relevant = len(judgements.topics), judgements.relevant
         self.nrel = np.bincount(judgements.topic[relevant], minlength=n)
+        """Relevant documents of each topic."""
         self.trel = np.bincount(judgements.topic, judgements.rel_size, n).astype(np.int64)
+        """Relevant characters of each topic."""
         self.beps = np.bincount(judgements.topic[judgements.bep >= 0], minlength=n)
-
-    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
-        """A value that several measures and runs share, calculated once."""
-        if key not in self._memo:
-            self._memo[key] = calculate()
-        return cast("T", self._memo[key])
-
-    @cached_property
-    def mean_length(self) -> float:
-        """Mean length of the collection's documents, else of the judged ones; nan if unknown."""
-        if self._mean_length is not None:
-            return self._mean_length
-        known = self.doc_length[self.doc_length >= 0]
-        return float(known.mean()) if len(known) else float("nan")
-
-    @cached_property
-    def no_bep(self) -> bool:
-        """Whether there is relevant text, but nowhere a point to start reading."""
-        judgements = self.judgements
-        return bool(judgements.relevant.any()) and not (judgements.bep >= 0).any()
-
-    @cached_property
-    def unmeasured(self) -> bool:
-        """Whether the length of any relevant document is not known."""
-        return bool((self.length[self.judgements.relevant] < 0).any())
+        """Best entry points of each topic."""
+        self.no_bep = bool(relevant.any()) and not bool(self.beps.any())
+        """True if there is relevant text but no best entry point."""
+        self.unmeasured = bool((self.length[relevant] < 0).any())
+        """True if the length of a relevant document is unknown."""
+        if mean_length is None:
+            known = length[length >= 0]
+            mean_length = float(known.mean()) if len(known) else float("nan")
+        self.mean_length = mean_length
 
     @cached_property
     def element_size(self) -> Ints:
         """Sum of rsize over the assessed elements of each topic."""
-        elements = self.judgements.elements
-        n = len(self.judgements.topics)
+        elements, n = self.judgements.elements, len(self.topics)
         if self.forest is not None:
             counts = np.where(self.forest.counts, np.maximum(self.forest.rsize, 0), 0)
             topic = self.judgements.topic[self.forest.row]
-            return np.bincount(topic, counts, n).astype(np.int64)
-        if elements is None or "rsize" not in elements.columns:
+        elif elements is None or "rsize" not in elements.columns:
             return np.zeros(n, dtype=np.int64)
-        topic = self.judgements.topic[elements["row"].to_numpy()]
-        sizes: Ints = elements["rsize"].fill_null(0).to_numpy()
-        return np.bincount(topic, sizes, n).astype(np.int64)
+        else:
+            counts = elements["rsize"].fill_null(0).to_numpy()
+            topic = self.judgements.topic[elements["row"].to_numpy()]
+        return np.bincount(topic, counts, n).astype(np.int64)
 
     def find(self, topic: Ints, doc: Ints) -> Ints:
-        """The row that judges each topic and document (codes), `UNKNOWN` where there is none."""
-        return self._rows.find(self._pairs(topic, doc))
-
-    def _pairs(self, topic: Ints, doc: Ints) -> Hashes:
-        """One number for each pair of topic and document."""
-        return (topic * len(self.doc_length) + doc).view(np.uint64)
+        """Return the judgement of each pair of topic and document numbers, or `UNKNOWN`."""
+        return self._rows.find(_pair_keys(topic, doc, len(self.doc_length)))
 
 
-class Alignment:
-    """One run against judgements, restricted to judged topics, as arrays over all results."""
+def _pair_keys(topic: Ints, doc: Ints, docs: int) -> npt.NDArray[np.uint64]:
+    return (topic * docs + doc).view(np.uint64)
 
-    def __init__(self, run: Run, judged: Gold) -> None:
-        known = np.array([topic in judged.topic_at for topic in run.topics], dtype=bool)
-        self.unjudged_topics = tuple(np.array(run.topics, dtype=object)[~known].tolist())
-        self.run = run if known.all() else run.take(np.repeat(known, np.diff(run.bounds)))
-        self.gold = judged
-        self._memo: dict[Hashable, object] = {}
-        self.place = {topic: i for i, topic in enumerate(self.run.topics)}
-        heads, of = self.run.heads, self.run.head_of
-        # Each document of a topic is looked up once: half of the results, or a third.
-        code = judged.docs.find(self.run.doc.gather(heads))
+
+class Documents(NamedTuple):
+    """Documents in order of their first result, of one topic or of all topics in turn."""
+
+    head: Ints
+    """Position of each document's first result."""
+    of_result: Ints
+    """Number of the document of each result."""
+    row: Ints
+    relevant: Bools
+    rel_size: Ints
+    size: Ints
+    rsize: Ints
+
+
+class Totals(NamedTuple):
+    """Characters and relevant characters summed over the results of a run."""
+
+    read_before: Ints
+    """Characters before each result of the whole run, and their total."""
+    found_before: Ints
+    read: Ints
+    """Characters up to each result of its topic."""
+    found: Ints
+    precision: Floats
+    """P[r] in characters up to each result of its topic; 0 before any text was read."""
+
+
+class Alignment(_WithCache):
+    """One run against judgements, restricted to judged topics, as arrays over all results.
+
+    `size`, `rsize` and what is summed from them depend on `overlap`: under ``UNION`` they count
+    only text that no earlier result of the topic covered. `with_overlap` returns the alignment of
+    the same run under another treatment of overlap.
+    """
+
+    def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.AS_IT_IS) -> None:
+        super().__init__()
+        known = np.array([topic in gold.topic_at for topic in run.topics], dtype=bool)
+        self.unjudged_topics = [
+            t for t, judged in zip(run.topics, known, strict=True) if not judged
+        ]
+        self.run = run = run if known.all() else run.take(np.repeat(known, np.diff(run.bounds)))
+        self.gold = gold
+        self.overlap = overlap
+        self.place = {topic: i for i, topic in enumerate(run.topics)}
+        self.judged_topic = np.array([gold.topic_at[t] for t in run.topics], dtype=np.int64)
+        """Number of each topic of the run in the judgements."""
+        # Each document of a topic is looked up once: a half or a third of the results.
+        code = gold.docs.find(run.doc.gather(run.heads))
         self.in_judgements: Bools = code >= 0
         """Which documents are judged for any topic, in the order of `Run.heads`."""
-        some = np.flatnonzero(code >= 0)
-        code = code[some]
-        self.judged_topic = np.array([judged.topic_at[t] for t in self.run.topics], dtype=np.int64)
-        """Of each topic of the run, its number in the judgements."""
-        topic = self.judged_topic[self.run.topic[heads[some]]]
-        self.document_row = np.full(len(heads), UNKNOWN, dtype=np.int64)
+        some = np.flatnonzero(self.in_judgements)
+        self.document_row = np.full(len(code), UNKNOWN, dtype=np.int64)
         """The judgement of each document of each topic, in the order of `Run.heads`."""
-        self.document_row[some] = judged.find(topic, code)
-        self.row = self.document_row[of]
-        of_document = np.full(len(heads), UNKNOWN, dtype=np.int64)
-        of_document[some] = judged.doc_length[code]
-        length = of_document[of]
-        own = self.run.length  # known from a collection
-        self.length: Ints = length if own is None else np.where(length < 0, own, length)
+        topic = self.judged_topic[run.topic[run.heads[some]]]
+        self.document_row[some] = gold.find(topic, code[some])
+        self.row = self.document_row[run.head_of]
+        """The judgement of each result's document, `UNKNOWN` if unjudged."""
+        length = np.append(gold.doc_length, UNKNOWN)[code][run.head_of]  # the last is for UNKNOWN
+        self.length: Ints = (
+            length if run.length is None else np.where(length < 0, run.length, length)
+        )
+        whole = (run.end < 0) & (run.start >= 0)
+        self.end: Ints = np.where(whole, self.length, run.end) if whole.any() else run.end
+        """End of each result; a whole document ends at its length where that is known."""
+        self.full_size: Ints = np.maximum(self.end - run.start, 0)
+        """Characters of each result, whatever `overlap` says."""
 
-    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
-        """A value of the whole run that several measures share, calculated once."""
-        if key not in self._memo:
-            self._memo[key] = calculate()
-        return cast("T", self._memo[key])
+    def with_overlap(self, overlap: Overlap) -> Alignment:
+        """Return the alignment of this run under another treatment of overlap, made once."""
+        return self if overlap is self.overlap else self.cached(_change_overlap, overlap)
+
+    def topic(self, name: str) -> TopicView:
+        """Return the view of a judged topic; it is empty if the run has no results for it."""
+        return TopicView(self, name)
 
     @cached_property
-    def end(self) -> Ints:
-        """Where results end; a whole document ends at its length where that is known."""
-        whole = (self.run.end < 0) & (self.run.start >= 0)
-        end: Ints = np.where(whole, self.length, self.run.end) if whole.any() else self.run.end
-        return end
+    def relevant_documents(self) -> Bools:
+        """Which documents are relevant, in the order of `Run.heads`."""
+        return np.append(self.gold.judgements.relevant, False)[self.document_row]
+
+    @property
+    def relevant(self) -> Bools:
+        """Which results are in a relevant document."""
+        return self.relevant_documents[self.run.head_of]
+
+    @cached_property
+    def document_bounds(self) -> Ints:
+        """First document of each topic, and the number of documents."""
+        return np.searchsorted(self.run.heads, self.run.bounds)
+
+    # -- text -----------------------------------------------------------------------------------
 
     @cached_property
     def placed(self) -> Bools:
@@ -167,35 +261,19 @@ class Alignment:
         return (self.run.start >= 0) & (self.end >= 0)
 
     @cached_property
-    def _relevant_documents(self) -> Bools:
-        """Which documents are relevant, in the order of `Run.heads`."""
-        row, relevant = self.document_row, self.gold.judgements.relevant
-        return (row >= 0) & relevant[row] if len(relevant) else row >= 0
-
-    @property
-    def relevant(self) -> Bools:
-        """Which results are of a relevant document."""
-        return self._relevant_documents[self.run.head_of]
-
-    @cached_property
     def all_have_text(self) -> bool:
         """True if every result has a place and at least one character."""
         return bool((self.end > self.run.start).all())  # both are -1 without a place
 
     @cached_property
-    def size(self) -> Ints:
-        size: Ints = np.maximum(self.end - self.run.start, 0)
-        return size
+    def full_rsize(self) -> Ints:
+        """Highlighted characters in each result, whatever `overlap` says."""
+        return self.count_highlighted(None, self.run.start, self.end)
 
-    @cached_property
-    def rsize(self) -> Ints:
-        """Highlighted characters in each result."""
-        return self.highlighted_in(None, self.run.start, self.end)
-
-    def highlighted_in(self, result: Ints | None, start: Ints, end: Ints) -> Ints:
-        """Highlighted characters of ``[start, end)`` in the documents of these results, or all."""
+    def count_highlighted(self, result: Ints | None, start: Ints, end: Ints) -> Ints:
+        """Count highlighted characters of ``[start, end)`` in the documents of these results."""
         count = np.zeros(len(start), dtype=np.int64)
-        relevant = self._relevant_documents[self.run.head_of]
+        relevant = self.relevant
         text = np.flatnonzero(relevant if result is None else relevant[result])
         row = self.row[text if result is None else result[text]]
         base, extent = self.gold.base[row], self.gold.extent[row]
@@ -206,33 +284,26 @@ class Alignment:
         count[text] = self.gold.highlighted.within(base + left, base + right, own)
         return count
 
+    # -- overlap --------------------------------------------------------------------------------
+
     @cached_property
     def axis(self) -> tuple[Ints, Ints]:
         """Start and end of each result on one axis, documents of all topics side by side."""
         return spans.side_by_side(self.run.start, self.end, self.run.first)
 
-    @cached_property
-    def _by_text(self) -> bool:
-        """Whether overlap shows in the text: all of it is known, or nothing else is."""
-        return self.run.xpath is None or bool(self.placed.all())
-
     @property
-    def nesting(self) -> tuple[Ints, Ints]:
-        """An axis on which overlap shows: of the text, or where no text is known of the paths."""
-        return self.axis if self._by_text else self.run.nesting
+    def overlap_axis(self) -> tuple[Ints, Ints]:
+        """An axis on which overlap shows: of the text, or of the paths where text is unknown."""
+        by_text = self.run.xpath is None or bool(self.placed.all())
+        return self.axis if by_text else self.run.nesting
 
     @cached_property
     def conflicts(self) -> tuple[Ints, Ints]:
-        """Results whose texts overlap: (earlier, later)."""
+        """Pairs of results whose texts overlap: (earlier, later)."""
         run = self.run
         if not len(run.returns) and spans.all_apart(run.start, self.end, run.head_of):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return spans.conflicts(*self.axis)
-
-    @property
-    def clashes(self) -> tuple[Ints, Ints]:
-        """Results that overlap by their text, or where none is known by their paths."""
-        return self.conflicts if self._by_text else spans.conflicts(*self.nesting)
 
     @cached_property
     def pieces(self) -> spans.Pieces:
@@ -246,7 +317,7 @@ class Alignment:
     def new_size(self) -> Ints:
         """Characters of each result that no earlier result of the topic covered."""
         if not len(self.conflicts[0]):
-            return self.size
+            return self.full_size
         sizes = self.pieces.end - self.pieces.start
         return np.bincount(self.pieces.owner, sizes, len(self.run)).astype(np.int64)
 
@@ -254,134 +325,187 @@ class Alignment:
     def new_rsize(self) -> Ints:
         """Highlighted characters of each result that no earlier result of the topic covered."""
         if not len(self.conflicts[0]):
-            return self.rsize
+            return self.full_rsize
         piece = self.pieces
-        found = self.highlighted_in(piece.owner, piece.start, piece.end)
+        found = self.count_highlighted(piece.owner, piece.start, piece.end)
         return np.bincount(piece.owner, found, len(self.run)).astype(np.int64)
 
-    def sizes(self, *, union: bool) -> tuple[Ints, Ints]:
-        """Characters and relevant characters of each result that count."""
-        return (self.new_size, self.new_rsize) if union else (self.size, self.rsize)
+    # -- what counts under `overlap`: cached, because `with_overlap` shares all other properties ---
 
-    def read(self, *, union: bool) -> Ints:
+    @property
+    def size(self) -> Ints:
+        """Characters of each result that count."""
+        return self.new_size if self.overlap is Overlap.UNION else self.full_size
+
+    @property
+    def rsize(self) -> Ints:
+        """Highlighted characters of each result that count."""
+        return self.new_rsize if self.overlap is Overlap.UNION else self.full_rsize
+
+    @property
+    def totals(self) -> Totals:
+        """Sums of `size` and `rsize` over the results."""
+        return self.cached(_sum_up)
+
+    @property
+    def read_before(self) -> Ints:
+        """Characters before each result of the whole run, and their total."""
+        return self.totals.read_before
+
+    @property
+    def found_before(self) -> Ints:
+        """Relevant characters before each result of the whole run, and their total."""
+        return self.totals.found_before
+
+    @property
+    def read(self) -> Ints:
         """Characters returned up to each result of its topic."""
-        return self.memo(("read", union), lambda: self._running(self._totals(union=union)[0]))
+        return self.totals.read
 
-    def found(self, *, union: bool) -> Ints:
+    @property
+    def found(self) -> Ints:
         """Relevant characters returned up to each result of its topic."""
-        return self.memo(("found", union), lambda: self._running(self._totals(union=union)[1]))
+        return self.totals.found
 
-    def _totals(self, *, union: bool) -> tuple[Ints, Ints]:
-        """Characters and relevant characters before each result of the whole run, and in all.
-
-        In whole numbers, so that any difference is exact.
-        """
-        return self.memo(
-            ("totals", union),
-            lambda: (_before(self.sizes(union=union)[0]), _before(self.sizes(union=union)[1])),
-        )
-
-    def found_before(self, *, union: bool) -> Ints:
-        """Relevant characters before each result of the whole run, and in all of it."""
-        return self._totals(union=union)[1]
-
-    def _running(self, total: Ints) -> Ints:
-        """Sums up to each result of its topic."""
-        bounds = self.run.bounds
-        return total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds))
-
-    def precision(self, *, union: bool) -> Floats:
+    @property
+    def precision(self) -> Floats:
         """P[r] in characters up to each result of its topic; 0 before any text was read."""
-        return self.memo(
-            ("precision", union),
-            lambda: self.found(union=union) / np.maximum(self.read(union=union), 1),
-        )
+        return self.totals.precision
 
-    def documents(self, *, union: bool) -> Documents:
+    @property
+    def documents(self) -> Documents:
         """The documents of all topics, those of one topic side by side."""
-        return self.memo(("documents", union), lambda: self._documents(union=union))
+        return self.cached(_list_documents)
 
-    def _documents(self, *, union: bool) -> Documents:
-        judgements, row = self.gold.judgements, self.document_row
-        head, of_result = self.run.heads, self.run.head_of
-        relevant = self._relevant_documents
-        return Documents(
-            head,
-            of_result,
-            row,
-            relevant,
-            np.where(relevant, np.append(judgements.rel_size, 0)[row], 0),  # the 0 is for UNKNOWN
-            *map(self._by_document, self.sizes(union=union), self._totals(union=union)),
+    def spread_topics(self, values: Floats | Ints) -> Floats:
+        """Spread scores of the run's topics over all judged ones; 0 for a topic without results."""
+        scores = np.zeros(len(self.gold.topics))
+        scores[self.judged_topic] = values
+        return scores
+
+    def fill_topics(self, values: Floats | Ints) -> Floats:
+        """Spread scores of the run's topics over all judged ones.
+
+        A topic without results scores 0; where nothing is relevant, the score is undefined (nan).
+
+        >>> truth = {"1": {"d": {"spans": [(0, 9)], "length": 9}}}
+        >>> truth |= {"2": truth["1"], "3": {"d": {"spans": [], "length": 9}}}
+        >>> run = Run.from_results({"3": [("d", 0, 9)], "1": [("d", 0, 3)]})
+        >>> alignment = Alignment(run, Gold(Judgements.from_highlights(truth)))
+        >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
+        [0.5, 0.0, nan]
+        """
+        scores = self.spread_topics(values)
+        scores[self.gold.nrel == 0] = np.nan
+        return scores
+
+
+def neighbours_meet(start: Ints, end: Ints, group: Ints) -> bool:
+    """Return True if any span meets the one before it in the same group.
+
+    A run with overlap mostly has such a pair, and this look takes half a millisecond for 171,000
+    results: it spares looking for all overlap only to learn that there is some.
+
+    >>> start, end = np.array([0, 10, 15]), np.array([10, 20, 30])
+    >>> neighbours_meet(start, end, np.array([0, 0, 0])), neighbours_meet(start, end, np.arange(3))
+    (True, False)
+    """
+    meet = (start[1:] < end[:-1]) & (start[:-1] < end[1:])
+    meet &= group[1:] == group[:-1]
+    return bool(meet.any())
+
+
+def find_disjoint(alignment: Alignment) -> Bools:
+    """Return which results overlap no earlier one that is kept."""
+    run = alignment.run
+    # Runs of tasks that forbid overlap mostly have none, which takes half of the time to find out.
+    if (
+        not neighbours_meet(run.start, alignment.end, run.head_of)
+        and alignment.placed.all()
+        and not len(alignment.conflicts[0])
+    ):
+        return np.ones(len(run), dtype=bool)
+    return spans.disjoint(*alignment.overlap_axis)
+
+
+def _change_overlap(alignment: Alignment, overlap: Overlap) -> Alignment:
+    run = alignment.run
+    kept: Bools = np.ones(1, dtype=bool)
+    if overlap is Overlap.DISJOINT:
+        kept = alignment.cached(find_disjoint)
+    elif overlap is Overlap.FIRST_PER_DOCUMENT:
+        kept = run.first == np.arange(len(run))
+    if not kept.all():
+        return Alignment(run.take(kept), alignment.gold, overlap)
+    view = copy.copy(alignment)
+    view.overlap = overlap
+    return view
+
+
+def _sum_up(alignment: Alignment) -> Totals:
+    """Sum up sizes in whole numbers, so that any difference is exact."""
+    bounds = alignment.run.bounds
+    sums = np.zeros((2, len(alignment.run) + 1), dtype=np.int64)
+    np.cumsum(alignment.size, out=sums[0, 1:])
+    np.cumsum(alignment.rsize, out=sums[1, 1:])
+    read, found = (
+        total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds)) for total in (sums[0], sums[1])
+    )
+    return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
+
+
+def _list_documents(alignment: Alignment) -> Documents:
+    run, row, relevant = alignment.run, alignment.document_row, alignment.relevant_documents
+    if len(run.returns):  # documents are interleaved
+        size, rsize = (
+            np.bincount(run.head_of, values, len(run.heads)).astype(np.int64)
+            for values in (alignment.size, alignment.rsize)
         )
-
-    def _by_document(self, values: Ints, total: Ints) -> Ints:
-        """Sums over the results of each document; `total` is before each of them."""
-        run = self.run
-        if len(run.returns):
-            return np.bincount(run.head_of, values, len(run.heads)).astype(np.int64)
-        return np.diff(total[run.heads], append=total[-1])
-
-    @cached_property
-    def document_bounds(self) -> Ints:
-        """Bounds as those of the run, of documents instead of results."""
-        return np.searchsorted(self.run.heads, self.run.bounds)
-
-    def topic(self, name: str, *, union: bool = False, again: bool = False) -> TopicView:
-        """The view of one judged topic; a topic without results is an empty view."""
-        return TopicView(self, name, union=union, again=again)
+    else:
+        size, rsize = (
+            np.diff(total[run.heads], append=total[-1])
+            for total in (alignment.read_before, alignment.found_before)
+        )
+    rel_size = np.append(alignment.gold.judgements.rel_size, 0)[row]  # the 0 is for UNKNOWN
+    return Documents(
+        run.heads, run.head_of, row, relevant, np.where(relevant, rel_size, 0), size, rsize
+    )
 
 
-def _before(values: Ints) -> Ints:
-    total = np.zeros(len(values) + 1, dtype=np.int64)
-    np.cumsum(values, out=total[1:])
-    return total
-
-
-class Documents(NamedTuple):
-    """Documents in order of their first result, of one topic or of several side by side."""
-
-    head: Ints
-    """Position of each document's first result."""
-    of_result: Ints
-    """Number of the document of each result."""
-    row: Ints
-    relevant: Bools
-    rel_size: Ints
-    size: Ints
-    rsize: Ints
+def _call_with_topic(
+    alignment: Alignment, name: str, function: Callable[..., T], *key: Hashable
+) -> T:
+    return function(TopicView(alignment, name), *key)
 
 
 class TopicView:
-    """The results of one topic, in rank order, beside what is relevant.
+    """The results of one topic in rank order, and what is relevant to it."""
 
-    `size` and `rsize` follow the overlap policy: as the results are, or under ``union`` only
-    what no earlier result covered. With `again` (``--overlap allow``) an element that is returned
-    twice gains twice where a measure is about elements.
-    """
-
-    def __init__(self, alignment: Alignment, name: str, *, union: bool, again: bool) -> None:
+    def __init__(self, alignment: Alignment, name: str) -> None:
         self.alignment = alignment
         self.name = name
-        self.union = union
-        self.again = again
         self.place = place = alignment.place.get(name)
+        """Number of the topic in the run; None without results."""
         bounds = alignment.run.bounds
         low, high = (0, 0) if place is None else (int(bounds[place]), int(bounds[place + 1]))
         self.slice = slice(low, high)
         self.n = high - low
-        at = alignment.gold.topic_at[name]
+        """Number of results."""
+        self.at = at = alignment.gold.topic_at[name]
+        """Number of the topic in the judgements."""
         self.relevant_documents = int(alignment.gold.nrel[at])
         self.trel = int(alignment.gold.trel[at])
         self.beps = int(alignment.gold.beps[at])
-        self.at = at
-        self.element_size = int(alignment.gold.element_size[at])
-        self._memo: dict[Hashable, object] = {}
 
-    def memo(self, key: Hashable, calculate: Callable[[], T]) -> T:
-        """A value that several measures share, calculated once for this topic."""
-        if key not in self._memo:
-            self._memo[key] = calculate()
-        return cast("T", self._memo[key])
+    def cached(self, function: Callable[..., T], *key: Hashable) -> T:
+        """Return ``function(self, *key)``, computed once for this topic of the alignment."""
+        found: T = self.alignment.cached(_call_with_topic, self.name, function, *key)
+        return found
+
+    @property
+    def element_size(self) -> int:
+        """Sum of rsize over the assessed elements."""
+        return int(self.alignment.gold.element_size[self.at])
 
     @property
     def start(self) -> Ints:
@@ -390,6 +514,51 @@ class TopicView:
     @property
     def end(self) -> Ints:
         return self.alignment.end[self.slice]
+
+    @property
+    def row(self) -> Ints:
+        """The judgement of each result's document, `UNKNOWN` if unjudged."""
+        return self.alignment.row[self.slice]
+
+    @property
+    def length(self) -> Ints:
+        """Length of each result's document, `UNKNOWN` if not known."""
+        return self.alignment.length[self.slice]
+
+    @property
+    def size(self) -> Ints:
+        """Characters of each result that count."""
+        return self.alignment.size[self.slice]
+
+    @property
+    def rsize(self) -> Ints:
+        """Highlighted characters of each result that count."""
+        return self.alignment.rsize[self.slice]
+
+    @property
+    def new_size(self) -> Ints:
+        """Characters of each result that no earlier result covered."""
+        return self.alignment.new_size[self.slice]
+
+    @property
+    def new_rsize(self) -> Ints:
+        """Highlighted characters of each result that no earlier result covered."""
+        return self.alignment.new_rsize[self.slice]
+
+    @property
+    def read(self) -> Ints:
+        """Characters returned up to each rank."""
+        return self.alignment.read[self.slice]
+
+    @property
+    def found(self) -> Ints:
+        """Relevant characters returned up to each rank."""
+        return self.alignment.found[self.slice]
+
+    @property
+    def precision(self) -> Floats:
+        """P[r] in characters; 0 before any text was read."""
+        return self.alignment.precision[self.slice]
 
     @cached_property
     def ties(self) -> Ints:
@@ -404,57 +573,16 @@ class TopicView:
             opens |= own[1:] < 0  # a rank that is not given ties with nothing
         return np.concatenate([[0], np.cumsum(opens)])
 
-    @property
-    def row(self) -> Ints:
-        """The judgement of each result's document, `UNKNOWN` if unjudged."""
-        return self.alignment.row[self.slice]
-
-    @property
-    def length(self) -> Ints:
-        """Length of each result's document, `UNKNOWN` if not known."""
-        return self.alignment.length[self.slice]
-
-    @property
-    def size(self) -> Ints:
-        return self.alignment.sizes(union=self.union)[0][self.slice]
-
-    @property
-    def rsize(self) -> Ints:
-        return self.alignment.sizes(union=self.union)[1][self.slice]
-
-    @property
-    def new_size(self) -> Ints:
-        return self.alignment.new_size[self.slice]
-
-    @property
-    def new_rsize(self) -> Ints:
-        return self.alignment.new_rsize[self.slice]
-
-    @property
-    def read(self) -> Ints:
-        """Characters returned up to each rank."""
-        return self.alignment.read(union=self.union)[self.slice]
-
-    @property
-    def found(self) -> Ints:
-        """Relevant characters returned up to each rank."""
-        return self.alignment.found(union=self.union)[self.slice]
-
-    @property
-    def precision(self) -> Floats:
-        """P[r] in characters; 0 before any text was read."""
-        return self.alignment.precision(union=self.union)[self.slice]
-
     @cached_property
     def parts(self) -> spans.Pieces:
-        """The text that counts, in rank order: the results, or under ``union`` their new pieces."""
-        if not self.union:
-            return spans.Pieces(self.start, self.end, np.arange(self.n))
-        return self.pieces
+        """The text that counts, in rank order: the results, or under ``UNION`` their new pieces."""
+        if self.alignment.overlap is Overlap.UNION:
+            return self.pieces
+        return spans.Pieces(self.start, self.end, np.arange(self.n))
 
     @cached_property
     def pieces(self) -> spans.Pieces:
-        """What each result adds to the text of those before it, in rank order."""
+        """The text that each result adds to earlier ones, in rank order."""
         pieces = self.alignment.pieces
         low, high = np.searchsorted(pieces.owner, [self.slice.start, self.slice.stop])
         own = slice(int(low), int(high))
@@ -473,12 +601,12 @@ class TopicView:
     @property
     def relevant(self) -> Bools:
         """Which documents of this topic are relevant."""
-        return self.alignment.documents(union=self.union).relevant[self.own_documents]
+        return self.alignment.relevant_documents[self.own_documents]
 
     @cached_property
     def documents(self) -> Documents:
         """The documents of this topic; heads and numbers count within it."""
-        docs, own = self.alignment.documents(union=self.union), self.own_documents
+        docs, own = self.alignment.documents, self.own_documents
         return Documents(
             docs.head[own] - self.slice.start,
             docs.of_result[self.slice] - own.start,
@@ -490,5 +618,5 @@ class TopicView:
         )
 
     def passages(self, row: int) -> list[tuple[int, int]]:
-        """The relevant passages of a judged document, disjoint and sorted."""
+        """Return the relevant passages of a judged document, disjoint and sorted."""
         return self.alignment.gold.judgements.passages(row)

@@ -1,18 +1,20 @@
 """What a measure is: a value with a name, typed parameters, a cut-off and a calculation.
 
-A measure of the registry is a subclass of `Measure` in a file of its own. Its declaration drives
-everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation and
-the tests that every measure must pass.
+A measure of the registry is a subclass of `Measure` in the file of its family. Its declaration
+drives everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation
+and the tests that every measure must pass.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
+
+import numpy as np
 
 from foveal.errors import UsageError
 
@@ -41,8 +43,8 @@ _PLACES = (
 CURVE = "curve"
 _LARGEST = 1e12
 """No parameter means anything beyond this."""
-_RANK = re.compile(r"[0-9]{1,12}")
-_LEVEL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?")
+_RANK = r"[0-9]{1,12}"
+_LEVEL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"
 
 
 class Cutoff(Enum):
@@ -300,8 +302,6 @@ class Measure:
     aliases: ClassVar[tuple[str, ...]] = ()
     section: ClassVar[str] = ""
     """Of the specification; measures of other packages have none."""
-    place: ClassVar[int] = 0
-    """Order of listing within the section."""
     formula: ClassVar[str]
     source: ClassVar[str]
     example: ClassVar[Example]
@@ -332,9 +332,13 @@ class Measure:
         for base in reversed(cls.__mro__):
             found |= {n: p for n, p in vars(base).items() if isinstance(p, Parameter)}
         cls.parameters = tuple(sorted(found.values(), key=lambda p: not p.first))
-        if "of_run" not in vars(cls):
-            # What it would inherit knows nothing of what it has of its own.
-            cls.of_run = Measure.of_run  # type: ignore[method-assign]
+        hooks = ("score_topic", "score_topics")
+        own = next(vars(base) for base in cls.__mro__ if any(hook in vars(base) for hook in hooks))
+        if "score_topics" not in own and cls.score_topics is not Measure.score_topics:
+            raise TypeError(
+                f"{cls.__name__} defines score_topic, but its base scores all topics at once; "
+                "define score_topics"
+            )
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
         self.settings = settings or {}
@@ -369,7 +373,7 @@ class Measure:
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
         if self.cutoff.of_recall:
-            number = Decimal(text) if _LEVEL.fullmatch(text) else Decimal(-1)
+            number = Decimal(text) if re.fullmatch(_LEVEL, text) else Decimal(-1)
             if not 0 <= number <= 1:
                 raise UsageError(
                     f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
@@ -379,7 +383,7 @@ class Measure:
             exponent = number.as_tuple().exponent
             classic = isinstance(exponent, int) and -2 <= exponent <= 0
             return number if classic else Decimal(format(number.normalize(), "f"))
-        if not _RANK.fullmatch(text) or int(text) < 1:
+        if not re.fullmatch(_RANK, text) or int(text) < 1:
             raise UsageError(
                 f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
                 f"as in {self.name}@10"
@@ -433,11 +437,11 @@ class Measure:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.settings, self.at)
 
-    # -- a measure as a calculation -------------------------------------------------------------
+    # -- a measure as a computation -------------------------------------------------------------
 
     @property
     def overlap_rule(self) -> OverlapRule:
-        """What overlapping results are to this measure with these parameters."""
+        """What this measure with these parameters does with overlapping results."""
         return OverlapRule.ALLOW
 
     @property
@@ -447,7 +451,7 @@ class Measure:
 
     @property
     def averages(self) -> tuple[Measure, ...]:
-        """Measures whose means over topics this one averages; none: it has its own mean."""
+        """Measures whose means over topics this one averages; empty if it has its own mean."""
         return ()
 
     @property
@@ -457,49 +461,47 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.cutoff.required and self.at is None:
+        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"
             )
 
-    def check_judged(self, judged: Gold) -> None:
+    def check_gold(self, gold: Gold) -> None:
         """Refuse judgements that this measure with these parameters is not made for."""
 
-    def notes(self, judged: Gold) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
-        """What to tell the user of this measure on these judgements."""
+    def notes(self, gold: Gold) -> tuple[str, ...]:  # noqa: ARG002 - for those that need it
+        """Return what the user should know about this measure on these judgements."""
         return ()
 
-    def value(self, topic: TopicView) -> float:
-        """The score on one topic; ``nan`` where the topic has nothing relevant."""
-        if not self.always_defined and not self.defined(topic):
-            return float("nan")
-        return float(self.score_topic(topic))
-
     @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
-        """The scores on one topic of measures that differ in nothing but their cut-offs.
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        """Return the scores (topic, measure) of measures that differ only in their cut-offs.
 
-        A measure with a curve may take all its points at once.
+        A family overrides it where all points of a curve cost little more than one.
         """
-        return lambda topic: [measure.value(topic) for measure in measures]
+        return np.column_stack([measure.score_topics(alignment) for measure in measures])
 
-    def of_run(self, run: Alignment, *, union: bool) -> Floats | None:
-        """The scores on all topics of a run at once, as `calculate` has them; None: it cannot.
+    def score_topics(self, alignment: Alignment) -> Floats:
+        """Return the score on every judged topic; nan where it is undefined.
 
-        Only for measures that are defined where anything is relevant, and 0 without results. It is
-        not inherited.
+        A measure overrides this, or `score_topic` if topics are scored one by one.
         """
-        del run, union  # for those that can
-        return None
+        views = map(alignment.topic, alignment.gold.topics)
+        return np.array(
+            [
+                self.score_topic(view) if self.always_defined or self.is_defined(view) else np.nan
+                for view in views
+            ]
+        )
 
-    def defined(self, topic: TopicView) -> bool:
-        """Whether the topic has anything to find."""
+    def is_defined(self, topic: TopicView) -> bool:
+        """Return True if the topic has anything to find."""
         return topic.relevant_documents > 0
 
     def score_topic(self, topic: TopicView) -> float:
-        """The score on a topic that has something relevant."""
-        raise NotImplementedError  # pragma: no cover - every measure defines it
+        """Return the score on a topic that has something relevant."""
+        raise NotImplementedError  # pragma: no cover - every measure defines it or score_topics
 
 
 def _unknown_parameter(measure: Measure, name: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
+from foveal.measures.alignment import Alignment, Floats
 from foveal.measures.base import Example, Measure, Need, Number, OptionalNumber, OverlapRule
+from foveal.measures.totals import sum_first
 
 __all__ = ["BestEntryPointDistance"]
 
@@ -35,14 +36,16 @@ class BestEntryPointDistance(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
 
-    def defined(self, topic: TopicView) -> bool:
-        return topic.beps > 0
+    def score_topics(self, alignment: Alignment) -> Floats:
+        gold, head, row = alignment.gold, alignment.run.heads, alignment.document_row
+        bep = gold.judgements.bep
+        known = np.flatnonzero(alignment.relevant_documents)
+        known = known[bep[row[known]] >= 0]
+        distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
+        scale = self.A * (gold.mean_length if self.L is None else self.L)
+        own = np.searchsorted(known, alignment.document_bounds)
+        near = alignment.spread_topics(sum_first(scale / (scale + distance), own))
+        return np.where(gold.beps > 0, near / np.maximum(gold.beps, 1), np.nan)
 
-    def score_topic(self, topic: TopicView) -> float:
-        bep = topic.alignment.gold.judgements.bep
-        docs = topic.documents
-        known = np.flatnonzero(docs.relevant)
-        known = known[bep[docs.row[known]] >= 0]
-        distance = np.abs(topic.start[docs.head[known]] - bep[docs.row[known]])
-        scale = self.A * (topic.alignment.gold.mean_length if self.L is None else self.L)
-        return float((scale / (scale + distance)).sum()) / topic.beps
+
+MEASURES = (BestEntryPointDistance,)

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Cutoff, Example, Measure, Need
+from foveal.measures.alignment import Alignment, Floats
+from foveal.measures.base import Cutoff, Example, Measure
+from foveal.measures.totals import sum_first
+from foveal.spans import Ints
 
-__all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank"]
+__all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank", "count_relevant"]
 
-_PTK = "Pehcevski, Thom and Kamps, eqs 9-10; classic"
+
+def count_relevant(alignment: Alignment, rank: int | None = None) -> Ints:
+    """Count the relevant documents among the first of each topic of the run."""
+    return sum_first(alignment.relevant_documents, alignment.document_bounds, rank)
 
 
 class _DocumentLevel(Measure):
     section = "17"
-    source = _PTK
+    source = "Pehcevski, Thom and Kamps, eqs 9-10; classic"
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
-
-    @staticmethod
-    def hits(topic: TopicView) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Relevant documents found up to each document rank."""
-        return topic.memo("hits", lambda: np.cumsum(topic.documents.relevant))
+    needs = ()
 
 
 class PrecisionAtRank(_DocumentLevel):
@@ -42,9 +40,8 @@ class PrecisionAtRank(_DocumentLevel):
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "P@2")
     ideal = None
 
-    def score_topic(self, topic: TopicView) -> float:
-        k = self.rank or 1
-        return int(topic.documents.relevant[:k].sum()) / k
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(count_relevant(alignment, self.rank)) / (self.rank or 1)
 
 
 class RecallAtRank(_DocumentLevel):
@@ -61,8 +58,9 @@ class RecallAtRank(_DocumentLevel):
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "R@2")
     ideal = None
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(topic.documents.relevant[: self.rank].sum()) / topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found = alignment.fill_topics(count_relevant(alignment, self.rank))
+        return found / np.maximum(alignment.gold.nrel, 1)
 
 
 class AveragePrecision(_DocumentLevel):
@@ -73,6 +71,15 @@ class AveragePrecision(_DocumentLevel):
     formula = "AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
 
-    def score_topic(self, topic: TopicView) -> float:
-        at = np.flatnonzero(topic.documents.relevant)
-        return float((self.hits(topic)[at] / (at + 1)).sum()) / topic.relevant_documents
+    def score_topics(self, alignment: Alignment) -> Floats:
+        relevant = np.flatnonzero(alignment.relevant_documents)
+        bounds = alignment.document_bounds
+        own = np.searchsorted(relevant, bounds)  # the relevant documents of each topic
+        counts = np.diff(own)
+        hits = np.arange(len(relevant)) - np.repeat(own[:-1], counts) + 1
+        ranks = relevant - np.repeat(bounds[:-1], counts) + 1
+        found = alignment.fill_topics(sum_first(hits / ranks, own))
+        return found / np.maximum(alignment.gold.nrel, 1)
+
+
+MEASURES = (PrecisionAtRank, RecallAtRank, AveragePrecision)

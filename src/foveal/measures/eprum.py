@@ -1,34 +1,67 @@
-"""EPRUM and EPRUMk: how short the best list would be, against how far this one must be read."""
+"""GR, EPRUM, EPRUMk and PRUM: recall and precision of the readers of the user model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Self
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
+from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag
-from foveal.measures.gr_user import expected_recall
 from foveal.measures.user_model import (
     Floats,
     Hits,
     Ideality,
-    Targets,
+    UserModel,
     WeightedUserModel,
-    arrivals,
-    unseen,
+    find_distributions,
+    find_unseen,
+    find_ways,
 )
+from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
 
-__all__ = ["ExpectedPrecision", "ExpectedPrecisionAtRank", "expected_precision", "in_units"]
+__all__ = [
+    "ExpectedPrecision",
+    "ExpectedPrecisionAtRank",
+    "PrecisionWithUserModel",
+    "UserRecall",
+    "expected_precision",
+    "precision_of_readers",
+    "to_units",
+]
 
 _GRID = 1000
 _EXACT = 1e-9
 _TOLERANCE = 1e-12
+
+
+class UserRecall(WeightedUserModel):
+    """Expected share of the targets that a reader of the first k results gets to see.
+
+    The reader also sees what is near a result: by default a best entry point is found the more
+    likely the nearer a result starts to it.
+    """
+
+    name = "GR"
+    section = "15.2"
+    cutoff = Cutoff.RANK
+    formula = "GR(k) = sum of w(x) P(x seen by rank k) / sum of w(x)"
+    source = "Pehcevski and Piwowarski, section 3.5"
+    example = Example("D1:20-40 D3:0-40 D2:25-50", 0.7903, "GR@3")
+
+    def score_topic(self, topic: TopicView) -> float:
+        return expected_recall(self, topic)
+
+
+def expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
+    """Return the expected share of the targets' weight seen by the rank of the cut-off."""
+    weight = measure.find_targets(topic).weight
+    missed = find_unseen(measure.find_hits(topic).until(measure.rank or 1), len(weight))
+    return float(np.dot(weight, 1 - missed) / weight.sum())
 
 
 def expected_precision(
@@ -39,7 +72,7 @@ def expected_precision(
     of_means: bool = False,
     ideality: Floats | None = None,
 ) -> Floats:
-    """EPRUM for readers who want 1, 2, ... units; what is never reached counts 0.
+    """Return EPRUM for readers who want 1, 2, ... units; what is never reached counts 0.
 
     Parameters
     ----------
@@ -59,26 +92,32 @@ def expected_precision(
     >>> expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
     [1.0, 0.6666666666666666]
     """
-    total = np.zeros(len(shortest))
-    for ranks, first in arrivals(hits, units, ideality):
+    total, reached = np.zeros(len(shortest)), np.zeros(0)
+    for block in find_distributions(hits, units, ideality):
+        # The probabilities that a rank is the first with 1, 2, ... units seen; units that cannot
+        # have been seen by then have no column.
+        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
+        at_least[0, : len(reached)] = reached
+        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
+        first, reached = np.diff(at_least, axis=0), at_least[-1]
         wanted = min(first.shape[1], len(total))
-        rank = ranks[:, None]
+        rank = block.rank[:, None]
         value = rank if of_means else np.minimum(1.0, shortest[:wanted] / rank)
         total[:wanted] += (value * first[:, :wanted]).sum(axis=0)
     if not of_means:
         return total
-    missed = unseen(hits, len(units))
+    missed = find_unseen(hits, len(units))
     sure = (missed == 0) if ideality is None else (missed == 0) & (ideality == 1)
     certain = np.arange(1, len(total) + 1) <= units[sure].sum()
     return np.where(certain, np.minimum(1.0, shortest / np.maximum(total, _TOLERANCE)), 0.0)
 
 
-def in_units(weight: Floats) -> Ints:
-    """Weights as whole numbers of a unit that divides them all, else of a thousandth of their sum.
+def to_units(weight: Floats) -> Ints:
+    """Return weights as multiples of a unit that divides them all, else of 1/1000 of their sum.
 
-    >>> in_units(np.array([1, 0.5, 0.5])).tolist(), in_units(np.array([2.0, 2.0])).tolist()
+    >>> to_units(np.array([1, 0.5, 0.5])).tolist(), to_units(np.array([2.0, 2.0])).tolist()
     ([2, 1, 1], [1, 1])
-    >>> in_units(np.array([0.3, 0.7001])).tolist()
+    >>> to_units(np.array([0.3, 0.7001])).tolist()
     [300, 700]
     """
     least = float(weight.min())
@@ -93,10 +132,48 @@ def in_units(weight: Floats) -> Ints:
     return grid.astype(np.int64)
 
 
-def _after(gain: Floats, wanted: Floats) -> Ints:
-    """How many ranks of a list with these cumulated gains it takes to have what is wanted."""
+def _count_ranks(gain: Floats, wanted: Floats) -> Ints:
+    """Return how many ranks of a list with these cumulated gains give what is wanted."""
     ranks: Ints = np.searchsorted(gain, wanted - _TOLERANCE * gain[-1]) + 1
     return ranks
+
+
+class _AtUnits(UserModel):
+    """Precision of readers who want a share of all units, or without a cut-off a mean of it."""
+
+    cutoff = Cutoff.RECALL_OPTIONAL
+
+    def score_units(self, topic: TopicView) -> Floats:
+        """Return the precision of readers who want 1, 2, ... units."""
+        raise NotImplementedError  # pragma: no cover - both measures define it
+
+    def average(self, topic: TopicView, by_units: Floats) -> float:  # noqa: ARG002 - for EPRUM
+        """Return the score without a cut-off."""
+        return float(by_units.mean())
+
+    @classmethod
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        one, without_cutoff = measures[0], cls(measures[0].settings)
+        cut = np.array([measure.at is not None for measure in measures])
+        ratios = [measure.at.as_integer_ratio() for measure in measures if measure.at is not None]
+        share, whole = np.array(ratios, dtype=object).reshape(-1, 2).T  # Python's exact integers
+        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if not one.is_defined(view):
+                continue
+            by_units = view.cached(_score_units, without_cutoff)
+            wanted = np.maximum(-(-share * len(by_units) // whole), 1).astype(np.int64)
+            scores[view.at, cut] = by_units[wanted - 1]
+            if not cut.all():
+                scores[view.at, ~cut] = one.average(view, by_units)
+        return scores
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_curve([self], alignment)[:, 0]
+
+
+def _score_units(topic: TopicView, measure: _AtUnits) -> Floats:
+    return measure.score_units(topic)
 
 
 class _Expected(WeightedUserModel):
@@ -113,34 +190,33 @@ class _Expected(WeightedUserModel):
     )
 
     def best_gains(self, topic: TopicView, weight: Floats) -> Floats:
-        """Cumulated gain of the best list, for targets of these weights."""
+        """Return the cumulated gain of the best list, for targets of these weights."""
         gain = np.cumsum(np.sort(weight)[::-1])
         if self.ideal_ == "list":
             return gain
-        targets = self.sought(topic)
-        ways = self.ways(topic, targets.places)
-        return np.maximum(gain, np.cumsum(_greedy_gains(Targets(targets.places, weight), *ways)))
+        places = self.find_targets(topic).places
+        ways = find_ways(topic, places, places, self.behaviour_settings)
+        return np.maximum(gain, np.cumsum(_list_greedily(places.row, weight, *ways)))
 
 
-def _greedy_gains(targets: Targets, at: Ints, target: Ints, p: Floats) -> Floats:
-    """What each rank of the list adds that always continues with the most expected new gain.
+def _list_greedily(row: Ints, weight: Floats, at: Ints, target: Ints, p: Floats) -> Floats:
+    """Return what each rank adds to a list that always continues with the most expected new gain.
 
     Only targets are candidates: where targets do not overlap, no other place leads to more. What is
     shown in one document changes nothing in another, so each has its own list; gains only fall
     along a list, so sorting merges them.
     """
-    row = targets.places.row
     bounds = np.append(np.flatnonzero(np.diff(row, prepend=-1)), len(row)).tolist()
     hits = np.searchsorted(at, bounds).tolist()
     gains: list[float] = []
     for i, (low, high) in enumerate(pairwise(bounds)):
         if high - low == 1:
-            gains.append(float(targets.weight[low]))
+            gains.append(float(weight[low]))
             continue
         own = slice(hits[i], hits[i + 1])
         leads = np.zeros((high - low, high - low))
         leads[at[own] - low, target[own] - low] = p[own]
-        left = targets.weight[low:high].copy()
+        left = weight[low:high].copy()
         for _ in range(high - low):
             new = leads @ left
             best = int(new.argmax())
@@ -150,7 +226,7 @@ def _greedy_gains(targets: Targets, at: Ints, target: Ints, p: Floats) -> Floats
     return np.sort(gains)[::-1]
 
 
-class ExpectedPrecision(_Expected):
+class ExpectedPrecision(_AtUnits, _Expected):
     """How short the best list to a given recall is, relative to how far this list must be read.
 
     The rank at which a reader has seen enough targets is uncertain; the value is the expectation of
@@ -161,7 +237,6 @@ class ExpectedPrecision(_Expected):
 
     name = "EPRUM"
     section = "15.3"
-    cutoff = Cutoff.RECALL_OPTIONAL
     curve = (*(f"{j / 100:.2f}" for j in range(1, 100)), "1")
     formula = (
         "Prec(r) = E[min(1, s_r / K_r)]; K_r = rank at which r targets are seen, s_r = at best"
@@ -178,52 +253,25 @@ class ExpectedPrecision(_Expected):
     def ideality(self) -> Ideality:
         return Ideality(self.weight, self.quant, probable=self.random_ideal)
 
-    def score_topic(self, topic: TopicView) -> float:
-        by_units = self.by_units(topic)
-        if self.at is not None:
-            return float(by_units[self.units_at(len(by_units)) - 1])
+    def average(self, topic: TopicView, by_units: Floats) -> float:
         if self.random_ideal:
             return float(by_units.mean())
-        weight = self.sought(topic).weight
         # The natural points of recall are those where the best list shows its next target.
-        units = np.sort(in_units(weight))[::-1]
+        units = np.sort(to_units(self.find_targets(topic).weight))[::-1]
         return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())
 
-    @classmethod
-    def together(cls, measures: Sequence[Self]) -> Callable[[TopicView], Sequence[float]]:
-        if any(measure.at is None for measure in measures):
-            return super().together(measures)
-        one = measures[0]
-
-        @cache
-        def at(most: int) -> Ints:
-            return np.array([measure.units_at(most) - 1 for measure in measures])
-
-        def values(topic: TopicView) -> Sequence[float]:
-            if not one.defined(topic):
-                return [float("nan")] * len(measures)
-            by_units = one.by_units(topic)
-            found: list[float] = by_units[at(len(by_units))].tolist()
-            return found
-
-        return values
-
-    def by_units(self, topic: TopicView) -> Floats:
-        """Precision for readers who want 1, 2, ... units."""
-        return topic.memo(("EPRUM", self.key), lambda: self._by_units(topic))
-
-    def _by_units(self, topic: TopicView) -> Floats:
-        weight = self.sought(topic).weight
-        units, ideality = in_units(weight), None
+    def score_units(self, topic: TopicView) -> Floats:
+        weight = self.find_targets(topic).weight
+        units, ideality = to_units(weight), None
         most = int(units.sum())
         if self.random_ideal:
             units, ideality = np.ones(len(weight), dtype=np.int64), weight
             most = math.ceil(weight.sum() - _EXACT)
         best = self.best_gains(topic, units.astype(np.float64))
         return expected_precision(
-            self.hits(topic),
+            self.find_hits(topic),
             units,
-            _after(best, np.arange(1.0, most + 1)),
+            _count_ranks(best, np.arange(1.0, most + 1)),
             of_means=self.ratio == "of_means",
             ideality=ideality,
         )
@@ -247,12 +295,74 @@ class ExpectedPrecisionAtRank(_Expected):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        weight = self.sought(topic).weight
+        weight = self.find_targets(topic).weight
         gain = self.best_gains(topic, weight)
         wanted = expected_recall(self, topic) * gain[-1]
         if self.rounding == "ceil":
-            ranks = float(_after(gain, np.array([wanted]))[0]) if wanted > 0 else 0.0
+            ranks = float(_count_ranks(gain, np.array([wanted]))[0]) if wanted > 0 else 0.0
         else:
-            full = int(_after(gain, gain[-1:])[0])  # later ranks add nothing
+            full = int(_count_ranks(gain, gain[-1:])[0])  # later ranks add nothing
             ranks = float(np.interp(wanted, np.append(0.0, gain[:full]), np.arange(full + 1)))
         return min(1.0, ranks / (self.rank or 1))
+
+
+def precision_of_readers(hits: Hits, n: int, results: int, *, read_on: bool = True) -> Floats:
+    """Return PRUM for readers who stop once they have seen 1, 2, ..., `n` targets.
+
+    Unless `read_on`, it is multiplied by the probability that so many are ever seen.
+
+    >>> precision_of_readers(Hits.from_matrix([[1, 0], [0, 0], [0, 1]]), 2, 3).tolist()
+    [1.0, 0.6666666666666666]
+    """
+    fresh, read = np.zeros(n), np.zeros(n)
+    searching = np.ones(n)  # P(F < r): who seeks r targets has not seen them yet
+    since = 0
+    for block in find_distributions(hits, np.ones(n, dtype=np.int64), still=True):
+        before = np.vstack([searching, _cumulate(block.seen, n)])
+        read += np.diff(block.rank, prepend=since) @ before[:-1]
+        fresh += (before[:-1] - _cumulate(block.still, n)).sum(axis=0)
+        searching, since = before[-1], int(block.rank[-1])
+    read += (results - since) * searching
+    found = np.ones(n) if read_on else 1 - searching
+    return np.divide(fresh * found, read, out=np.zeros(n), where=read > 0)
+
+
+def _cumulate(distributions: Floats, n: int) -> Floats:
+    """Return the probabilities of fewer than 1, 2, ..., n, in each row."""
+    fewer = np.empty((len(distributions), n))
+    known = np.cumsum(distributions, axis=1)[:, :n]
+    fewer[:, : known.shape[1]] = known
+    fewer[:, known.shape[1] :] = known[:, -1:]
+    return fewer
+
+
+class PrecisionWithUserModel(_AtUnits):
+    """How often a result that the reader consults shows a target not seen before.
+
+    The reader stops as soon as the wanted share of the targets has been seen, or at the end of the
+    list. Without ``@`` it is the mean over 1, 2, ..., all targets.
+    """
+
+    name = "PRUM"
+    section = "15.4"
+    formula = "PRUM(r) = sum over k of P(F_(k-1) < r, F_k > F_(k-1)) / sum over k of P(F_(k-1) < r)"
+    source = "Piwowarski, Gallinari and Dupret 2007; Pehcevski and Piwowarski, section 3.5"
+    example = Example("D1:20-40 D3:0-40 D2:25-50", 0.5269, "PRUM@1.0")
+
+    quant = Choice(*QUANTISATIONS, description="targets=ideal: the quantisation function")
+    unreached = Choice(
+        "read_on",
+        "zero",
+        description="readers who never see enough: read to the end, or count as failures",
+    )
+
+    @property
+    def ideality(self) -> Ideality:
+        return Ideality(quant=self.quant)
+
+    def score_units(self, topic: TopicView) -> Floats:
+        n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"
+        return precision_of_readers(self.find_hits(topic), n, topic.n, read_on=read_on)
+
+
+MEASURES = (UserRecall, ExpectedPrecision, ExpectedPrecisionAtRank, PrecisionWithUserModel)

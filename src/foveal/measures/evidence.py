@@ -1,4 +1,4 @@
-"""answered, evR, evRR: is what answers the topic all there, whichever set of spans that is."""
+"""answered, evR, evRR: whether the results hold one of the sets of spans that answer a topic."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from decimal import Decimal
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from foveal import spans
-from foveal.measures.alignment import Gold, TopicView
+from foveal.measures.alignment import Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
-from foveal.measures.reading import budget_parameter, read_of, unit_parameter
+from foveal.measures.reading import BUDGET, UNIT, read_within
 from foveal.model.evidence import meetings
 from foveal.spans import Ints
 
 __all__ = ["Answered", "EvidenceRecall", "EvidenceReciprocalRank"]
 
-Floats = npt.NDArray[np.float64]
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -46,89 +44,96 @@ class Covered(NamedTuple):
 
 class _Evidence(Measure):
     section = "12"
-    place = 3
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
     cutoff = Cutoff.RANK_OPTIONAL
 
-    budget = budget_parameter()
-    unit = unit_parameter()
+    budget = BUDGET
+    unit = UNIT
 
     @property
     def needs(self) -> tuple[Need, ...]:
         return (Need.TEXT, Need.RELEVANT_SPANS if self.budget is None else Need.SPANS)
 
-    def notes(self, judged: Gold) -> tuple[str, ...]:
-        own = _passages(judged, graded=False)
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        own = gold.cached(_list_passages, "none")
         if len(np.unique(own.set)) > np.count_nonzero(np.diff(own.bounds)):
             return ()
         return (f"{self.name}: no topic has more than one evidence set, of all its relevant text",)
 
-    def seen(self, topic: TopicView, *, graded: bool = False) -> tuple[Passages, Covered]:
-        """The passages of a topic, and what of them the results within the budget cover."""
-        within = None if self.budget is None else (self.budget, self.unit, self.rank)
+    @property
+    def limit(self) -> tuple[int, str, int | None] | None:
+        """The budget with its unit and rank; None if all results are read."""
+        return None if self.budget is None else (int(self.budget), self.unit, self.rank)
 
-        def calculate() -> tuple[Passages, Covered]:
-            own = self._passages(topic, graded=graded)
-            return own, self._covered(topic, own)
 
-        return topic.memo(("evidence", graded, within), calculate)
+def _find_evidence(
+    topic: TopicView, weight: str, limit: tuple[int, str, int | None] | None
+) -> tuple[Passages, Covered]:
+    """Return the passages of a topic, sets numbered from 0, and what results cover of them."""
+    gold = topic.alignment.gold
+    whole = gold.cached(_list_passages, weight)
+    own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
+    number = np.unique(whole.set[own], return_inverse=True)[1]
+    bounds = np.array([0, len(number)])
+    passages = Passages(bounds, number, whole.start[own], whole.end[own], whole.weight[own])
+    pieces = topic.pieces if limit is None else _read_pieces(topic, limit)
+    row = topic.row[pieces.owner]
+    base, extent = gold.base[row], gold.extent[row]
+    start = base + np.minimum(pieces.start, extent)
+    end = base + np.minimum(pieces.end, extent)
+    kept = np.flatnonzero((row >= 0) & (end > start))
+    kept = kept[np.argsort(start[kept])]
+    start, end, owner = start[kept], end[kept], pieces.owner[kept]
+    passage, piece = meetings(passages.start, passages.end, start, end)
+    size = np.minimum(passages.end[passage], end[piece])
+    size -= np.maximum(passages.start[passage], start[piece])
+    order = np.lexsort((owner[piece], passage))
+    return passages, Covered(passage[order], owner[piece][order], size[order])
 
-    def _passages(self, topic: TopicView, *, graded: bool) -> Passages:
-        """The passages of one topic, its sets numbered from 0."""
-        whole = _passages(topic.alignment.gold, graded=graded)
-        own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
-        number = np.unique(whole.set[own], return_inverse=True)[1]
-        return Passages(
-            np.array([0, own.stop - own.start]),
-            number,
-            whole.start[own],
-            whole.end[own],
-            whole.weight[own],
-        )
 
-    def _covered(self, topic: TopicView, passages: Passages) -> Covered:
-        """What the results within the budget cover of passages, each character once."""
-        pieces = topic.pieces
-        if self.budget is not None:
-            pieces = _first(topic, read_of(topic, int(self.budget), self.unit, self.rank).read)
-        judged, row = topic.alignment.gold, topic.row[pieces.owner]
-        base, extent = judged.base[row], judged.extent[row]
-        start = base + np.minimum(pieces.start, extent)
-        end = base + np.minimum(pieces.end, extent)
-        kept = np.flatnonzero((row >= 0) & (end > start))
-        kept = kept[np.argsort(start[kept])]
-        start, end, owner = start[kept], end[kept], pieces.owner[kept]
-        passage, piece = meetings(passages.start, passages.end, start, end)
-        size = np.minimum(passages.end[passage], end[piece])
-        size -= np.maximum(passages.start[passage], start[piece])
-        order = np.lexsort((owner[piece], passage))
-        return Covered(passage[order], owner[piece][order], size[order])
+def _read_pieces(topic: TopicView, limit: tuple[int, str, int | None]) -> spans.Pieces:
+    """Return the new text in what is read of a topic within a budget."""
+    if topic.place is None:
+        return topic.pieces
+    read = int(topic.alignment.cached(read_within, *limit)[1][topic.place])
+    start, end, owner = topic.parts
+    size = np.maximum(end - start, 0)
+    end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
+    head = topic.alignment.run.first[topic.slice][owner]
+    head = np.searchsorted(np.unique(head), head)
+    left, right = spans.side_by_side(start, end, head)
+    pieces = spans.newly_covered(left, right)
+    shift = (left - np.maximum(start, 0))[pieces.owner]
+    return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
 
 
 class _Complete(_Evidence):
     share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 
-    def complete(self, topic: TopicView) -> int:
-        """The rank from 1 at which a set is first complete; a huge number if none ever is."""
-        within = None if self.budget is None else self.rank
-        key = ("complete", self.share, self.budget, self.unit, within)
-        return topic.memo(key, lambda: self._complete(topic))
+    def completed_at(self, topic: TopicView) -> int | None:
+        """Return the rank from 1 at which a set is first complete; None if none ever is."""
+        rank = topic.cached(_complete_set, self.share, self.limit)
+        return rank if rank <= (topic.n if self.rank is None else self.rank) else None
 
-    def _complete(self, topic: TopicView) -> int:
-        own, (passage, result, size) = self.seen(topic)
-        seen = np.concatenate([[0], np.cumsum(size)])
-        low, high = (
-            np.searchsorted(passage, np.arange(len(own.start)), side=side)
-            for side in ("left", "right")
-        )
-        # The first place at which all of a passage that is needed has been seen.
-        at = np.searchsorted(seen, seen[low] + _needed(own.end - own.start, self.share)) - 1
-        found = at < high
-        rank = np.full(len(found), _NEVER)
-        rank[found] = result[at[found]] + 1
-        of_set = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=np.int64)
-        np.maximum.at(of_set, own.set, rank)
-        return int(of_set.min(initial=_NEVER))
+
+def _complete_set(topic: TopicView, share: float, limit: tuple[int, str, int | None] | None) -> int:
+    """Return the rank from 1 at which a set is first complete; `_NEVER` if none ever is."""
+    own, (passage, result, size) = topic.cached(_find_evidence, "none", limit)
+    seen = np.concatenate([[0], np.cumsum(size)])
+    every = np.arange(len(own.start))
+    low, high = np.searchsorted(passage, every), np.searchsorted(passage, every, side="right")
+    # Characters needed are whole numbers: .07 of 100 are 7, not 8.
+    numerator, denominator = Decimal(repr(share)).as_integer_ratio()
+    lengths = (own.end - own.start).tolist()
+    needed = np.array([-(-n * numerator // denominator) for n in lengths], dtype=np.int64)
+    # The first place at which all that is needed of a passage has been seen.
+    at = np.searchsorted(seen, seen[low] + needed) - 1
+    found = at < high
+    rank = np.full(len(found), _NEVER)
+    rank[found] = result[at[found]] + 1
+    of_set = np.zeros(int(own.set.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(of_set, own.set, rank)
+    return int(of_set.min(initial=_NEVER))
 
 
 class Answered(_Complete):
@@ -148,8 +153,7 @@ class Answered(_Complete):
     example = Example("D1:0-100 D3:0-40 D2:0-50", 1, "answered@3")
 
     def score_topic(self, topic: TopicView) -> float:
-        rank = self.complete(topic)
-        return float(rank <= (topic.n if self.rank is None else self.rank))
+        return float(self.completed_at(topic) is not None)
 
 
 class EvidenceRecall(_Evidence):
@@ -169,7 +173,7 @@ class EvidenceRecall(_Evidence):
     weight = Choice("none", "grade", description="whether characters count by their grade")
 
     def score_topic(self, topic: TopicView) -> float:
-        own, (passage, result, size) = self.seen(topic, graded=self.weight == "grade")
+        own, (passage, result, size) = topic.cached(_find_evidence, self.weight, self.limit)
         if self.rank is not None:
             size = np.where(result < self.rank, size, 0)
         found = np.bincount(passage, size, len(own.start))
@@ -194,36 +198,13 @@ class EvidenceReciprocalRank(_Complete):
     ideal = None
 
     def score_topic(self, topic: TopicView) -> float:
-        rank = self.complete(topic)
-        return 1 / rank if rank <= (topic.n if self.rank is None else self.rank) else 0.0
+        rank = self.completed_at(topic)
+        return 0.0 if rank is None else 1 / rank
 
 
-def _first(topic: TopicView, read: int) -> spans.Pieces:
-    """What is new in the first characters of a topic, as its overlap policy counts them."""
-    start, end, owner = topic.parts
-    size = np.maximum(end - start, 0)
-    end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
-    head = topic.alignment.run.first[topic.slice][owner]
-    head = np.searchsorted(np.unique(head), head)
-    left, right = spans.side_by_side(start, end, head)
-    pieces = spans.newly_covered(left, right)
-    shift = (left - np.maximum(start, 0))[pieces.owner]
-    return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
-
-
-def _needed(size: Ints, share: float) -> Ints:
-    """Characters that are a share of each size, in whole numbers: .07 of 100 are 7, not 8."""
-    numerator, denominator = Decimal(repr(share)).as_integer_ratio()
-    return np.array([-(-n * numerator // denominator) for n in size.tolist()], dtype=np.int64)
-
-
-def _passages(judged: Gold, *, graded: bool) -> Passages:
-    return judged.memo(("evidence", graded), lambda: _prepared(judged, graded=graded))
-
-
-def _prepared(judged: Gold, *, graded: bool) -> Passages:
-    """The passages of all sets. Of graded ones, a layer for every grade, as thick as it adds."""
-    truth = judged.judgements
+def _list_passages(gold: Gold, weight: str) -> Passages:
+    """Return the passages of all sets; with ``weight=grade`` as a layer for every grade."""
+    truth = gold.judgements
     if truth.evidence is None:
         row, start, end, group = truth.row, truth.start, truth.end, truth.topic[truth.row]
         grade = np.ones(len(row))
@@ -231,22 +212,25 @@ def _prepared(judged: Gold, *, graded: bool) -> Passages:
         row, group, start, end, grade = (
             truth.evidence[c].to_numpy() for c in truth.evidence.columns
         )
-    levels = np.unique(grade) if graded else np.zeros(1)
-    parts = []
-    for level, added in zip(levels, np.diff(levels, prepend=0.0) if graded else [1.0], strict=True):
+    if weight == "none":
+        grade = np.ones(len(row))
+    # A layer weighs what its grade adds to the one below.
+    levels = np.unique(grade) if len(grade) else np.ones(1)
+    layers = []
+    for level, added in zip(levels, np.diff(levels, prepend=0.0), strict=True):
         kept = grade >= level
-        layer = _united(row[kept], group[kept], start[kept], end[kept])
-        parts.append((*layer, np.full(len(layer[0]), added)))
-    row, group, start, end, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+        layer = _unite_spans(row[kept], group[kept], start[kept], end[kept])
+        layers.append((*layer, np.full(len(layer[0]), added)))
+    row, group, start, end, added = (np.concatenate(column) for column in zip(*layers, strict=True))
     topic = truth.topic[row]
     order = np.lexsort((start, row, group, topic))
-    base = judged.base[row][order]
+    base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
-    return Passages(bounds, group[order], start[order] + base, end[order] + base, weight[order])
+    return Passages(bounds, group[order], start[order] + base, end[order] + base, added[order])
 
 
-def _united(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Row, set, start and end of the text of each set in each document."""
+def _unite_spans(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return row, set, start and end of the text of each set in each document."""
     _, head, code = np.unique(
         np.stack([group, row]), axis=1, return_index=True, return_inverse=True
     )
@@ -257,3 +241,6 @@ def _united(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints,
     start, end = spans.union(start + base[code], end + base[code])
     own = np.searchsorted(base, start, side="right") - 1
     return row[head[own]], group[head[own]], start - base[own], end - base[own]
+
+
+MEASURES = (Answered, EvidenceRecall, EvidenceReciprocalRank)

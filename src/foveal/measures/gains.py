@@ -1,11 +1,9 @@
-"""Gains of the XCG measures: what each result of a run brings, and what the ideal list would.
+"""Results as elements of the judged trees, and what each of them gains.
 
-Thorough (overlap=off): an element gains what it is worth. Focused (overlap=on): it gains what the
-results before it left to see, no more than the ideal elements it stands for are worth.
-
-Arrays serve all results of a run at once, level by level of the trees where an element depends on
-its parts. Only where gains depend on earlier gains (formula=encyclopedia, norm=overlap) documents
-are followed result by result.
+Only documents with assessed elements are looked at: everywhere else nothing can be gained. Under
+overlap=off an element gains its own worth, the first time it is returned. Under overlap=on
+(METRICS.md, section 6) an element gains what is left of it after earlier results, and near misses
+share the gain of ideal elements. Functions of `Gold` and `Alignment` are called through `cached`.
 """
 
 from __future__ import annotations
@@ -15,17 +13,32 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.structure import Seen, forest_of, nodes, pairs, seen
+from foveal import spans
+from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
-from foveal.recall.bases import Below, ideals_below
 from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
 
-__all__ = ["Settings", "ideal_gains", "run_gains"]
+__all__ = [
+    "GainSettings",
+    "Ideal",
+    "Seen",
+    "choose_elements",
+    "choose_ideals",
+    "compute_gains",
+    "compute_worth",
+    "find_elements",
+    "find_seen",
+    "forest_of",
+    "knows_own_text",
+    "list_ideals",
+    "match_pairs",
+    "sort_lists",
+]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -33,10 +46,11 @@ _TOLERANCE = 1e-12
 """Gains below this share of the largest are rounding."""
 
 
-class Settings(NamedTuple):
+class GainSettings(NamedTuple):
     """The parameters that change gains; see the measures of XCG."""
 
     quant: str = "spec"
+    normalise: bool = False
     overlap: str = "off"
     alpha: float = 1.0
     base: str = "ideal"
@@ -45,139 +59,304 @@ class Settings(NamedTuple):
     mixed: str = "text"
     formula: str = "inex2005"
     clamp: bool = True
-    normalise: bool = False
 
 
-def worth(judged: Gold, settings: Settings) -> Floats:
-    """What each element of the judged trees is worth."""
-    assert judged.forest is not None
-    forest, key = judged.forest, ("worth", settings.quant, settings.normalise)
-    return judged.memo(key, lambda: forest.worth(settings.quant, normalise=settings.normalise))
+class Seen(NamedTuple):
+    """The extent of each result, and what no earlier result of the topic had shown of it."""
+
+    host: Ints
+    """The result's element, or for one that is not listed the nearest enclosing listed one."""
+    size: Ints
+    new_size: Ints
+    rsize: Ints
+    """Highlighted characters, counted only for results of which a part is new."""
+    new_rsize: Ints
 
 
-def recall_base(judged: Gold, settings: Settings) -> Base:
-    """The ideal recall base."""
-    assert judged.forest is not None
-    forest, value = judged.forest, worth(judged, settings)
-    key = ("base", settings.quant, settings.base, settings.tie)
-    return judged.memo(key, lambda: ideal_base(forest, value, base=settings.base, tie=settings.tie))
+class Ideal(NamedTuple):
+    """The ideal list of a topic."""
+
+    gains: Floats
+    """xI: decreasing."""
+    curve: Floats
+    """xCI: gains summed up, from rank 0 on."""
 
 
-def ideal_gains(judged: Gold, settings: Settings, topic: int) -> Floats:
-    """The gains of the ideal list of a topic, decreasing: all relevant or only ideal elements."""
-    return _ideal_lists(judged, settings)[topic]
+def forest_of(gold: Gold) -> Forest:
+    """Return the trees of the judgements; preparation has made sure that there are any."""
+    assert gold.forest is not None
+    return gold.forest
 
 
-def _ideal_lists(judged: Gold, settings: Settings) -> list[Floats]:
-    focused = settings.overlap == "on"
-    key = ("xI", settings.quant, settings.normalise, focused and (settings.base, settings.tie))
+def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
 
-    def calculate() -> list[Floats]:
-        assert judged.forest is not None
-        value = worth(judged, settings)
-        wanted = recall_base(judged, settings).ideal if focused else value > 0
-        chosen = np.flatnonzero(wanted)
-        topic = judged.judgements.topic[judged.forest.row[chosen]]
-        order = np.lexsort((-value[chosen], topic))
-        ends = np.searchsorted(topic[order], np.arange(1, len(judged.judgements.topics)))
-        return np.split(value[chosen][order], ends)
-
-    return judged.memo(key, calculate)
+    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
+    [[0, 0, 1], [1, 2, 0]]
+    """
+    low = np.searchsorted(others, some)
+    counts = np.searchsorted(others, some, side="right") - low
+    i = np.repeat(np.arange(len(some)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
 
 
-def run_gains(alignment: Alignment, settings: Settings, *, again: bool = False) -> Floats:
-    """The gain of every result of a run.
+# -- judgements --------------------------------------------------------------------------------
 
-    With `again`, an element that is returned twice gains twice under overlap=off.
+
+def compute_worth(gold: Gold, quant: str, normalise: bool) -> Floats:  # noqa: FBT001 - a key
+    """Return the worth of each element of the judged trees."""
+    return forest_of(gold).worth(quant, normalise=normalise)
+
+
+def knows_own_text(gold: Gold, quant: str) -> bool:
+    """Return True if the worth of the text directly inside elements is known.
+
+    That takes a collection, except where worth is counted in highlighted characters.
+    """
+    forest = gold.forest
+    if forest is None or forest.complete:
+        return True
+    return find_quantisation(quant, forest.assessed.scale).name == "spec"
+
+
+def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
+    """Return the ideal recall base."""
+    worth = gold.cached(compute_worth, quant, False)  # noqa: FBT003 - a key
+    return ideal_base(forest_of(gold), worth, base=base, tie=tie)
+
+
+class _Below(NamedTuple):
+    """The ideal elements below others: pairs, sorted by both."""
+
+    above: Ints
+    ideal: Ints
+
+
+def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
+    """Return every element that holds ideal ones, with each of them."""
+    parent = forest_of(gold).parent
+    ideal = np.flatnonzero(gold.cached(choose_ideals, quant, base, tie).ideal)
+    above, found = parent[ideal], [_Below(ideal[:0], ideal[:0])]
+    while len(above):
+        ideal, above = ideal[above >= 0], above[above >= 0]
+        found.append(_Below(above, ideal))
+        above = parent[above]
+    above, ideal = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((ideal, above))
+    return _Below(above[order], ideal[order])
+
+
+def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
+    """Return the elements of the ideal lists and their worth: relevant ones, or only ideal ones."""
+    worth = gold.cached(compute_worth, settings.quant, settings.normalise)
+    wanted = worth > 0
+    if settings.overlap == "on":
+        wanted = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie).ideal
+    chosen = np.flatnonzero(wanted)
+    return chosen, worth[chosen]
+
+
+def list_ideals(gold: Gold, settings: GainSettings) -> list[Ideal]:
+    """Return the ideal list of each judged topic."""
+    element, worth = choose_elements(gold, settings)
+    topic = gold.judgements.topic[forest_of(gold).row[element]]
+    return sort_lists(topic, worth, len(gold.topics))
+
+
+def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
+    """Return the ideal list of each of `n` owners, topics or documents, from its members' worth."""
+    order = np.lexsort((-worth, owner))
+    ends = np.searchsorted(owner[order], np.arange(1, n))
+    return [
+        Ideal(own, np.concatenate([[0.0], np.cumsum(own)])) for own in np.split(worth[order], ends)
+    ]
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def find_elements(alignment: Alignment) -> Ints:
+    """Return the element of each result, `UNKNOWN` where it is not among the judged trees."""
+    forest, run = forest_of(alignment.gold), alignment.run
+    node = np.full(len(run), UNKNOWN, dtype=np.int64)
+    # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
+    has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
+    inside = np.flatnonzero(has_tree[run.head_of])
+    row = alignment.row[inside]
+    if forest.complete and run.element is not None:
+        # A tree has all elements of its document, in the order in which a collection numbers them.
+        element = run.element[inside]
+        node[inside] = np.where(element < 0, UNKNOWN, forest.bounds[row] + element)
+        inside, row = inside[element < 0], row[element < 0]
+    whole = (run.start[inside] == 0) & (run.end[inside] < 0)
+    if run.xpath is not None and len(inside):
+        xpath = run.xpath.gather(inside)
+        node[inside] = forest.find(row, xpath)
+        whole &= xpath.is_null().to_numpy()
+    node[inside[whole]] = forest.bounds[row[whole]]  # the root
+    return node
+
+
+def find_seen(alignment: Alignment) -> Seen:
+    """Return how much of each result the earlier results of its topic left to see."""
+    forest, row, node = forest_of(alignment.gold), alignment.row, alignment.cached(find_elements)
+    n, host = len(node), node
+    real = np.flatnonzero(node >= 0)
+    start, end = forest.start[node[real]], forest.end[node[real]]
+    if not forest.complete:
+        unlisted = np.flatnonzero((node < 0) & (row >= 0))
+        unlisted = unlisted[np.diff(forest.bounds)[row[unlisted]] > 0]
+        if len(unlisted):
+            host = node.copy()
+            host[unlisted] = _find_enclosing(forest, row, alignment.run.xpath, unlisted)
+            unlisted = unlisted[host[unlisted] >= 0]
+            own_start, own_end = _place_unlisted(forest, host[unlisted])
+            order = np.argsort(np.concatenate([real, unlisted]), kind="stable")
+            real = np.concatenate([real, unlisted])[order]
+            start = np.concatenate([start, own_start])[order]
+            end = np.concatenate([end, own_end])[order]
+    size, new_size, rsize, new_rsize = (np.zeros(n, dtype=np.int64) for _ in range(4))
+    size[real] = end - start
+    if not neighbours_meet(start, end, row[real]) and spans.all_apart(start, end, row[real]):
+        new_size[real] = size[real]
+        return Seen(host, size, new_size, rsize, new_rsize)
+    base = forest.base[row[real]]
+    pieces = spans.newly_covered(start + base, end + base)
+    new = np.bincount(pieces.owner, pieces.end - pieces.start, len(real)).astype(np.int64)
+    new_size[real] = new
+    if forest.highlighted is not None:
+        partly = (new > 0) & (new < end - start)
+        own = np.flatnonzero(partly)
+        rsize[real[own]] = forest.highlighted.within((start + base)[own], (end + base)[own])
+        own = np.flatnonzero(partly[pieces.owner])
+        marked = forest.highlighted.within(pieces.start[own], pieces.end[own])
+        new_rsize[real] = np.bincount(pieces.owner[own], marked, len(real)).astype(np.int64)
+    return Seen(host, size, new_size, rsize, new_rsize)
+
+
+def _find_enclosing(forest: Forest, row: Ints, xpath: pl.Series | None, result: Ints) -> Ints:
+    """Return the nearest enclosing listed element of results that are not listed themselves."""
+    assert xpath is not None  # a whole document is a root, and roots are listed
+    found = np.full(len(result), UNKNOWN, dtype=np.int64)
+    paths = xpath.gather(result)
+    left = np.arange(len(result))
+    while len(left):
+        paths = paths.str.replace(r"/[^/]*$", "")
+        found[left] = forest.find(row[result[left]], paths)
+        on = (found[left] < 0) & (paths != "").to_numpy()
+        left, paths = left[on], paths.filter(pl.Series(on))
+    return found
+
+
+def _place_unlisted(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
+    """Return a place in the text of its host for each element that is not listed.
+
+    Its size is not known, only that it is not relevant: it takes a character of the text that is
+    neither in a listed child nor highlighted, where there is any.
+    """
+    inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
+    start = forest.start[host] + inner[host]
+    assert forest.highlighted is not None
+    base = forest.base[forest.row[host]]
+    marked = forest.highlighted.within(base + start, base + forest.end[host])
+    return start, start + np.where(forest.end[host] - start - marked > 0, 1, 0)
+
+
+# -- gains -------------------------------------------------------------------------------------
+
+
+def compute_gains(alignment: Alignment, settings: GainSettings) -> Floats:
+    """Return xG, the gain of every result of a run.
+
+    Under overlap=off an element that is returned again gains nothing, or with
+    ``Overlap.COUNT_REPEATS`` the same again.
     """
     if settings.overlap == "on":
-        return alignment.memo(("xG", settings), lambda: _focused(alignment, settings))
-    key = ("xG", settings.quant, settings.normalise, again)
-    return alignment.memo(key, lambda: _thorough(alignment, settings, again=again))
-
-
-def _thorough(alignment: Alignment, settings: Settings, *, again: bool) -> Floats:
-    node, value = nodes(alignment), worth(alignment.gold, settings)
-    gain = np.zeros(len(node))
+        return _compute_focused_gains(alignment, settings)
+    node = alignment.cached(find_elements)
+    worth = alignment.gold.cached(compute_worth, settings.quant, settings.normalise)
+    gains = np.zeros(len(node))
     some = np.flatnonzero(node >= 0)
-    some = some[value[node[some]] != 0]
-    own = node[some]
-    if not again:
-        fresh = first_of_hash(own.view(np.uint64)) == np.arange(len(own))
-        some, own = some[fresh], own[fresh]
-    gain[some] = value[own]
-    return gain
+    some = some[worth[node[some]] != 0]
+    if alignment.overlap is not Overlap.COUNT_REPEATS:
+        some = some[first_of_hash(node[some].view(np.uint64)) == np.arange(len(some))]
+    gains[some] = worth[node[some]]
+    return gains
 
 
-def _focused(alignment: Alignment, settings: Settings) -> Floats:
-    """Gains under overlap=on.
+def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floats:
+    """Return the gains under overlap=on.
 
-    Of the results, one in four to thirty is an element of a judged tree: what follows is about
-    these, and where no other can gain about those that are worth something.
+    One result in four to thirty is an element of a judged tree: only these are looked at, and
+    where no other can gain only those that are worth something.
     """
-    judged, forest = alignment.gold, forest_of(alignment)
-    node, view, most = nodes(alignment), seen(alignment), worth(judged, settings)
+    gold, forest = alignment.gold, forest_of(alignment.gold)
+    node, seen = alignment.cached(find_elements), alignment.cached(find_seen)
+    worth = gold.cached(compute_worth, settings.quant, settings.normalise)
     gains = np.zeros(len(node))
     some = np.flatnonzero(node >= 0)
     if settings.clamp:
-        some = some[most[node[some]] > 0]
+        some = some[worth[node[some]] > 0]
     node = node[some]
-    own, size, new_size = most[node], view.size[some], view.new_size[some]
+    own, size, new_size = worth[node], seen.size[some], seen.new_size[some]
     unseen = new_size == size
     value = np.where(unseen, own, np.where(new_size == 0, (1 - settings.alpha) * own, 0.0))
     partly = (new_size > 0) & ~unseen
-    if _counts_characters(forest, settings):
+    if (
+        find_quantisation(settings.quant, forest.assessed.scale).name == "spec"
+        and forest.highlighted is not None
+        and settings.alpha == 1
+        and settings.mixed == "text"
+        and settings.formula == "inex2005"
+    ):
+        # A partly seen element is worth its unseen highlighted characters.
         asked = some[partly]
-        value[partly] = own[partly] * view.new_rsize[asked] / np.maximum(view.rsize[asked], 1)
+        value[partly] = own[partly] * seen.new_rsize[asked] / np.maximum(seen.rsize[asked], 1)
         partly = np.zeros(len(node), dtype=bool)
     elif settings.formula == "inex2005":
         if partly.any():
-            value[partly] = _left(alignment, settings, view, some[partly])
+            value[partly] = _compute_rest(alignment, settings, some[partly])
         partly = np.zeros(len(node), dtype=bool)
     step_by_step, gain = partly, value.copy()
     if settings.norm != "none":
-        base = recall_base(judged, settings)
+        base = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie)
         over, holds = base.over[node], base.holds[node]
         around = holds & (over < 0) & (value > 0)
-        shares = _within_ideals(over, value, most)
+        shares = _share_ideals(over, value, worth)
         gain = shares.gain
         if settings.norm == "overlap":  # these take from what ideal elements have
             step_by_step = partly | around
         else:
             result = np.flatnonzero(around)
-            rest = _rest_below(judged, settings, over, shares, result, node[result])
+            below = gold.cached(_list_ideals_below, settings.quant, settings.base, settings.tie)
+            rest = _sum_below(below, worth, over, shares, result, node[result])
             gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
-        _follow(alignment, settings, some, value, partly, step_by_step, gain)
-    gains[some] = _without_rounding(gain, own)
+        # Go through all results of their documents one by one.
+        of_document = alignment.row[some]
+        chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
+        columns = node[chosen], value[chosen], partly[chosen]
+        gain[chosen] = _gain_step_by_step(gold, settings, *columns)
+    # A difference may have left only rounding.
+    gain[gain < _TOLERANCE * max(float(own.max(initial=0.0)), _TOLERANCE)] = 0.0
+    gains[some] = gain
     return gains
 
 
-def _counts_characters(forest: Forest, settings: Settings) -> bool:
-    """Whether a partly seen element is worth its unseen highlighted characters, and no more."""
-    function = find_quantisation(settings.quant, forest.assessed.scale)
-    return (
-        function.name == "spec"
-        and forest.highlighted is not None
-        and settings.alpha == 1
-        and settings.mixed == "text"
-        and settings.formula == "inex2005"
-    )
-
-
 class _Shares(NamedTuple):
-    """What the results in ideal elements gain."""
+    """The gains of results in ideal elements."""
 
     gain: Floats
-    """Of all results of the run; 0 where they are not in an ideal element."""
+    """Of all results; 0 for those that are not in an ideal element."""
     result: Ints
     """Those that are, by ideal element, then by rank."""
     spent: Floats
-    """What each of these and those before it in its ideal element gain together."""
+    """The gain of each of these and those before it in its ideal element together."""
 
 
-def _within_ideals(over: Ints, value: Floats, most: Floats) -> _Shares:
-    """Gains of results that are or lie in ideal elements: together no more than those are worth.
+def _share_ideals(over: Ints, value: Floats, worth: Floats) -> _Shares:
+    """Return the gains of results that are or lie in ideal elements: together at most their worth.
 
     The first results of all ideal elements are served at once, then the second ones, and so on.
     """
@@ -191,7 +370,7 @@ def _within_ideals(over: Ints, value: Floats, most: Floats) -> _Shares:
     turn = 0
     while len(head):
         result = order[head + turn]
-        gain[result] = np.minimum(value[result], np.maximum(most[over[result]] - spent, 0.0))
+        gain[result] = np.minimum(value[result], np.maximum(worth[over[result]] - spent, 0.0))
         spent = spent_by[head + turn] = spent + gain[result]
         turn += 1
         more = members > turn
@@ -199,12 +378,12 @@ def _within_ideals(over: Ints, value: Floats, most: Floats) -> _Shares:
     return _Shares(gain, order, spent_by)
 
 
-def _rest_below(
-    judged: Gold, settings: Settings, over: Ints, shares: _Shares, result: Ints, node: Ints
+def _sum_below(
+    below: _Below, worth: Floats, over: Ints, shares: _Shares, result: Ints, node: Ints
 ) -> Floats:
-    """What the ideal elements below the element of each result still have when its turn comes."""
-    below, most, n = _below(judged, settings), worth(judged, settings), len(over)
-    i, j = pairs(node, below.above)
+    """Return what the ideal elements below each result's element still have at its turn."""
+    n = len(over)
+    i, j = match_pairs(node, below.above)
     ideal = below.ideal[j]
     in_order = over[shares.result] * n + shares.result
     before = np.searchsorted(in_order, ideal * n + result[i]) - 1
@@ -212,35 +391,22 @@ def _rest_below(
     known = known[over[shares.result[before[known]]] == ideal[known]]
     spent = np.zeros(len(ideal))
     spent[known] = shares.spent[before[known]]
-    rest = np.maximum(most[ideal] - spent, 0.0)
+    rest = np.maximum(worth[ideal] - spent, 0.0)
     return np.bincount(i, rest, len(result)).astype(np.float64)
-
-
-def _below(judged: Gold, settings: Settings) -> Below:
-    assert judged.forest is not None
-    forest, base = judged.forest, recall_base(judged, settings)
-    key = ("below", settings.quant, settings.base, settings.tie)
-    return judged.memo(key, lambda: ideals_below(forest, base))
-
-
-def _without_rounding(gain: Floats, own: Floats) -> Floats:
-    """Nothing where a difference left only rounding."""
-    gain[gain < _TOLERANCE * max(float(own.max(initial=0.0)), _TOLERANCE)] = 0.0
-    return gain
 
 
 # -- what is left of partly seen elements ------------------------------------------------------
 
 
-def _left(alignment: Alignment, settings: Settings, view: Seen, asked: Ints) -> Floats:
-    """What the elements of these results, partly seen, are still worth.
+def _compute_rest(alignment: Alignment, settings: GainSettings, asked: Ints) -> Floats:
+    """Return what the partly seen elements of these results are still worth.
 
     What is left of an element is what is left of its children and its own text. Every result asks
     at its own time; the elements between what was read before and the one asked about are gone
     through from the deepest up, for all questions at once.
     """
-    judged, forest, node = alignment.gold, forest_of(alignment), nodes(alignment)
-    ways = _ways(forest, node, view, asked)
+    gold, forest, node = alignment.gold, forest_of(alignment.gold), alignment.cached(find_elements)
+    ways = _find_ways(forest, node, alignment.cached(find_seen), asked)
     n, element = max(len(forest), 1), ways.element
     touched, place = np.unique(ways.question * n + element, return_inverse=True)
     question, element = np.divmod(touched, n)
@@ -248,11 +414,12 @@ def _left(alignment: Alignment, settings: Settings, view: Seen, asked: Ints) -> 
     read[place[ways.read]] = True
     covered = np.bincount(place, np.where(ways.read, 0, ways.new), len(touched))
     above = np.searchsorted(touched, question * n + forest.parent[element])
-    own, size = worth(judged, settings)[element], forest.size[element].astype(np.float64)
+    own = gold.cached(compute_worth, settings.quant, settings.normalise)[element]
+    size = forest.size[element].astype(np.float64)
     whole = own * size
     seen_before = (1 - settings.alpha) * own
     open_ = ~read & (covered < (forest.end - forest.start)[element])
-    inside = _inside(judged, settings)[element]
+    inside = gold.cached(_value_parts, settings.quant, settings.normalise, settings.mixed)[element]
     left = np.zeros(len(touched))
     for depth in np.unique(forest.depth[element])[::-1]:
         at = np.flatnonzero(forest.depth[element] == depth)
@@ -274,16 +441,16 @@ class _Ways(NamedTuple):
     new: Ints
     """Characters that the result had shown first."""
     read: Bools
-    """Whether this is the element of the result itself, not one around it."""
+    """True for the element of the result itself, False for an enclosing one."""
 
 
-def _ways(forest: Forest, node: Ints, view: Seen, asked: Ints) -> _Ways:
-    """The ways from all results that were read before a question, inside the asked element."""
+def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
+    """Return the ways from all results read before a question, inside the asked element."""
     order = np.argsort(node[asked])
     wanted = node[asked][order]
-    result = np.flatnonzero((view.new_size > 0) & (view.host >= 0))
-    result = result[np.isin(forest.row[view.host[result]], forest.row[wanted])]
-    at, found = view.host[result], []
+    result = np.flatnonzero((seen.new_size > 0) & (seen.host >= 0))
+    result = result[np.isin(forest.row[seen.host[result]], forest.row[wanted])]
+    at, found = seen.host[result], []
     while len(at):
         i = np.minimum(np.searchsorted(wanted, at), len(wanted) - 1)
         asks = (wanted[i] == at) & (asked[order[i]] > result)
@@ -291,108 +458,71 @@ def _ways(forest: Forest, node: Ints, view: Seen, asked: Ints) -> _Ways:
         at = forest.parent[at]
         at, result = at[at >= 0], result[at >= 0]
     question, result = (np.concatenate(column) for column in zip(*found, strict=True))
-    at, listed = view.host[result], node[result] >= 0
+    at, listed = seen.host[result], node[result] >= 0
     nothing = np.zeros(len(asked), dtype=np.int64)
     steps = [_Ways(np.arange(len(asked)), node[asked], nothing, nothing > 0)]
     while len(at):
-        steps.append(_Ways(question, at, view.new_size[result], listed))
+        steps.append(_Ways(question, at, seen.new_size[result], listed))
         on = at != node[asked[question]]
         question, at, result = question[on], forest.parent[at[on]], result[on]
         listed = np.zeros(len(at), dtype=bool)
     return _Ways(*(np.concatenate(column) for column in zip(*steps, strict=True)))
 
 
-def _inside(judged: Gold, settings: Settings) -> Floats:
-    """What the parts of each element are worth before anything is seen, times their sizes."""
-    assert judged.forest is not None
-    forest, value = judged.forest, worth(judged, settings)
-
-    def calculate() -> Floats:
-        inside = forest.over_children(value * forest.size)
-        if settings.mixed == "ignore":
-            return inside
-        if find_quantisation(settings.quant, forest.assessed.scale).name == "spec":
-            marked = np.maximum(forest.rsize, 0)
-            direct = marked - forest.over_children(np.where(forest.counts, marked, 0))
-            return inside + np.where(forest.counts, np.maximum(direct, 0.0), 0.0)
-        return inside + value * np.maximum(forest.size - forest.over_children(forest.size), 0.0)
-
-    key = ("inside", settings.quant, settings.normalise, settings.mixed)
-    return judged.memo(key, calculate)
+def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
+    """Return the worth of the parts of each unseen element, times their sizes."""
+    forest, worth = forest_of(gold), gold.cached(compute_worth, quant, normalise)
+    inside = forest.sum_children(worth * forest.size)
+    if mixed == "ignore" or not knows_own_text(gold, quant):
+        return inside
+    if find_quantisation(quant, forest.assessed.scale).name == "spec":
+        marked = np.maximum(forest.rsize, 0)
+        direct = marked - forest.sum_children(np.where(forest.counts, marked, 0))
+        return inside + np.where(forest.counts, np.maximum(direct, 0.0), 0.0)
+    return inside + worth * np.maximum(forest.size - forest.sum_children(forest.size), 0.0)
 
 
 # -- where gains depend on earlier gains -------------------------------------------------------
 
 
-def _follow(
-    alignment: Alignment,
-    settings: Settings,
-    some: Ints,
-    value: Floats,
-    partly: Bools,
-    step_by_step: Bools,
-    gain: Floats,
-) -> None:
-    """Gains of all these results of the documents that need to be followed result by result."""
-    node, of_document = nodes(alignment)[some], alignment.row[some]
-    chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
-    order = chosen[np.argsort(of_document[chosen], kind="stable")]
-    columns = (order, of_document[order], node[order], value[order], partly[order])
-    reader, row_before = _Reader(alignment.gold, settings), UNKNOWN
-    for i, row, element, known, part in zip(*(c.tolist() for c in columns), strict=True):
-        if row != row_before:
-            reader, row_before = _Reader(alignment.gold, settings), row
-        gain[i] = reader.gain(element, reader.left(element) if part else known)
-        reader.see(element, gain[i])
+def _gain_step_by_step(
+    gold: Gold, settings: GainSettings, node: Ints, value: Floats, partly: Bools
+) -> Floats:
+    """Return the gains of elements in rank order, each from what those before it gained.
 
-
-class _Reader:
-    """A reader of one document: what results brought, what ideal elements still have."""
-
-    def __init__(self, judged: Gold, settings: Settings) -> None:
-        assert judged.forest is not None
-        self.forest, self.settings = judged.forest, settings
-        self.worth = worth(judged, settings)
-        self.base = None if settings.norm == "none" else recall_base(judged, settings)
-        self.below = None if settings.norm == "none" else _below(judged, settings)
-        self.brought: dict[int, float] = defaultdict(float)
-        """Gains of the results inside an element, times their sizes."""
-        self.spent: dict[int, float] = defaultdict(float)
-
-    def left(self, element: int) -> float:
-        """What a partly seen element is worth by formula=encyclopedia: what its parts gained."""
-        settings, own = self.settings, float(self.worth[element])
-        brought = self.brought[element] / float(self.forest.size[element])
-        left = settings.alpha * brought + (1 - settings.alpha) * own
-        return min(left, own) if settings.clamp else left
-
-    def gain(self, element: int, left: float) -> float:
-        """What is assigned to an element, within what its ideal elements still have."""
-        if self.base is None:
-            return left
-        ideal = int(self.base.over[element])
-        if ideal >= 0:
-            assigned = max(0.0, min(left, float(self.worth[ideal]) - self.spent[ideal]))
-            self.spent[ideal] += assigned
-            return assigned
-        ideals = self._ideals_below(element)
-        rest = [max(0.0, float(self.worth[i]) - self.spent[i]) for i in ideals]
-        total = sum(rest)
-        assigned = max(0.0, min(left, total))
-        if self.settings.norm == "overlap" and assigned > 0:
-            for i, share in zip(ideals, rest, strict=True):
-                self.spent[i] += assigned * share / total
-        return assigned
-
-    def _ideals_below(self, element: int) -> list[int]:
-        assert self.below is not None
-        low, high = np.searchsorted(self.below.above, [element, element + 1])
-        ideals: list[int] = self.below.ideal[low:high].tolist()
-        return ideals
-
-    def see(self, element: int, assigned: float) -> None:
-        """Take note of what a result gained."""
+    `value` is what is left of an element, known unless it is `partly` seen.
+    """
+    forest, worth = forest_of(gold), gold.cached(compute_worth, settings.quant, settings.normalise)
+    brought: dict[int, float] = defaultdict(float)  # gains inside an element, times their sizes
+    spent: dict[int, float] = defaultdict(float)  # by ideal element
+    key = (settings.quant, settings.base, settings.tie)
+    base = None if settings.norm == "none" else gold.cached(choose_ideals, *key)
+    gain = np.zeros(len(node))
+    columns = (node.tolist(), value.tolist(), partly.tolist())
+    for i, (element, known, part) in enumerate(zip(*columns, strict=True)):
+        assigned, size = known, float(forest.size[element])
+        if part:  # formula=encyclopedia: what the parts gained
+            own = float(worth[element])
+            assigned = settings.alpha * (brought[element] / size) + (1 - settings.alpha) * own
+            assigned = min(assigned, own) if settings.clamp else assigned
+        if base is not None:  # within what the ideal elements still have
+            ideal = int(base.over[element])
+            ideals = [ideal]
+            if ideal < 0:
+                below = gold.cached(_list_ideals_below, *key)
+                low, high = np.searchsorted(below.above, [element, element + 1])
+                ideals = below.ideal[low:high].tolist()
+            unspent = [max(0.0, float(worth[x]) - spent[x]) for x in ideals]
+            total = sum(unspent)
+            assigned = max(0.0, min(assigned, total))
+            if ideal >= 0:
+                spent[ideal] += assigned
+            elif settings.norm == "overlap" and assigned > 0:
+                for x, share in zip(ideals, unspent, strict=True):
+                    spent[x] += assigned * share / total
+        gain[i] = assigned
         if assigned:
-            brought, above = assigned * float(self.forest.size[element]), element
-            while (above := int(self.forest.parent[above])) >= 0:
-                self.brought[above] += brought
+            above = element
+            while (above := int(forest.parent[above])) >= 0:
+                brought[above] += assigned * size
+    return gain

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
+from foveal.measures.alignment import Alignment, Floats, Overlap
+from foveal.measures.base import Choice, Cutoff, Example, Need, Number
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["HiXEvalF", "HiXEvalPrecision", "HiXEvalRecall"]
 
-Floats = npt.NDArray[np.float64]
 
-
-class _HiXEval(Measure):
+class _HiXEval(PrecisionRecall):
     section = "11"
     source = "Pehcevski and Piwowarski, Evaluation Metrics (HiXEval)"
     cutoff = Cutoff.RANK
@@ -36,40 +34,30 @@ class _HiXEval(Measure):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def defined(self, topic: TopicView) -> bool:
-        return self.total(topic) > 0
-
-    def total(self, topic: TopicView) -> int:
-        """Relevant characters in all."""
-        return topic.trel if self.trel == "documents" else topic.element_size
-
-    def values(self, topic: TopicView) -> Floats:
-        """Rval of each result."""
-        key = ("rval", self.alpha, self.rval)
-        if self.rval == "printed" and not topic.union:
-            return topic.memo(key, lambda: _printed(topic, self.alpha))
-        seen = topic.rsize - topic.new_rsize
-        return topic.memo(key, lambda: topic.rsize - self.alpha * seen)
-
-    def precision(self, topic: TopicView) -> float:
-        size = int(topic.size[: self.rank].sum())
-        return float(self.values(topic)[: self.rank].sum()) / size if size else 0.0
-
-    def recall(self, topic: TopicView) -> float:
-        return float(self.values(topic)[: self.rank].sum()) / self.total(topic)
+    def totals(self, alignment: Alignment) -> TopicCounts:
+        gold, bounds = alignment.gold, alignment.run.bounds
+        return TopicCounts(
+            sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
+            sum_first(alignment.size, bounds, self.rank),
+            gold.trel if self.trel == "documents" else gold.element_size,
+        )
 
 
-def _printed(topic: TopicView, alpha: float) -> Floats:
-    """Rval as printed: rsize, less alpha times the values of earlier results inside."""
-    values = topic.rsize.astype(np.float64)
-    new, size = topic.new_size, topic.size
-    start, end, doc = topic.start, topic.end, topic.documents.of_result
-    for i in np.flatnonzero(new < size).tolist():
+def _value_results(alignment: Alignment, alpha: float, rval: str) -> Floats:
+    """Return rval of each result: its relevant characters, less alpha times those seen before."""
+    if rval == "general" or alignment.overlap is Overlap.UNION:
+        return alignment.rsize - alpha * (alignment.rsize - alignment.new_rsize)
+    # As printed: less alpha times the values of earlier results inside it.
+    run, end, new = alignment.run, alignment.end, alignment.new_size
+    values = alignment.rsize.astype(np.float64)
+    for i in np.flatnonzero(new < alignment.size).tolist():
         if new[i] == 0:
             values[i] *= 1 - alpha
         else:
-            inside = (doc[:i] == doc[i]) & (start[:i] >= start[i]) & (end[:i] <= end[i])
-            values[i] -= alpha * values[:i][inside].sum()
+            earlier = slice(int(run.first[i]), i)  # from the first result of the same document on
+            inside = run.head_of[earlier] == run.head_of[i]
+            inside &= (run.start[earlier] >= run.start[i]) & (end[earlier] <= end[i])
+            values[i] -= alpha * values[earlier][inside].sum()
     return values
 
 
@@ -83,8 +71,7 @@ class HiXEvalPrecision(_HiXEval):
     formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.375, "HiP@2")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.precision(topic)
+    score_topics = _HiXEval.precision
 
 
 class HiXEvalRecall(_HiXEval):
@@ -95,8 +82,7 @@ class HiXEvalRecall(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3333, "HiR@2")
     range = (0.0, None)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.recall(topic)
+    score_topics = _HiXEval.recall
 
 
 class HiXEvalF(_HiXEval):
@@ -107,6 +93,7 @@ class HiXEvalF(_HiXEval):
     example = Example("D1:20-40 D1:0-60 D1:0-100", 0.3529, "HiF@2")
     range = (0.0, None)
 
-    def score_topic(self, topic: TopicView) -> float:
-        p, r = self.precision(topic), self.recall(topic)
-        return 2 * p * r / (p + r) if p + r else 0.0
+    score_topics = _HiXEval.f_score
+
+
+MEASURES = (HiXEvalPrecision, HiXEvalRecall, HiXEvalF)

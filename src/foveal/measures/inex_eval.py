@@ -1,39 +1,48 @@
-"""inex_eval: precision as a reader of a weakly ordered list meets it (INEX 2002 to 2004)."""
+"""inex_eval and inex_eval_ng: precision at levels of recall over elements (INEX 2002 to 2004)."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError
-from foveal.measures.alignment import Gold, TopicView
+from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
-from foveal.measures.effort import LEVELS, POINTS
-from foveal.measures.gains import Settings, ideal_gains, recall_base, run_gains
-from foveal.measures.structure import nodes
-from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation
+from foveal.measures.gains import (
+    GainSettings,
+    choose_ideals,
+    compute_gains,
+    find_elements,
+    forest_of,
+    list_ideals,
+)
+from foveal.measures.xcg import AtRecall
+from foveal.model.hashing import first_of_hash
+from foveal.recall.quantisation import MEAN7, QUANTISATIONS, dimensions, find_quantisation
 
-__all__ = ["InexEval", "encyclopedia", "precall"]
+__all__ = ["InexEval", "InexEvalNg", "encyclopedia", "precall"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-9
 """Relevance is summed; what a level falls short by less than this is rounding."""
+_SHARE_TOLERANCE = 1e-12
 
 
-def precall(
-    relevant: Floats, rest: Floats, total: float, levels: Floats, *, ceiling: bool = False
-) -> Floats:
-    """P(rel|retr) at levels of recall, from the relevant and other mass of each group of ties.
+def precall(relevant: Floats, rest: Floats, total: float, target: Floats) -> Floats:
+    """Return P(rel|retr) where `target` of `total` relevance is found.
+
+    `relevant` and `rest` are the relevant and other mass of each group of ties.
 
     >>> relevant, rest = np.array([1.0, 1, 1]), np.array([0.0, 2, 0])
-    >>> precall(relevant, rest, 4, np.array([0.25, 0.5, 0.75, 1])).round(4).tolist()
+    >>> precall(relevant, rest, 4, np.array([1.0, 2, 3, 4])).round(4).tolist()
     [1.0, 0.6667, 0.6, 0.0]
     """
     if not len(relevant):
-        return np.zeros(len(levels))
-    target = _targets(total, levels, ceiling=ceiling)
+        return np.zeros(len(target))
     found, wasted = np.cumsum(relevant), np.cumsum(rest)
     final = np.searchsorted(found, target - _TOLERANCE * total)
     # At recall 0 nothing is wanted yet: the value is that of the first bit of relevance.
@@ -49,21 +58,18 @@ def precall(
     return np.where(reached, precision, 0.0)
 
 
-def _targets(total: float, levels: Floats, *, ceiling: bool) -> Floats:
-    """The relevance to find for each level."""
-    target = levels * total
-    return np.ceil(target - _TOLERANCE) if ceiling else target
+def encyclopedia(worth: Floats, total: float, target: Floats) -> Floats:
+    """Return the relevance found over the rank at which `target` of `total` is reached.
 
-
-def encyclopedia(worth: Floats, total: float, levels: Floats, *, ceiling: bool = False) -> Floats:
-    """Precision at levels of recall as the relevance found over the rank that reaches it."""
+    >>> encyclopedia(np.array([1.0, 0, 1]), 4, np.array([1.0, 2, 4])).round(4).tolist()
+    [1.0, 0.6667, 0.0]
+    """
     found = np.cumsum(worth)
-    target = _targets(total, levels, ceiling=ceiling)
     rank = np.searchsorted(found, target - _TOLERANCE * total)
     return np.where(rank < len(found), target / (rank + 1), 0.0)
 
 
-class InexEval(Measure):
+class InexEval(AtRecall):
     """Precision at 100 levels of recall over weakly ordered elements, and its mean.
 
     The reader goes through groups of tied results in random order until a share of all relevance
@@ -127,10 +133,6 @@ class InexEval(Measure):
         )
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        return MEAN7 if self.quant == "mean7" else (self.quant,)
-
-    @property
     def averages(self) -> tuple[Measure, ...]:
         return tuple(self(quant=name) for name in MEAN7) if self.quant == "mean7" else ()
 
@@ -141,80 +143,136 @@ class InexEval(Measure):
                 f"{self}: form=encyclopedia has no groups of ties, and so no random tail"
             )
 
-    def check_judged(self, judged: Gold) -> None:
-        if judged.forest is not None:
-            for name in self.functions:
-                find_quantisation(name, judged.forest.assessed.scale)
+    def check_gold(self, gold: Gold) -> None:
+        if gold.forest is not None:
+            for settings in self.gain_settings:
+                find_quantisation(settings.quant, gold.forest.assessed.scale)
 
-    def defined(self, topic: TopicView) -> bool:
-        judged = topic.alignment.gold
-        return any(len(ideal_gains(judged, self._gains(f), topic.at)) for f in self.functions)
+    @property
+    def gain_settings(self) -> list[GainSettings]:
+        """The settings whose ideal lists are the recall bases, one for each quantisation."""
+        overlap = "on" if self.base == "ideal" else "off"
+        functions = MEAN7 if self.quant == "mean7" else (self.quant,)
+        return [GainSettings(f, normalise=True, overlap=overlap, tie=self.tie) for f in functions]
 
-    def score_topic(self, topic: TopicView) -> float:
-        if not topic.n:
-            return 0.0  # a topic that was not answered, whatever a random list would find
-        if self.at is not None and self.at not in POINTS:
-            return float(np.mean(self._curves(topic, np.array([float(self.at)]))))
-        key = ("inex_eval", self.key)
-        curves = topic.memo(key, lambda: self._curves(topic, LEVELS))
-        if self.at is None:
-            return float(np.mean([curve.mean() for curve in curves]))
-        return float(np.mean([curve[POINTS[self.at]] for curve in curves]))
+    def is_defined(self, topic: TopicView) -> bool:
+        gold = topic.alignment.gold
+        return any(
+            len(gold.cached(list_ideals, settings)[topic.at].gains)
+            for settings in self.gain_settings
+        )
 
-    def _curves(self, topic: TopicView, levels: Floats) -> list[Floats]:
-        """Precision at levels of recall, function by function."""
-        judged, curves = topic.alignment.gold, []
-        for function in self.functions:
-            total = float(ideal_gains(judged, self._gains(function), topic.at).sum())
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        if not topic.n:  # a topic that was not answered, whatever a random list would find
+            return [np.zeros(len(levels))]
+        curves, gold = [], topic.alignment.gold
+        for settings in self.gain_settings:
+            total = float(gold.cached(list_ideals, settings)[topic.at].gains.sum())
             if total > 0:  # a function under which nothing is relevant has no score to average
-                worth = self._worth(topic, function)
-                curves.append(self._precision(topic, worth, total, levels))
+                target = levels * total
+                if self.points == "ceiling":
+                    target = np.ceil(target - _TOLERANCE)
+                curves.append(self._find_precision(topic, settings, total, target))
         return curves
 
-    def _gains(self, function: str) -> Settings:
-        """Return the settings whose ideal list holds the elements of the recall base."""
-        overlap = "on" if self.base == "ideal" else "off"
-        return Settings(quant=function, overlap=overlap, tie=self.tie, normalise=True)
-
-    def _worth(self, topic: TopicView, function: str) -> Floats:
-        """Return what each result is worth; outside the recall base 0."""
-        alignment, settings = topic.alignment, self._gains(function)
-        worth = run_gains(alignment, settings._replace(overlap="off"), again=topic.again)
-        worth = worth[topic.slice]
-        if self.base == "full":
-            return worth
-        node = nodes(alignment)[topic.slice]
-        ideal = recall_base(alignment.gold, settings).ideal
-        return np.where((node >= 0) & ideal[node], worth, 0.0)
-
-    def _precision(self, topic: TopicView, worth: Floats, total: float, levels: Floats) -> Floats:
-        ceiling = self.points == "ceiling"
+    def _find_precision(
+        self, topic: TopicView, settings: GainSettings, total: float, target: Floats
+    ) -> Floats:
+        """Return precision where `target` of the topic's `total` relevance is found."""
+        alignment, gold = topic.alignment, topic.alignment.gold
+        worth = alignment.cached(compute_gains, settings._replace(overlap="off"))[topic.slice]
+        if self.base == "ideal":
+            node = alignment.cached(find_elements)[topic.slice]
+            ideal = gold.cached(choose_ideals, settings.quant, "ideal", self.tie).ideal
+            worth = np.where((node >= 0) & ideal[node], worth, 0.0)
         if self.form == "encyclopedia":
-            return encyclopedia(worth, total, levels, ceiling=ceiling)
-        groups = int(topic.ties[-1]) + 1 if topic.n else 0
+            return encyclopedia(worth, total, target)
+        groups = int(topic.ties[-1]) + 1
         relevant = np.bincount(topic.ties, worth, groups).astype(np.float64)
         rest = np.bincount(topic.ties, 1 - worth, groups).astype(np.float64)
         if self.unretrieved == "random_tail":
-            size = self.collection_size or topic.alignment.gold.collection_elements
+            size = self.collection_size or gold.collection_elements
             assert size is not None
             left = max(total - float(worth.sum()), 0.0)
+            distinct = int(alignment.cached(_find_distinct)[topic.slice].sum())
             relevant = np.append(relevant, left)
-            rest = np.append(rest, max(size - _distinct(topic) - left, 0.0))
-        return precall(relevant, rest, total, levels, ceiling=ceiling)
+            rest = np.append(rest, max(size - distinct - left, 0.0))
+        return precall(relevant, rest, total, target)
 
 
-def _distinct(topic: TopicView) -> int:
-    """How many different elements that hold text were returned."""
-    alignment = topic.alignment
+def _find_distinct(alignment: Alignment) -> Bools:
+    """Return which results are the first to return an element that holds text."""
+    run = alignment.run
+    path = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
+    element = pl.DataFrame({"doc": run.first, "path": path})
+    fresh: Bools = (
+        element.select(pl.struct("doc", "path").is_first_distinct()).to_series().to_numpy()
+    )
+    empty: Bools = alignment.placed & (alignment.full_size == 0)
+    return np.asarray(fresh & ~empty, dtype=bool)
 
-    def calculate() -> Bools:
-        run = alignment.run
-        path = pl.Series([None] * len(run), dtype=pl.String) if run.xpath is None else run.xpath
-        element = pl.DataFrame({"doc": run.first, "path": path})
-        fresh: Bools = (
-            element.select(pl.struct("doc", "path").is_first_distinct()).to_series().to_numpy()
-        )
-        empty: Bools = alignment.placed & (alignment.size == 0)
-        return np.asarray(fresh & ~empty, dtype=bool)
 
-    return int(alignment.memo("distinct elements", calculate)[topic.slice].sum())
+class InexEvalNg(AtRecall):
+    """Precision and recall in the space of concepts that topic and elements share.
+
+    Variant o counts of every element only the share that earlier results did not cover, variant s
+    counts all of it. Without a cut-off, the mean of precision over the recall levels .01 to 1.
+    """
+
+    name = "inex_eval_ng"
+    section = "5"
+    structural = True
+    ideal = None
+    cutoff = Cutoff.RECALL_OPTIONAL
+    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    formula = "P = sum spec size f / sum size f, R = sum exh f / sum exh of all; f = 1 - overlap"
+    source = "Goevert, Fuhr, Lalmas and Kazai 2006"
+    example = Example("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]", 0.3173)
+
+    variant = Choice("o", "s", description="text seen before is left out, or counted again")
+    quant = Choice(
+        "gen", "strict", description="grades rescaled to [0, 1], or only the highest counts"
+    )
+
+    needs = (Need.STRUCTURE, Need.ELEMENT_RESULTS, Need.SPANS)
+
+    def check_gold(self, gold: Gold) -> None:
+        if gold.forest is not None:
+            dimensions(self.quant, gold.forest.assessed)
+
+    def is_defined(self, topic: TopicView) -> bool:
+        return bool(topic.alignment.gold.cached(_find_dimensions, self.quant)[2][topic.at] > 0)
+
+    def points(self, topic: TopicView) -> tuple[Floats, Floats]:
+        """Return recall and precision at every rank."""
+        alignment = topic.alignment
+        exhaustivity, specificity, total = alignment.gold.cached(_find_dimensions, self.quant)
+        node = alignment.cached(find_elements)[topic.slice]
+        known = np.flatnonzero(node >= 0)
+        exh, spec = np.zeros(topic.n), np.zeros(topic.n)
+        spec[known] = specificity[node[known]]
+        known = known[first_of_hash(node[known].view(np.uint64)) == np.arange(len(known))]
+        exh[known] = exhaustivity[node[known]]  # an element counts the first time
+        size = alignment.full_size[topic.slice]
+        weight = topic.new_size if self.variant == "o" else size
+        recall = np.cumsum(exh * (weight / np.maximum(size, 1))) / total[topic.at]
+        return recall, np.cumsum(spec * weight) / np.maximum(np.cumsum(weight), 1)
+
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        recall, precision = self.points(topic)
+        return [np.append(precision, 0.0)[np.searchsorted(recall, levels - _SHARE_TOLERANCE)]]
+
+
+def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
+    """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
+    forest = forest_of(gold)
+    exhaustivity, specificity = dimensions(quant, forest.assessed)
+    counts = forest.counts & (forest.size != 0)
+    exhaustivity = np.where(counts, exhaustivity, 0.0)
+    specificity = np.where(counts, specificity, 0.0)
+    total = np.zeros(len(gold.topics))
+    np.add.at(total, gold.judgements.topic[forest.row], exhaustivity)
+    return exhaustivity, specificity, total
+
+
+MEASURES = (InexEval, InexEvalNg)

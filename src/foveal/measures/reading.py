@@ -1,4 +1,4 @@
-"""What is read of a run within budgets of characters, tokens or results, for all topics at once."""
+"""Text read within budgets of characters, tokens or results, for all topics at once."""
 
 from __future__ import annotations
 
@@ -8,149 +8,105 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
-from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.alignment import Alignment, Floats, Overlap
 from foveal.measures.base import Choice, OptionalNumber
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-__all__ = [
-    "ALL_RESULTS",
-    "UNITS",
-    "Read",
-    "Readings",
-    "budget_parameter",
-    "read_of",
-    "readings",
-    "unit_parameter",
-]
+__all__ = ["BUDGET", "UNIT", "UNITS", "Readings", "read_within", "readings"]
 
-Floats = npt.NDArray[np.float64]
 UNITS = ("characters", "tokens", "results")
 """What a budget can count."""
-ALL_RESULTS = 1 << 40
-"""A budget of results that no list exceeds."""
+BUDGET = OptionalNumber("none", "how much is read; the result that crosses it is cut", whole=True)
+"""The parameter that limits how much is read from the top."""
+UNIT = Choice(
+    *UNITS,
+    description="of the budget; in tokens, a result is cut in proportion to its characters",
+)
+"""The parameter that says what the budget counts."""
 _SLACK = 1e-6
-"""Of a character or token: under ``union`` the tokens of a piece are a share, which may be off."""
-
-
-def budget_parameter() -> OptionalNumber:
-    """How much is read from the top."""
-    return OptionalNumber("none", "how much is read; the result that crosses it is cut", whole=True)
-
-
-def unit_parameter() -> Choice:
-    """What the budget counts."""
-    return Choice(
-        *UNITS,
-        description="of the budget; in tokens, a result is cut in proportion to its characters",
-    )
-
-
-class Read(NamedTuple):
-    """What is read of one topic within one budget."""
-
-    found: int
-    """Relevant characters."""
-    read: int
-    """Characters."""
-    whole: int
-    """Results that are read to their ends."""
+"""Of a character or token: the tokens of a piece are a share of its result's, which is rounded."""
 
 
 class Readings(NamedTuple):
     """What is read of every topic of a run (rows) within every budget (columns)."""
 
     found: Ints
+    """Relevant characters."""
     read: Ints
+    """Characters."""
     whole: Ints
+    """Results that are read to their ends."""
 
 
-def read_of(topic: TopicView, budget: int, unit: str, rank: int | None = None) -> Read:
-    """What is read of a topic; all topics of the run are calculated together, once."""
-    alignment, union = topic.alignment, topic.union
-    place = alignment.place.get(topic.name)
-    if place is None:
-        return Read(0, 0, 0)
-    return alignment.memo(
-        ("read within", budget, unit, rank, union),
-        lambda: _by_topic(readings(alignment, np.array([budget]), unit, union=union, rank=rank)),
-    )[place]
-
-
-def _by_topic(of_run: Readings) -> list[Read]:
-    """One budget, topic by topic."""
-    return [Read(*row) for row in zip(*(column[:, 0].tolist() for column in of_run), strict=True)]
+def read_within(
+    alignment: Alignment, budget: int, unit: str, rank: int | None = None
+) -> tuple[Ints, Ints]:
+    """Return relevant characters and characters read of each topic of a run within one budget."""
+    found, read, _ = readings(alignment, np.array([budget]), unit, rank=rank)
+    return found[:, 0], read[:, 0]
 
 
 def readings(
-    alignment: Alignment, budgets: Ints, unit: str, *, union: bool, rank: int | None = None
+    alignment: Alignment, budgets: Ints, unit: str, *, rank: int | None = None
 ) -> Readings:
-    """What is read within each budget, the result that crosses it to the budget's end.
+    """Return what is read within each budget; the result that crosses it is read in part.
 
-    One pass over the run for all topics and budgets: costs are cumulated over the whole run, and a
-    budget is a place on that axis, from where the results of its topic begin.
+    One pass over the run for all topics and budgets: costs are summed over the whole run, and a
+    budget is a place on that axis, counted from the first result of its topic. Where only new text
+    counts (`Overlap.UNION`), text that an earlier result covered costs nothing; a budget of
+    results counts a repeated one all the same.
 
     Parameters
     ----------
     budgets : int64 array
     unit : {"characters", "tokens", "results"}
-    union : bool
-        Whether only text that no earlier result covered is found, and paid for. In results, a
-        repeated one counts all the same.
     rank : int, optional
         No results after this rank are read.
     """
     run = alignment.run
-    low, high = run.bounds[:-1], run.bounds[1:]
-    high = high if rank is None else np.minimum(high, low + rank)
+    low, high = run.bounds[:-1, None], run.bounds[1:, None]
+    if rank is not None:
+        high = np.minimum(high, low + rank)
     if unit == "results":
-        return _first_results(alignment, low, high, budgets, union=union)
-    if union:
+        at = np.minimum(low + budgets, high)
+        found, read = alignment.found_before, alignment.read_before
+        return Readings(found[at] - found[low], read[at] - read[low], at - low)
+    if alignment.overlap is Overlap.UNION:
         start, end, owner = alignment.pieces
+        found = alignment.count_highlighted(owner, start, end)
     else:
         start, end, owner = run.start, alignment.end, np.arange(len(run))
+        found = alignment.full_rsize
     size = np.maximum(end - start, 0)
-    cost = size if unit == "characters" else _tokens(alignment, size, owner, union=union)
-    found = alignment.highlighted_in(owner, start, end) if union else alignment.rsize
+    cost = size if unit == "characters" else _count_tokens(alignment, size, owner)
     first, last = np.searchsorted(owner, low), np.searchsorted(owner, high)
-    paid, read_before, found_before = (_cumulated(column) for column in (cost, size, found))
-    goal = paid[first][:, None] + budgets
+    paid, read_before, found_before = (_sum_before(column) for column in (cost, size, found))
+    goal = paid[first] + budgets
     within = np.searchsorted(paid[1:], goal + (_SLACK if paid.dtype == float else 0), side="right")
-    at = np.clip(within, first[:, None], last[:, None])
+    at = np.clip(within, first, last)
     # The part in which the budget ends, where the list does not end before.
-    row, column = np.nonzero(at < last[:, None])
+    row, column = np.nonzero(at < last)
     part = at[row, column]
     left = np.maximum(goal[row, column] - paid[part], 0)
     share = left * size[part] / np.maximum(cost[part], _SLACK)
     cut = np.minimum(np.floor(share + _SLACK).astype(np.int64), size[part])
-    more_found = np.zeros(at.shape, dtype=np.int64)
-    more_read = more_found.copy()
+    more_found, more_read = np.zeros_like(at), np.zeros_like(at)
     more_read[row, column] = cut
-    more_found[row, column] = alignment.highlighted_in(owner[part], start[part], start[part] + cut)
-    ends = np.broadcast_to(high[:, None], at.shape).copy()
+    more_found[row, column] = alignment.count_highlighted(
+        owner[part], start[part], start[part] + cut
+    )
+    ends = np.broadcast_to(high, at.shape).copy()
     ends[row, column] = owner[part]
     return Readings(
-        found_before[at] - found_before[first][:, None] + more_found,
-        read_before[at] - read_before[first][:, None] + more_read,
-        ends - low[:, None],
+        found_before[at] - found_before[first] + more_found,
+        read_before[at] - read_before[first] + more_read,
+        ends - low,
     )
 
 
-def _first_results(
-    alignment: Alignment, low: Ints, high: Ints, budgets: Ints, *, union: bool
-) -> Readings:
-    """A budget of results is a rank."""
-    at = np.minimum(low[:, None] + budgets, high[:, None])
-    size, rsize = (
-        (alignment.new_size, alignment.new_rsize) if union else (alignment.size, alignment.rsize)
-    )
-    found, read = _cumulated(rsize), _cumulated(size)
-    first = low[:, None]
-    return Readings(found[at] - found[first], read[at] - read[first], at - first)
-
-
-def _tokens(alignment: Alignment, size: Ints, owner: Ints, *, union: bool) -> Ints | Floats:
-    """What each part costs: the tokens of its result, or under ``union`` its share of them."""
+def _count_tokens(alignment: Alignment, size: Ints, owner: Ints) -> Ints | Floats:
+    """Return the tokens of each result, or where only new text counts of each piece of it."""
     run = alignment.run
     unknown = np.arange(len(run)) if run.tokens is None else np.flatnonzero(run.tokens == UNKNOWN)
     if len(unknown):
@@ -161,12 +117,12 @@ def _tokens(alignment: Alignment, size: Ints, owner: Ints, *, union: bool) -> In
             "every result (JSON Lines, Parquet), or foveal.with_tokens counts them in the texts",
         )
     assert run.tokens is not None
-    if not union:
+    if alignment.overlap is not Overlap.UNION:
         return run.tokens
-    shares: Floats = run.tokens[owner] * size / np.maximum(alignment.size[owner], 1)
+    shares: Floats = run.tokens[owner] * size / np.maximum(alignment.full_size[owner], 1)
     return shares
 
 
-def _cumulated(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The sum before each place, and at the end the whole."""
+def _sum_before(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the sum before each value, and their total."""
     return np.concatenate([np.zeros(1, column.dtype), np.cumsum(column)])

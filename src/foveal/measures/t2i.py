@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
+from foveal.measures.totals import rank_results, sum_first
 from foveal.spans import Ints
 
 __all__ = ["ToleranceToIrrelevance"]
@@ -18,8 +19,8 @@ _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
 Span = tuple[int, int]
 
 
-class Readings(NamedTuple):
-    """What the reader meets at each rank."""
+class Entries(NamedTuple):
+    """What the reader meets at each result of a run."""
 
     new: Ints
     """Passages found for the first time."""
@@ -40,7 +41,7 @@ class _Reader:
         self.seen_end: list[int] = []
 
     def stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
-        """From `start` to the end, as far as asked: (from, to, read before, passage or -1)."""
+        """Yield the text from `start` on as (from, to, read before, passage or -1)."""
         p = bisect_right(self.passages, (start, self.length)) - 1
         s = bisect_right(self.seen_start, start) - 1
         while start < self.length:
@@ -60,7 +61,7 @@ class _Reader:
             start = end
 
     def remember(self, start: int, end: int) -> None:
-        """What lies in [start, end) has been read."""
+        """Remember that [start, end) has been read."""
         low = bisect_left(self.seen_end, start)
         high = bisect_right(self.seen_start, end)
         if low < high:
@@ -68,7 +69,7 @@ class _Reader:
         self.seen_start[low:high], self.seen_end[low:high] = [start], [end]
 
     def enter(self, start: int, patience: int, *, first: bool, skip: bool) -> tuple[int, int, int]:
-        """Read on from `start`; returns (new passages, useful characters, characters read)."""
+        """Read on from `start`; return (new passages, useful characters, characters read)."""
         new = useful = read = streak = 0
         stop = start
         for a, b, seen, at in self.stretches(start):
@@ -91,6 +92,38 @@ class _Reader:
         return new, useful, read
 
 
+def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> Entries:
+    """Let the reader start at each result in turn."""
+    gold, run = alignment.gold, alignment.run
+    # Where nothing is relevant, the reader spends the patience or meets the document's end.
+    # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
+    read = np.clip(alignment.length - run.start, 0, patience)
+    new, useful = np.zeros_like(read), np.zeros_like(read)
+    relevant = alignment.relevant
+    simple = ~relevant & (reread == "cost")
+    start, document = run.start.tolist(), run.head_of.tolist()
+    readers: dict[int, _Reader] = {}
+    far = max(start, default=0) + patience * len(run)  # beyond what any reading can reach
+    for i in np.flatnonzero(~simple).tolist():
+        reader = readers.get(document[i])
+        if reader is None:
+            row = int(alignment.row[i])
+            passages = gold.judgements.passages(row) if relevant[i] else []
+            known = int(gold.length[row]) if relevant[i] else int(alignment.length[i])
+            reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
+        new[i], useful[i], read[i] = reader.enter(
+            start[i], patience, first=mode == "first", skip=reread == "skip"
+        )
+    return Entries(new, useful, read)
+
+
+def _count_passages(gold: Gold) -> Ints:
+    """Count the relevant passages of each topic."""
+    judgements = gold.judgements
+    owner = np.repeat(judgements.topic, np.diff(judgements.bounds))
+    return np.bincount(owner, minlength=len(judgements.topics))
+
+
 class ToleranceToIrrelevance(Measure):
     """Average precision of entry points for a reader who gives up after T useless characters.
 
@@ -109,61 +142,27 @@ class ToleranceToIrrelevance(Measure):
     mode = Choice("first", "read", description="stop at the first relevant text, or read on")
     reread = Choice("cost", "skip", description="text read before: costs patience, or is skipped")
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
+    needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def readings(self, topic: TopicView) -> Readings:
-        key = ("readings", self.T, self.mode, self.reread)
-        return topic.memo(key, lambda: self._readings(topic))
+    def entries(self, alignment: Alignment) -> Entries:
+        return alignment.cached(_enter_results, self.T, self.mode, self.reread)
 
-    def _readings(self, topic: TopicView) -> Readings:
-        judged = topic.alignment.gold
-        # Where nothing is relevant, the reader spends the patience or meets the document's end.
-        # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
-        read = np.clip(topic.length - topic.start, 0, self.T)
-        new, useful = np.zeros_like(read), np.zeros_like(read)
-        relevant = topic.documents.relevant[topic.documents.of_result]
-        simple = ~relevant & (self.reread == "cost")
-        readers: dict[int, _Reader] = {}
-        document = topic.documents.of_result.tolist()
-        start, row_of = topic.start.tolist(), topic.row
-        far = max(start, default=0) + self.T * topic.n  # beyond what any reading can reach
-        for i in np.flatnonzero(~simple).tolist():
-            reader = readers.get(document[i])
-            if reader is None:
-                row = int(row_of[i])
-                passages = topic.passages(row) if relevant[i] else []
-                known = int(judged.length[row]) if relevant[i] else int(topic.length[i])
-                reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
-            new[i], useful[i], read[i] = reader.enter(
-                start[i], self.T, first=self.mode == "first", skip=self.reread == "skip"
-            )
-        return Readings(new, useful, read)
+    def sum_top(self, alignment: Alignment, values: Ints | Bools) -> Ints:
+        """Sum values of the first results of each topic of the run."""
+        return sum_first(values, alignment.run.bounds, self.rank)
 
-    def passages(self, topic: TopicView) -> int:
-        """Number of relevant passages of the topic."""
-        judged = topic.alignment.gold
-
-        def by_topic() -> Ints:
-            judgements = judged.judgements
-            owner = np.repeat(judgements.topic, np.diff(judgements.bounds))
-            return np.bincount(owner, minlength=len(judgements.topics))
-
-        return int(judged.memo("passages by topic", by_topic)[topic.at])
-
-    def score_topic(self, topic: TopicView) -> float:
-        new = self.readings(topic).new
-        precision = np.cumsum(new > 0) / np.arange(1, topic.n + 1)
-        return float((new * precision).sum()) / self.passages(topic)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        new, bounds = self.entries(alignment).new, alignment.run.bounds
+        hits = np.cumsum(new > 0)
+        before = np.append(0, hits)[bounds[:-1]]
+        hits = hits - np.repeat(before, np.diff(bounds))
+        found = sum_first(new * (hits / (rank_results(alignment) + 1)), bounds)
+        return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
 class _AtRank(ToleranceToIrrelevance):
     cutoff = Cutoff.RANK
     ideal = None
-
-    def top(self, topic: TopicView) -> Readings:
-        return Readings(*(column[: self.rank] for column in self.readings(topic)))
 
 
 class EntryPrecision(_AtRank):
@@ -173,8 +172,9 @@ class EntryPrecision(_AtRank):
     formula = "hits(k) / k"
     example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int((self.top(topic).new > 0).sum()) / (self.rank or 1)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        hits = self.sum_top(alignment, self.entries(alignment).new > 0)
+        return alignment.fill_topics(hits / (self.rank or 1))
 
 
 class EntryRecall(_AtRank):
@@ -184,14 +184,13 @@ class EntryRecall(_AtRank):
     formula = "found(k) / #passages"
     example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(self.top(topic).new.sum()) / self.passages(topic)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found = self.sum_top(alignment, self.entries(alignment).new)
+        return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
 class _Effort(_AtRank):
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return (*super().needs, Need.LENGTHS)
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
 
 class Effort(_Effort):
@@ -203,8 +202,8 @@ class Effort(_Effort):
     higher_is_better = False
     range = (0.0, None)
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(self.top(topic).read.sum())
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.fill_topics(self.sum_top(alignment, self.entries(alignment).read))
 
 
 class EntryCharacterPrecision(_Effort):
@@ -214,10 +213,10 @@ class EntryCharacterPrecision(_Effort):
     formula = "useful(k) / read(k)"
     example = Example(_RUN, 0.5, "T2IcharP(T=15,mode=read)@4")
 
-    def score_topic(self, topic: TopicView) -> float:
-        top = self.top(topic)
-        read = int(top.read.sum())
-        return int(top.useful.sum()) / read if read else 0.0
+    def score_topics(self, alignment: Alignment) -> Floats:
+        useful = self.sum_top(alignment, self.entries(alignment).useful)
+        read = self.sum_top(alignment, self.entries(alignment).read)
+        return alignment.fill_topics(useful / np.maximum(read, 1))
 
 
 class EntryCharacterRecall(_AtRank):
@@ -227,5 +226,16 @@ class EntryCharacterRecall(_AtRank):
     formula = "useful(k) / Trel"
     example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return int(self.top(topic).useful.sum()) / topic.trel
+    def score_topics(self, alignment: Alignment) -> Floats:
+        useful = self.sum_top(alignment, self.entries(alignment).useful)
+        return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
+
+
+MEASURES = (
+    ToleranceToIrrelevance,
+    EntryPrecision,
+    EntryRecall,
+    Effort,
+    EntryCharacterPrecision,
+    EntryCharacterRecall,
+)

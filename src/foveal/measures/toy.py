@@ -63,11 +63,11 @@ PLACES = {
     "D2": {"/a[1]": (0, 50), "/a[1]/p[1]": (0, 25), "/a[1]/p[2]": (25, 50)},
     "D3": {"/a[1]": (0, 40), "/a[1]/p[1]": (0, 20), "/a[1]/p[2]": (20, 40)},
 }
-"""Where the elements are."""
+"""Start and end of the elements of each document."""
 
 
 def judgements() -> Judgements:
-    """The toy judgements: highlights, best entry points and assessed elements."""
+    """Return the toy judgements: highlights, best entry points and assessed elements."""
     highlights = Judgements.from_highlights(JUDGEMENTS)
     place = {doc: row for row, doc in enumerate(highlights.doc)}
     assessed = [(place[doc], *element) for doc, listed in ELEMENTS.items() for element in listed]
@@ -77,7 +77,7 @@ def judgements() -> Judgements:
 
 
 def parse_run(text: str) -> pl.DataFrame:
-    """Results written as ``D1:20-40`` or ``D1:/a/s[1]``, with or without the ordinal 1.
+    """Parse results written as ``D1:20-40`` or ``D1:/a/s[1]``, with or without the ordinal 1.
 
     >>> parse_run("D1:20-40 D2:/a").rows()
     [('toy', 'D1', 20, 40, None), ('toy', 'D2', 0, 50, '/a[1]')]
@@ -96,13 +96,13 @@ def parse_run(text: str) -> pl.DataFrame:
 
 
 def run_example(measure: Measure, example: Example) -> float:
-    """The score of an example's run on the toy campaign.
+    """Return the score of an example's run on the toy campaign.
 
     >>> from foveal.measures import AiP
     >>> round(run_example(AiP, AiP.example), 4)
     0.8304
     """
     truth = judgements().combined()
-    judged = Gold(truth, forest=Forest.from_assessments(truth))
+    gold = Gold(truth, forest=Forest.from_assessments(truth))
     run = Run.from_frame(parse_run(example.run), name="example")
-    return measure.value(Alignment(run, judged).topic("toy"))
+    return float(measure.score_topics(Alignment(run, gold))[0])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,8 +18,13 @@ import numpy.typing as npt
 from foveal.errors import InputError, UsageError
 from foveal.measures.alignment import Gold, TopicView
 from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, OverlapRule, Whole
-from foveal.measures.gains import Settings, recall_base, worth
-from foveal.measures.structure import forest_of, nodes, pairs
+from foveal.measures.gains import (
+    choose_ideals,
+    compute_worth,
+    find_elements,
+    forest_of,
+    match_pairs,
+)
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
 from foveal.recall.quantisation import find_quantisation
@@ -33,17 +37,20 @@ __all__ = [
     "Targets",
     "UserModel",
     "WeightedUserModel",
-    "arrivals",
-    "distributions",
-    "unseen",
+    "find_distributions",
+    "find_unseen",
+    "find_ways",
 ]
 
 Floats = npt.NDArray[np.float64]
 _RANKS = 32
 """Ranks that are calculated at once."""
-_DUST = 1e-100
+_TINY = 1e-100
 _SHORT = 16
-"""Polynomials up to this length are not worth dusting."""
+"""In polynomials up to this length tiny probabilities do no harm."""
+_NEED = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
+_HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
+"""Scale to its highest grade of exhaustivity."""
 
 
 # -- who leads where ---------------------------------------------------------------------------
@@ -58,25 +65,30 @@ class Places(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What is sought, sorted by document and place; an entry point is a span without length."""
+    """The targets, sorted by document and place; an entry point is a span without length."""
 
     places: Places
     weight: Floats
     element: Ints | None = None
     """Their numbers in the judged trees, where they are elements."""
 
-    @property
-    def n(self) -> int:
-        return len(self.weight)
-
 
 class Ideality(NamedTuple):
-    """What the elements of the ideal recall base are worth as targets."""
+    """The weighting of elements of the ideal recall base as targets."""
 
     weight: str = "none"
     quant: str = "spec"
     probable: bool = False
     """Weights are probabilities."""
+
+
+class Behaviour(NamedTuple):
+    """The way in which results lead to targets."""
+
+    kind: str
+    tolerance: float
+    mean_length: float | None
+    patience: int
 
 
 class Hits(NamedTuple):
@@ -88,7 +100,7 @@ class Hits(NamedTuple):
         From 1, ascending.
     target : int64 array
     p : float64 array
-        How probably the result leads to the target; never 0.
+        The probability that the result leads to the target; never 0.
     """
 
     rank: Ints
@@ -97,7 +109,7 @@ class Hits(NamedTuple):
 
     @classmethod
     def from_matrix(cls, p: npt.ArrayLike) -> Hits:
-        """The hits of a matrix of probabilities, a row for each rank, a column for each target.
+        """Return the hits of a matrix of probabilities: a row for each rank, a column per target.
 
         >>> Hits.from_matrix([[0.5, 0], [0, 1]]).target.tolist()
         [0, 1]
@@ -110,28 +122,28 @@ class Hits(NamedTuple):
         return cls(at + 1, target, matrix[at, target])
 
     def until(self, rank: int) -> Hits:
-        """Those of the first `rank` results."""
+        """Return the hits of the first `rank` results."""
         top = slice(int(np.searchsorted(self.rank, rank, side="right")))
         return Hits(self.rank[top], self.target[top], self.p[top])
 
 
-def by_distance(at: Places, target: Places, scale: float) -> Floats:
-    """``behaviour=bep``: the nearer the starts, the likelier."""
+def lead_by_distance(at: Places, target: Places, scale: float) -> Floats:
+    """Return the probabilities of ``behaviour=bep``: the nearer the starts, the likelier."""
     distance = np.abs(at.start - target.start)
     near = np.ones(len(distance))
     np.divide(scale, scale + distance, out=near, where=distance > 0)
     return near
 
 
-def by_identity(at: Places, target: Places) -> Floats:
-    """``behaviour=classic``: only the target itself, an entry point by starting there."""
+def lead_by_identity(at: Places, target: Places) -> Floats:
+    """Return those of ``classic``: only to the target itself, an entry point by starting there."""
     point = target.end == target.start
     same = (at.start == target.start) & (point | (at.end == target.end))
     return np.asarray(same, dtype=np.float64)
 
 
-def by_shared_text(at: Places, target: Places) -> Floats:
-    """``behaviour=hierarchical``: the text of both over the text of either."""
+def lead_by_shared_text(at: Places, target: Places) -> Floats:
+    """Return those of ``hierarchical``: the text of both over the text of either."""
     size = np.maximum(at.end - at.start, 0)
     shared = np.minimum(at.end, target.end) - np.maximum(at.start, target.start)
     shared = np.maximum(np.minimum(shared, size), 0)
@@ -139,10 +151,10 @@ def by_shared_text(at: Places, target: Places) -> Floats:
     return np.asarray(shared / np.maximum(either, 1), dtype=np.float64)
 
 
-def by_reading(at: Places, target: Places, text: Places, patience: int) -> Floats:
-    """``behaviour=t2i``: reading on from the result, the target comes before patience ends.
+def lead_by_reading(at: Places, target: Places, text: Places, patience: int) -> Floats:
+    """Return those of ``t2i``: reading on from the result, the target comes before patience ends.
 
-    `text` is what is relevant, sorted and disjoint; `patience` the number of other characters in a
+    `text` is the relevant text, sorted and disjoint; `patience` the number of other characters in a
     row at which the reader gives up.
     """
     if not len(text.row):
@@ -165,23 +177,11 @@ def by_reading(at: Places, target: Places, text: Places, patience: int) -> Float
 # -- how much has been seen --------------------------------------------------------------------
 
 
-def unseen(hits: Hits, n: int) -> Floats:
-    """The probability of each of `n` targets that no hit has led to it."""
+def find_unseen(hits: Hits, n: int) -> Floats:
+    """Return the probability of each of `n` targets that no hit has led to it."""
     remaining = np.ones(n)
     np.multiply.at(remaining, hits.target, 1 - hits.p)
     return remaining
-
-
-def _effective(hits: Hits) -> Hits:
-    """Without the hits on targets that an earlier one led to for certain."""
-    order = np.lexsort((hits.rank, hits.target))
-    certain = (hits.p[order] == 1).astype(np.int64)
-    before = np.cumsum(certain) - certain
-    target = hits.target[order]
-    opens = np.concatenate([[True], target[1:] != target[:-1]])[: len(target)]
-    first = np.maximum.accumulate(np.where(opens, np.arange(len(target)), 0))
-    kept = np.sort(order[before == before[first]])
-    return Hits(hits.rank[kept], hits.target[kept], hits.p[kept])
 
 
 class Block(NamedTuple):
@@ -194,10 +194,10 @@ class Block(NamedTuple):
     """The same before it, and that it shows nothing new."""
 
 
-def distributions(
+def find_distributions(
     hits: Hits, units: Ints, ideality: Floats | None = None, *, still: bool = False
 ) -> Iterator[Block]:
-    """The distribution of what has been seen, at each rank where it may change.
+    """Yield the distribution of the units seen, at each rank where it may change.
 
     Targets are multiplied in one by one as long as each is new. In a block of ranks that lead to
     targets again, those that nothing there leads to are multiplied once for all its ranks, the
@@ -217,11 +217,11 @@ def distributions(
     Examples
     --------
     >>> hits = Hits.from_matrix([[0.5, 0.5], [0.5, 0]])
-    >>> (block,) = distributions(hits, np.array([1, 1]))
+    >>> (block,) = find_distributions(hits, np.array([1, 1]))
     >>> block.rank.tolist(), block.seen.tolist()
     ([1, 2], [[0.25, 0.5, 0.25], [0.125, 0.5, 0.375]])
     """
-    hits = _effective(hits)
+    hits = _drop_certain_repeats(hits)
     chance = np.ones(len(units)) if ideality is None else ideality
     found, missed = np.zeros(len(units)), np.ones(len(units))
     now = np.ones(1)
@@ -234,7 +234,7 @@ def distributions(
         row = np.searchsorted(ranks, hits.rank[own]) - low
         if len(active) == len(column) and not found[active].any():
             target, p = hits.target[own], hits.p[own]
-            seen, stays = _one_by_one(now, row, chance[target] * p, units[target])
+            seen, stays = _add_new_targets(now, row, chance[target] * p, units[target])
             yield Block(ranks[low:high], seen, stays)
             found[target], missed[target], now = p, 1 - p, seen[-1]
             continue
@@ -245,15 +245,33 @@ def distributions(
         got = np.cumsum(np.vstack([found[active], left[:-1] * p]), axis=0)
         absent = 1 - chance[active] + chance[active] * left[1:]
         present, count = chance[active] * got, units[active].tolist()
-        static = _static(found, missed, chance, units, but=active)
-        seen = _convolved(_products(absent, present[1:], count), static)
-        stays = _convolved(_products(absent, present[:-1], count), static) if still else seen
+        others = found > 0
+        others[active] = False
+        at = np.flatnonzero(others)
+        static = _multiply_targets(
+            1 - chance[at] + chance[at] * missed[at], chance[at] * found[at], units[at]
+        )
+        seen = stays = _convolve_rows(_multiply_rows(absent, present[1:], count), static)
+        if still:
+            stays = _convolve_rows(_multiply_rows(absent, present[:-1], count), static)
         yield Block(ranks[low:high], seen, stays)
         found[active], missed[active], now = got[-1], left[-1], seen[-1]
 
 
-def _one_by_one(now: Floats, row: Ints, present: Floats, units: Ints) -> tuple[Floats, Floats]:
-    """What is seen after each rank, and before it if it shows nothing new.
+def _drop_certain_repeats(hits: Hits) -> Hits:
+    """Drop the hits on targets that an earlier one led to for certain."""
+    order = np.lexsort((hits.rank, hits.target))
+    certain = (hits.p[order] == 1).astype(np.int64)
+    before = np.cumsum(certain) - certain
+    target = hits.target[order]
+    opens = np.concatenate([[True], target[1:] != target[:-1]])[: len(target)]
+    first = np.maximum.accumulate(np.where(opens, np.arange(len(target)), 0))
+    kept = np.sort(order[before == before[first]])
+    return Hits(hits.rank[kept], hits.target[kept], hits.p[kept])
+
+
+def _add_new_targets(now: Floats, row: Ints, present: Floats, units: Ints) -> tuple[Floats, Floats]:
+    """Return the distribution after each rank, and before it where it shows nothing new.
 
     `now` is the distribution so far, `row` the rank's number of each target, all of them new.
     """
@@ -264,24 +282,15 @@ def _one_by_one(now: Floats, row: Ints, present: Floats, units: Ints) -> tuple[F
             stays[i, : len(now)] = now
         factor = np.zeros(count + 1)
         factor[0], factor[count] = 1 - p, p
-        now = _without_dust(np.convolve(now, factor))
+        now = drop_tiny(np.convolve(now, factor))
         seen[i, : len(now)] = now
         stays[i] *= 1 - p
         last = i
     return seen, stays
 
 
-def _static(found: Floats, missed: Floats, chance: Floats, units: Ints, *, but: Ints) -> Floats:
-    """The distribution of what is seen of all targets but these."""
-    others = found > 0
-    others[but] = False
-    at = np.flatnonzero(others)
-    absent, present = 1 - chance[at] + chance[at] * missed[at], chance[at] * found[at]
-    return _product(absent, present, units[at])
-
-
-def _product(absent: Floats, present: Floats, units: Ints) -> Floats:
-    """The distribution of the sum of targets that are each seen with one probability.
+def _multiply_targets(absent: Floats, present: Floats, units: Ints) -> Floats:
+    """Return the distribution of the sum of targets that are each seen with one probability.
 
     Targets that count the same are multiplied as a square: down its columns in one go.
     """
@@ -293,7 +302,7 @@ def _product(absent: Floats, present: Floats, units: Ints) -> Floats:
         without, within = np.ones(rows * width), np.zeros(rows * width)
         without[: len(own)], within[: len(own)] = absent[own], present[own]
         shape = rows, width
-        for row in _products(without.reshape(shape), within.reshape(shape), [1] * width):
+        for row in _multiply_rows(without.reshape(shape), within.reshape(shape), [1] * width):
             factor = np.zeros(width * count + 1)
             factor[::count] = row
             factors.append(factor)
@@ -301,12 +310,12 @@ def _product(absent: Floats, present: Floats, units: Ints) -> Floats:
     while len(factors) > 1:
         odd = factors[-1:] if len(factors) % 2 else []
         pairs = zip(factors[::2], factors[1::2], strict=False)
-        factors = [_without_dust(np.convolve(a, b)) for a, b in pairs] + odd
+        factors = [drop_tiny(np.convolve(a, b)) for a, b in pairs] + odd
     return factors[0]
 
 
-def _products(absent: Floats, present: Floats, units: list[int]) -> Floats:
-    """The same for many ranks at once: a row for each rank, a column for each target."""
+def _multiply_rows(absent: Floats, present: Floats, units: list[int]) -> Floats:
+    """Return the same for many ranks at once: a row for each rank, a column for each target."""
     polynomial = np.zeros((len(absent), sum(units) + 1))
     polynomial[:, 0] = 1.0
     known = 1
@@ -316,11 +325,11 @@ def _products(absent: Floats, present: Floats, units: list[int]) -> Floats:
         head *= absent[:, x : x + 1]
         polynomial[:, count : count + known] += moved
         known += count
-    return _without_dust(polynomial)
+    return drop_tiny(polynomial)
 
 
-def _convolved(rows: Floats, other: Floats) -> Floats:
-    """Each row convolved with the same polynomial.
+def _convolve_rows(rows: Floats, other: Floats) -> Floats:
+    """Convolve each row with the same polynomial.
 
     As a product of matrices it would be slower where runs are scored in parallel: the threads of
     the linear algebra then wait for each other.
@@ -330,39 +339,144 @@ def _convolved(rows: Floats, other: Floats) -> Floats:
     return np.stack([np.convolve(row, other) for row in rows])
 
 
-def _without_dust(probabilities: Floats) -> Floats:
-    """Without what is too little to matter; products of dust are slow on many processors."""
+def drop_tiny(probabilities: Floats) -> Floats:
+    """Set probabilities below 1e-100 to 0: products of denormals are slow on many processors."""
     if probabilities.shape[-1] > _SHORT:
-        probabilities[probabilities < _DUST] = 0.0
+        probabilities[probabilities < _TINY] = 0.0
     return probabilities
 
 
-def arrivals(
-    hits: Hits, units: Ints, ideality: Floats | None = None
-) -> Iterator[tuple[Ints, Floats]]:
-    """The probability that a rank is the first with 1, 2, ... units seen, in blocks of ranks.
+# -- targets and hits of a topic ---------------------------------------------------------------
 
-    Each block is its ranks and a matrix with a row for each; what cannot have been seen by then has
-    no column.
 
-    >>> hits = Hits.from_matrix([[0.5, 0.5], [0.5, 0]])
-    >>> [(ranks.tolist(), first.tolist()) for ranks, first in arrivals(hits, np.array([1, 1]))]
-    [([1, 2], [[0.75, 0.25], [0.125, 0.125]])]
+def find_passages(topic: TopicView) -> Places:
+    """Return the highlighted passages of a topic, sorted."""
+    judgements = topic.alignment.gold.judgements
+    own = np.flatnonzero(judgements.topic[judgements.row] == topic.at)
+    return Places(judgements.row[own], judgements.start[own], judgements.end[own])
+
+
+def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
+    """Return the targets of a topic: entry points, passages, or ideal elements of any weight."""
+    gold = topic.alignment.gold
+    if kind == "ideal":
+        forest, element = forest_of(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
+        weight = np.ones(len(element))
+        if ideality.weight == "exh":
+            top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
+            weight = forest.assessed.exhaustivity[element] / top
+        elif ideality.weight == "quant":
+            weight = gold.cached(compute_worth, ideality.quant, ideality.probable)[element]
+        heavy = weight > 0
+        return Targets(_place_elements(forest, element[heavy]), weight[heavy], element[heavy])
+    if kind == "bep":
+        bep = gold.judgements.bep
+        row = np.flatnonzero((bep >= 0) & (gold.judgements.topic == topic.at))
+        places = Places(row, bep[row], bep[row])
+    else:
+        places = topic.cached(find_passages)
+    return Targets(places, np.ones(len(places.row)))
+
+
+def _list_ideals(gold: Gold, quant: str) -> list[Ints]:
+    """Return the elements of the ideal recall base of each topic."""
+    chosen = np.flatnonzero(gold.cached(choose_ideals, quant, "ideal", "ascendant").ideal)
+    owner = gold.judgements.topic[forest_of(gold).row[chosen]]
+    order = np.argsort(owner, kind="stable")
+    return np.split(chosen[order], np.searchsorted(owner[order], np.arange(1, len(gold.topics))))
+
+
+def _place_elements(forest: Forest, element: Ints) -> Places:
+    """Return the extents of elements; where sizes are unknown, their numbers tell them apart."""
+    if forest.placed:
+        return Places(forest.row[element], forest.start[element], forest.end[element])
+    return Places(forest.row[element], element, element + 1)
+
+
+def _find_hits(topic: TopicView, kind: str, ideality: Ideality, behaviour: Behaviour) -> Hits:
+    """Return which results of a topic lead to which targets."""
+    targets = topic.cached(_find_targets, kind, ideality)
+    if kind == "ideal":
+        results = _place_among_elements(topic, needs_sizes=behaviour.kind == "hierarchical")
+    else:
+        results = Places(topic.row, topic.start, topic.end)
+    known = np.flatnonzero((results.row >= 0) & (results.start >= 0))
+    places = Places(*(column[known] for column in results))
+    at, target, p = find_ways(topic, places, targets.places, behaviour)
+    if behaviour.kind == "classic" and targets.element is not None:
+        # Elements of one extent are not the same element.
+        element = topic.alignment.cached(find_elements)[topic.slice][known[at]]
+        same = (element < 0) | (element == targets.element[target])
+        at, target, p = at[same], target[same], p[same]
+    return Hits(known[at] + 1, target, p)
+
+
+def find_ways(
+    topic: TopicView, places: Places, targets: Places, behaviour: Behaviour
+) -> tuple[Ints, Ints, Floats]:
+    """Return which places of a topic lead to which targets, and with which probability."""
+    i, j = match_pairs(places.row, targets.row)
+    at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
+    match behaviour.kind:
+        case "bep":
+            length = behaviour.mean_length
+            if length is None:
+                length = topic.alignment.gold.mean_length
+            p = lead_by_distance(at, target, behaviour.tolerance * length)
+        case "classic":
+            p = lead_by_identity(at, target)
+        case "hierarchical":
+            p = lead_by_shared_text(at, target)
+        case _:
+            p = lead_by_reading(at, target, topic.cached(find_passages), behaviour.patience)
+    leads = np.flatnonzero(p > 0)
+    return i[leads], j[leads], p[leads]
+
+
+def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
+    """Return the results on the axis on which the elements of the judged trees are placed.
+
+    That is the document's text where a collection gives the trees. Where only assessments do, it is
+    the order of the listed elements. A passage is then an error: its offsets cannot be compared
+    with elements of which only the sizes are known. So is an element that is not listed, if the
+    text that it shares with a target matters; otherwise it has no place.
     """
-    reached = np.zeros(0)
-    for block in distributions(hits, units, ideality):
-        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
-        at_least[0, : len(reached)] = reached
-        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
-        yield block.rank, np.diff(at_least, axis=0)
-        reached = at_least[-1]
+    alignment, run, forest = topic.alignment, topic.alignment.run, forest_of(topic.alignment.gold)
+    if forest.complete:
+        return Places(topic.row, topic.start, topic.end)
+    element = alignment.cached(find_elements)[topic.slice]
+    has_tree = (np.diff(forest.bounds, append=forest.bounds[-1]) > 0)[topic.row]
+    named = (topic.start == 0) & (run.end[topic.slice] < 0)
+    if run.xpath is not None:
+        named |= run.xpath[topic.slice].is_not_null().to_numpy()
+    passages = np.flatnonzero(has_tree & ~named)
+    if len(passages):
+        need = Need.ELEMENT_RESULTS
+        raise InputError.at(
+            run.source.path,
+            int(run.line[topic.slice][passages[0]]),
+            f"targets=ideal needs {need.what}; it takes {need.supplied_by}",
+        )
+    unlisted = np.flatnonzero(has_tree & (element < 0))
+    if needs_sizes and len(unlisted) and run.xpath is not None:
+        i = topic.slice.start + int(unlisted[0])
+        raise InputError.at(
+            run.source.path,
+            int(run.line[i]),
+            f"the size of {run.xpath[i]} in {run.doc[i]!r} is not among the assessments; "
+            "targets=ideal with behaviour=hierarchical takes a collection that knows it (-C)",
+        )
+    row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
+    known = np.flatnonzero(element >= 0)
+    row[known], start[known], end[known] = _place_elements(forest, element[known])
+    return Places(row, start, end)
 
 
 # -- the measures' common part -----------------------------------------------------------------
 
 
 class UserModel(Measure):
-    """What the measures of this model share: targets, and the ways to them."""
+    """A measure of a reader who seeks targets."""
 
     ideal = None
 
@@ -387,19 +501,24 @@ class UserModel(Measure):
     )
 
     def __call__(self, **settings: Any) -> Self:
-        """The measure with these parameters changed; a behaviour that goes without saying is not
-        kept, so that equal measures have equal labels.
+        """Return the measure with these parameters changed.
+
+        The default behaviour is not kept, so that equal measures have equal labels.
         """
         measure = super().__call__(**settings)
-        if measure.settings.get("behaviour") == _usual_behaviour(measure.targets):
+        if measure.settings.get("behaviour") == measure.default_behaviour:
             kept = {n: v for n, v in measure.settings.items() if n != "behaviour"}
             return type(self)(kept, measure.at)
         return measure
 
     @property
+    def default_behaviour(self) -> str:
+        return "bep" if self.targets == "bep" else "hierarchical"
+
+    @property
     def navigation(self) -> str:
         """The behaviour, spelled out."""
-        return _usual_behaviour(self.targets) if self.behaviour == "auto" else self.behaviour
+        return self.default_behaviour if self.behaviour == "auto" else self.behaviour
 
     @property
     def overlap_rule(self) -> OverlapRule:
@@ -409,7 +528,7 @@ class UserModel(Measure):
     @property
     def needs(self) -> tuple[Need, ...]:
         navigation = self.navigation
-        needs = [_SOUGHT[self.targets]]
+        needs = [_NEED[self.targets]]
         if navigation in ("bep", "t2i") or self.targets == "bep":
             needs.append(Need.RELEVANT_STARTS)
         elif self.targets == "passages":
@@ -432,88 +551,37 @@ class UserModel(Measure):
 
     @property
     def ideality(self) -> Ideality:
-        """What the ideal elements are worth."""
+        """The weighting of ideal elements."""
         return Ideality()
 
-    def check_judged(self, judged: Gold) -> None:
-        if self.targets != "ideal" or judged.forest is None:
+    def check_gold(self, gold: Gold) -> None:
+        if self.targets != "ideal" or gold.forest is None:
             return
-        find_quantisation(self.ideality.quant, judged.forest.assessed.scale)
-        if self.navigation in ("bep", "t2i") and not judged.forest.complete:
+        find_quantisation(self.ideality.quant, gold.forest.assessed.scale)
+        if self.navigation in ("bep", "t2i") and not gold.forest.complete:
             raise UsageError(
                 f"{self}: how far elements are apart only a collection tells (-C); "
                 "behaviour=hierarchical and classic do without"
             )
 
-    def defined(self, topic: TopicView) -> bool:
-        return self.sought(topic).n > 0
+    def find_targets(self, topic: TopicView) -> Targets:
+        """Return the targets of a topic, found once for all measures that share them."""
+        return topic.cached(_find_targets, self.targets, self.ideality)
 
-    def sought(self, topic: TopicView) -> Targets:
-        """The targets of a topic."""
-        return topic.memo(self._targets_key, lambda: self._sought(topic))
+    def is_defined(self, topic: TopicView) -> bool:
+        return len(self.find_targets(topic).weight) > 0
 
-    @cached_property
-    def _targets_key(self) -> tuple[object, ...]:
-        """What targets depend on: measures that differ in other parameters share them."""
-        return ("targets", self.targets, *self.ideality)
+    @property
+    def behaviour_settings(self) -> Behaviour:
+        return Behaviour(self.navigation, self.A, self.L, self.T)
 
-    def _sought(self, topic: TopicView) -> Targets:
-        if self.targets == "bep":
-            judgements = topic.alignment.gold.judgements
-            row = np.flatnonzero((judgements.bep >= 0) & _judged_for(topic))
-            places = Places(row, judgements.bep[row], judgements.bep[row])
-        elif self.targets == "ideal":
-            return _ideal(topic, self.ideality)
-        else:
-            places = _passages(topic)
-        return Targets(places, np.ones(len(places.row)))
-
-    def hits(self, topic: TopicView) -> Hits:
-        """Which results of a topic lead to which targets."""
-        key = ("hits", self.targets, *self.ideality, self.navigation, self.A, self.L, self.T)
-        return topic.memo(key, lambda: self._hits(topic))
-
-    def _hits(self, topic: TopicView) -> Hits:
-        results = Places(topic.row, topic.start, topic.end)
-        if self.targets == "ideal":
-            results = _among_elements(topic, sizes=self.navigation == "hierarchical")
-        known = np.flatnonzero((results.row >= 0) & (results.start >= 0))
-        at, target, p = self.ways(topic, Places(*(column[known] for column in results)))
-        sought = self.sought(topic).element
-        if self.navigation == "classic" and sought is not None:
-            # Elements of one extent are not the same element.
-            element = nodes(topic.alignment)[topic.slice][known[at]]
-            same = (element < 0) | (element == sought[target])
-            at, target, p = at[same], target[same], p[same]
-        return Hits(known[at] + 1, target, p)
-
-    def ways(self, topic: TopicView, places: Places) -> tuple[Ints, Ints, Floats]:
-        """Which of some places lead to which targets, and how probably."""
-        targets = self.sought(topic).places
-        i, j = pairs(places.row, targets.row)
-        at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
-        match self.navigation:
-            case "bep":
-                length = topic.alignment.gold.mean_length if self.L is None else self.L
-                p = by_distance(at, target, self.A * length)
-            case "classic":
-                p = by_identity(at, target)
-            case "hierarchical":
-                p = by_shared_text(at, target)
-            case _:
-                p = by_reading(at, target, _passages(topic), self.T)
-        leads = np.flatnonzero(p > 0)
-        return i[leads], j[leads], p[leads]
-
-    def units_at(self, total: int) -> int:
-        """How many of `total` units the recall level asks for; the least that can be is 1."""
-        assert self.at is not None
-        share, whole = self.at.as_integer_ratio()
-        return max(-(-share * total // whole), 1)
+    def find_hits(self, topic: TopicView) -> Hits:
+        """Return which results of a topic lead to which targets."""
+        return topic.cached(_find_hits, self.targets, self.ideality, self.behaviour_settings)
 
 
 class WeightedUserModel(UserModel):
-    """With targets that may be worth more or less."""
+    """A measure of a reader whose targets may be worth more or less."""
 
     weight = Choice(
         "none",
@@ -535,120 +603,12 @@ class WeightedUserModel(UserModel):
                 f"{self}: only elements carry weights; weight={self.weight} takes targets=ideal"
             )
 
-    def check_judged(self, judged: Gold) -> None:
-        super().check_judged(judged)
-        if self.weight == "exh" and judged.forest is not None:
-            scale = judged.forest.assessed.scale
+    def check_gold(self, gold: Gold) -> None:
+        super().check_gold(gold)
+        if self.weight == "exh" and gold.forest is not None:
+            scale = gold.forest.assessed.scale
             if scale not in _HIGHEST:
                 raise UsageError(
                     f"{self}: weight=exh takes grades of exhaustivity, those of 2002 to 2005; the "
                     f"elements are assessed on the scale of {scale}"
                 )
-
-
-_SOUGHT = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
-_HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
-"""Scale to its highest grade of exhaustivity."""
-
-
-def _usual_behaviour(targets: str) -> str:
-    return "bep" if targets == "bep" else "hierarchical"
-
-
-def _judged_for(topic: TopicView) -> npt.NDArray[np.bool_]:
-    judged = topic.alignment.gold
-    mask: npt.NDArray[np.bool_] = judged.judgements.topic == judged.topic_at[topic.name]
-    return mask
-
-
-def _passages(topic: TopicView) -> Places:
-    """The highlighted passages of a topic, sorted."""
-
-    def find() -> Places:
-        judgements = topic.alignment.gold.judgements
-        own = np.flatnonzero(_judged_for(topic)[judgements.row])
-        return Places(judgements.row[own], judgements.start[own], judgements.end[own])
-
-    return topic.memo("highlighted passages", find)
-
-
-def _ideal(topic: TopicView, ideality: Ideality) -> Targets:
-    """The elements of a topic's ideal recall base that weigh anything."""
-    judged, forest = topic.alignment.gold, forest_of(topic.alignment)
-    settings = Settings(quant=ideality.quant)
-
-    def by_topic() -> list[Ints]:
-        chosen = np.flatnonzero(recall_base(judged, settings).ideal)
-        owner = judged.judgements.topic[forest.row[chosen]]
-        order = np.argsort(owner, kind="stable")
-        ends = np.searchsorted(owner[order], np.arange(1, len(judged.judgements.topics)))
-        return np.split(chosen[order], ends)
-
-    element = judged.memo(("ideal elements", ideality.quant), by_topic)[topic.at]
-    weight = np.ones(len(element))
-    if ideality.weight == "exh":
-        top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
-        weight = forest.assessed.exhaustivity[element] / top
-    elif ideality.weight == "quant":
-        weight = worth(judged, settings._replace(normalise=ideality.probable))[element]
-    heavy = weight > 0
-    return Targets(_places(forest, element[heavy]), weight[heavy], element[heavy])
-
-
-def _places(forest: Forest, element: Ints) -> Places:
-    """The extents of elements; where sizes are not known, their numbers tell them apart."""
-    if forest.placed:
-        return Places(forest.row[element], forest.start[element], forest.end[element])
-    return Places(forest.row[element], element, element + 1)
-
-
-def _among_elements(topic: TopicView, *, sizes: bool) -> Places:
-    """The results on the axis on which the elements of the judged trees are placed.
-
-    That is the document's text where a collection gives the trees. Where only assessments do, it is
-    the order of the listed elements; a result that is none of them is an error if `sizes` matter,
-    and else has no place.
-    """
-    forest = forest_of(topic.alignment)
-    if forest.complete:
-        return Places(topic.row, topic.start, topic.end)
-    _refuse_passages(topic)
-    element = nodes(topic.alignment)[topic.slice]
-    if sizes:
-        _refuse_unlisted(topic, element)
-    row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
-    known = np.flatnonzero(element >= 0)
-    row[known], start[known], end[known] = _places(forest, element[known])
-    return Places(row, start, end)
-
-
-def _refuse_unlisted(topic: TopicView, element: Ints) -> None:
-    """How much text a result shares with a target takes its size."""
-    run, forest = topic.alignment.run, forest_of(topic.alignment)
-    at = np.flatnonzero((topic.row >= 0) & (element < 0))
-    at = at[np.diff(forest.bounds)[topic.row[at]] > 0]
-    if len(at) and run.xpath is not None:
-        i = topic.slice.start + int(at[0])
-        raise InputError.at(
-            run.source.path,
-            int(run.line[i]),
-            f"the size of {run.xpath[i]} in {run.doc[i]!r} is not among the assessments; "
-            "targets=ideal with behaviour=hierarchical takes a collection that knows it (-C)",
-        )
-
-
-def _refuse_passages(topic: TopicView) -> None:
-    """Offsets in a text cannot be compared with elements of which only the sizes are known."""
-    run, forest = topic.alignment.run, forest_of(topic.alignment)
-    unnamed = (topic.row >= 0) & ~((topic.start == 0) & (run.end[topic.slice] < 0))
-    if run.xpath is not None:
-        unnamed &= run.xpath[topic.slice].is_null().to_numpy()
-    at = np.flatnonzero(unnamed)
-    at = at[np.diff(forest.bounds)[topic.row[at]] > 0]
-    if len(at):
-        need = Need.ELEMENT_RESULTS
-        raise InputError.at(
-            run.source.path,
-            int(run.line[topic.slice][at[0]]),
-            f"targets=ideal needs {need.what}; it takes {need.supplied_by}",
-        )

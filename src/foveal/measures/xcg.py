@@ -1,31 +1,69 @@
-"""What the XCG measures share: their parameters, and the cumulated gains of run and ideal list."""
+"""The XCG family: cumulated gains, effort-precision, Q and R measure (INEX 2005 and 2006)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.base import Choice, Flag, Measure, Need, Number
-from foveal.measures.gains import Settings, ideal_gains, run_gains
-from foveal.model import Run
+from foveal.measures.base import Choice, Cutoff, Example, Flag, Measure, Need, Number
+from foveal.measures.gains import (
+    GainSettings,
+    Ideal,
+    compute_gains,
+    knows_own_text,
+    list_ideals,
+)
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.spans import Ints
 
-__all__ = ["XCG", "cumulated", "flat"]
+__all__ = [
+    "LEVELS",
+    "XCG",
+    "AtRecall",
+    "Cumulated",
+    "Curves",
+    "EffortPrecision",
+    "GainRecall",
+    "InterpolatedMeanEffortPrecision",
+    "MeanEffortPrecision",
+    "MeanNormalisedGain",
+    "NaturalPoints",
+    "NormalisedGain",
+    "QMeasure",
+    "RMeasure",
+    "TotalGain",
+    "cumulate",
+    "find_points",
+    "interpolate",
+]
 
 Floats = npt.NDArray[np.float64]
+LEVELS = np.arange(1, 101) / 100
+"""The levels of recall that curves and means over levels have."""
+_TOLERANCE = 1e-12
+_RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
 
-def cumulated(gains: Floats) -> Floats:
-    """Gains summed from rank 0, where there is nothing, on."""
+def cumulate(gains: Floats) -> Floats:
+    """Sum up gains from rank 0, where there is nothing, on."""
     return np.concatenate([[0.0], np.cumsum(gains)])
 
 
-def flat(curve: Floats, rank: int) -> float:
-    """A cumulated curve at a rank; it stays flat after its end."""
-    return float(curve[min(rank, len(curve) - 1)])
+class Curves(NamedTuple):
+    """Gains summed from rank 0, where there is nothing, on."""
+
+    xCG: Floats  # noqa: N815 - the names of the papers
+    xCI: Floats  # noqa: N815 - the names of the papers
+
+    def divide_at(self, ranks: Ints) -> Floats:
+        """Return xCG / xCI at some ranks; both curves stay flat after their ends."""
+        run, ideal = (curve[np.minimum(ranks, len(curve) - 1)] for curve in self)
+        return run / ideal
 
 
 class XCG(Measure):
@@ -35,7 +73,7 @@ class XCG(Measure):
     source = "Kazai and Lalmas, INEX 2005 evaluation measures"
 
     quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
-    overlap_ = Choice(
+    overlap = Choice(
         "off",
         "on",
         description="off: every element counts by itself; on: what was seen before gains nothing, "
@@ -78,15 +116,15 @@ class XCG(Measure):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        sizes = (Need.ELEMENT_SIZES,) if self.overlap_ == "on" else ()
+        sizes = (Need.ELEMENT_SIZES,) if self.overlap == "on" else ()
         return (Need.STRUCTURE, Need.ELEMENT_RESULTS, *sizes)
 
-    def check_judged(self, judged: Gold) -> None:
-        if judged.forest is not None:
-            find_quantisation(self.quant, judged.forest.assessed.scale)
+    def check_gold(self, gold: Gold) -> None:
+        if gold.forest is not None:
+            find_quantisation(self.quant, gold.forest.assessed.scale)
 
-    def notes(self, judged: Gold) -> tuple[str, ...]:
-        if judged.forest is None or self.settings_of_gains(judged).mixed == self.mixed:
+    def notes(self, gold: Gold) -> tuple[str, ...]:
+        if self.overlap == "off" or self.mixed == "ignore" or knows_own_text(gold, self.quant):
             return ()
         note = (
             f"{self.name}: the text directly inside elements is not known without a collection; "
@@ -94,74 +132,354 @@ class XCG(Measure):
         )
         return (note,)
 
-    def settings_of_gains(self, judged: Gold) -> Settings:
-        """The parameters that change gains, and what they are on these judgements."""
-        key = ("settings of gains", type(self), self.key)
-        return judged.memo(key, lambda: self._settings_of_gains(judged))
-
-    def _settings_of_gains(self, judged: Gold) -> Settings:
-        """As `settings_of_gains`.
-
-        What the text directly inside an element is worth takes a collection, except where worth is
-        counted in highlighted characters.
-        """
-        assert judged.forest is not None
-        mixed = self.mixed
-        if self.overlap_ == "on" and not judged.forest.complete and mixed == "text":
-            function = find_quantisation(self.quant, judged.forest.assessed.scale)
-            mixed = "text" if function.name == "spec" else "ignore"
-        return Settings(
+    @cached_property
+    def gain_settings(self) -> GainSettings:
+        """The parameters that change gains."""
+        return GainSettings(
             self.quant,
-            self.overlap_,
+            self.normalise,
+            self.overlap,
             self.alpha,
             self.base,
             self.tie,
             self.norm,
-            mixed,
+            self.mixed,
             self.formula_,
             self.clamp,
-            self.normalise,
         )
 
-    def gains_key(self, judged: Gold) -> Hashable:
-        """What gains and ideal gains depend on: a class may have its own."""
-        own = (type(self).gains, type(self).ideal_gains)
-        return own, self.settings_of_gains(judged)
-
-    def gains_of_run(self, run: Alignment, *, again: bool) -> Floats:
-        """xG: the gain of each result, those of all topics at once."""
-        if type(self).gains is XCG.gains:
-            return run_gains(run, self.settings_of_gains(run.gold), again=again)
-        own = [self.gains(run.topic(topic, again=again)) for topic in run.run.topics]
-        return np.concatenate([np.zeros(0), *own])
-
     def gains(self, topic: TopicView) -> Floats:
-        """xG: the gain of each result."""
-        settings = self.settings_of_gains(topic.alignment.gold)
-        return run_gains(topic.alignment, settings, again=topic.again)[topic.slice]
+        """Return xG, the gain of each result."""
+        return topic.alignment.cached(compute_gains, self.gain_settings)[topic.slice]
 
-    def ideal_gains(self, topic: TopicView) -> Floats:
-        """xI: the gains of the ideal list."""
-        judged = topic.alignment.gold
-        return ideal_gains(judged, self.settings_of_gains(judged), topic.at)
+    def ideal_list(self, topic: TopicView) -> Ideal:
+        """Return xI and xCI, the gains of the ideal list."""
+        return topic.alignment.gold.cached(list_ideals, self.gain_settings)[topic.at]
 
-    def ideal_curves(self, judged: Gold) -> list[Floats]:
-        """The xCI of each judged topic: gains of its ideal list summed up, once for all runs."""
-        return judged.memo(("xCI", self.gains_key(judged)), lambda: self._ideal_curves(judged))
+    def is_defined(self, topic: TopicView) -> bool:
+        return len(self.ideal_list(topic).gains) > 0
 
-    def _ideal_curves(self, judged: Gold) -> list[Floats]:
-        nothing = Alignment(Run.from_results({}), judged)
-        topics = map(nothing.topic, judged.judgements.topics)
-        return [cumulated(self.ideal_gains(topic)) for topic in topics]
 
-    def ideal_curve(self, topic: TopicView) -> Floats:
-        """xCI: the gains of the ideal list summed up."""
-        return self.ideal_curves(topic.alignment.gold)[topic.at]
+class Cumulated(XCG):
+    """A measure of the curves of cumulated gain."""
 
-    def curve_of_run(self, topic: TopicView) -> Floats:
-        """xCG: the gains of the results summed up, once for all measures of these gains."""
-        key = ("xCG", self.gains_key(topic.alignment.gold))
-        return topic.memo(key, lambda: cumulated(self.gains(topic)))
+    def curves(self, topic: TopicView) -> Curves:
+        """Return the cumulated gains of the run and of the ideal list."""
+        return Curves(cumulate(self.gains(topic)), self.ideal_list(topic).curve)
 
-    def defined(self, topic: TopicView) -> bool:
-        return len(self.ideal_gains(topic)) > 0
+
+# -- at ranks ----------------------------------------------------------------------------------
+
+
+class TotalGain(Cumulated):
+    """Extended cumulated gain: what the first k results bring together."""
+
+    name = "xCG"
+    section = "6"
+    cutoff = Cutoff.RANK
+    formula = "xCG@k = sum of xG[i] over i <= k"
+    range = (0.0, None)
+    ideal = None
+    example = Example(_RUN, 2.25, "xCG@4")
+
+    def score_topic(self, topic: TopicView) -> float:
+        return float(self.gains(topic)[: self.rank].sum())
+
+
+class NormalisedGain(Cumulated):
+    """Normalised extended cumulated gain: xCG@k as a share of that of the ideal list."""
+
+    name = "nxCG"
+    section = "7"
+    cutoff = Cutoff.RANK
+    formula = "nxCG@k = xCG[k] / xCI[k]"
+    curve = tuple(str(15 * p) for p in range(1, 101))
+    example = Example(_RUN, 0.875, "nxCG(overlap=on)@4")
+
+    @classmethod
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        one, ranks = measures[0], np.array([measure.rank or 1 for measure in measures])
+        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if one.is_defined(view):
+                scores[view.at] = cls.summarise(one.curves(view), ranks)
+        return scores
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_curve([self], alignment)[:, 0]
+
+    @staticmethod
+    def summarise(curves: Curves, ranks: Ints) -> Floats:
+        """Return the scores at ranks from the curves of a topic."""
+        return curves.divide_at(ranks)
+
+
+class MeanNormalisedGain(NormalisedGain):
+    """The mean of nxCG over the ranks up to k."""
+
+    name = "MAnxCG"
+    aliases = ("MAxCG",)
+    curve = ()
+    formula = "MAnxCG@k = mean of nxCG@j over j = 1..k"
+    example = Example(_RUN, 0.7812, "MAnxCG(overlap=on)@4")
+
+    @staticmethod
+    def summarise(curves: Curves, ranks: Ints) -> Floats:
+        shares = curves.divide_at(np.arange(1, ranks.max() + 1))
+        return np.array([shares[:k].mean() for k in ranks])
+
+
+class GainRecall(Cumulated):
+    """Gain-recall: xCG at rank k as a share of all that there is to gain."""
+
+    name = "gr"
+    section = "8"
+    cutoff = Cutoff.RANK
+    formula = "gr@k = xCG[k] / xCI[n]"
+    example = Example(_RUN, 0.875, "gr(overlap=on)@4")
+
+    def score_topic(self, topic: TopicView) -> float:
+        gained = float(self.gains(topic)[: self.rank].sum())
+        return gained / float(self.ideal_list(topic).gains.sum())
+
+
+# -- effort-precision --------------------------------------------------------------------------
+
+
+class NaturalPoints(NamedTuple):
+    """The natural recall points of a list: the ranks at which it gains."""
+
+    rank: Floats
+    gain: Floats
+    gained: Floats
+    """xCG there."""
+    ep: Floats
+
+
+def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
+    """Return the ranks at which an ideal curve reaches gains, on straight lines or in steps."""
+    if mode == "line":
+        return np.interp(gained, ideal, np.arange(len(ideal)))
+    slack = _TOLERANCE * ideal[-1]
+    found: Floats = np.searchsorted(ideal, gained - slack).astype(np.float64)
+    return np.clip(found, 1, len(ideal) - 1)
+
+
+def find_points(gains: Floats, ideal: Floats, mode: str = "line") -> NaturalPoints:
+    """Return effort-precision at every rank that gains.
+
+    `ideal` is the cumulated gain of the ideal list, read in `mode` as in `find_ideal_rank`.
+
+    >>> points = find_points(np.array([0.5, 0, 1]), np.array([0, 1, 1.5]))
+    >>> points.rank.tolist(), points.ep.round(4).tolist()
+    ([1.0, 3.0], [0.5, 0.6667])
+    """
+    at = np.flatnonzero(gains > 0)
+    rank, gain = (at + 1).astype(np.float64), gains[at]
+    # What gains nothing changes no sum: those of the others alone are the same to the last bit.
+    gained = np.cumsum(gain)
+    return NaturalPoints(rank, gain, gained, find_ideal_rank(gained, ideal, mode) / rank)
+
+
+def _find_topic_points(topic: TopicView, settings: GainSettings, mode: str) -> NaturalPoints:
+    """Return the natural recall points of a topic."""
+    ideal = topic.alignment.gold.cached(list_ideals, settings)[topic.at]
+    gains = topic.alignment.cached(compute_gains, settings)[topic.slice]
+    return find_points(gains, ideal.curve, mode)
+
+
+def interpolate(
+    points: NaturalPoints, ideal: Floats, levels: Floats, between: str = "line"
+) -> Floats:
+    """Return effort-precision at levels of gain-recall; 0 where the list does not come so far.
+
+    Between natural recall points, ``line`` draws straight lines of ep, ``curve`` reads run and
+    ideal list on straight lines and ``step`` both in steps: a mixture could exceed 1. So it
+    matters only to ``line`` how the points were found.
+    """
+    if not len(points.rank):
+        return np.zeros(len(levels))
+    wanted, slack = levels * ideal[-1], _TOLERANCE * ideal[-1]
+    reached = wanted <= points.gained[-1] + slack
+    if between == "line":
+        ep = np.interp(wanted, points.gained, points.ep)
+    elif between == "curve":
+        # Before anything is gained both curves are at rank 0: the value is that of the first bit.
+        target = np.clip(wanted, slack, points.gained[-1])
+        at = np.minimum(np.searchsorted(points.gained, target - slack), len(points.rank) - 1)
+        missing = np.maximum(points.gained[at] - target, 0.0)
+        needed = points.rank[at] - missing / points.gain[at]
+        ep = find_ideal_rank(target, ideal, "line") / needed
+    else:
+        at = np.minimum(np.searchsorted(points.gained, wanted - slack), len(points.rank) - 1)
+        ep = find_ideal_rank(np.maximum(wanted, slack), ideal, "step") / points.rank[at]
+    return np.where(reached, ep, 0.0)
+
+
+class AtRecall(Measure):
+    """Precision at levels of recall, or without a cut-off its mean over the levels .01 to 1."""
+
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        """Return precision at levels of recall: one curve, or several to average."""
+        raise NotImplementedError  # pragma: no cover - every measure defines it
+
+    def average(self, topic: TopicView) -> float:
+        """Return the score without a cut-off."""
+        return float(np.mean([curve.mean() for curve in self.curve_at(topic, LEVELS)]))
+
+    @classmethod
+    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
+        one, levels = measures[0], np.array([float(m.at) for m in measures if m.at is not None])
+        cut = np.array([measure.at is not None for measure in measures])
+        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if not one.is_defined(view):
+                continue
+            if len(levels):
+                scores[view.at, cut] = np.mean(one.curve_at(view, levels), axis=0)
+            if len(levels) < len(measures):
+                scores[view.at, ~cut] = one.average(view)
+        return scores
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return self.score_curve([self], alignment)[:, 0]
+
+
+class _Effort(Cumulated):
+    ideal_ = Choice(
+        "line",
+        "step",
+        description="the ideal curve is read on straight lines between ranks, or in steps",
+    )
+
+    def points(self, topic: TopicView) -> NaturalPoints:
+        """Return the natural recall points, found once for all measures of these gains."""
+        return topic.cached(_find_topic_points, self.gain_settings, self.ideal_)
+
+
+class _Interpolated(AtRecall, _Effort):
+    between = Choice(
+        "line",
+        "curve",
+        "step",
+        description="between natural recall points: straight lines of ep, lines of both gain "
+        "curves, or steps",
+    )
+
+    def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
+        ideal = self.ideal_list(topic).curve
+        return [interpolate(self.points(topic), ideal, levels, self.between)]
+
+
+class EffortPrecision(_Interpolated):
+    """Effort-precision at a level of gain-recall."""
+
+    name = "ep"
+    section = "8"
+    cutoff = Cutoff.RECALL
+    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    formula = "ep@x = rank of the ideal list at gain x / rank of the run at gain x"
+    example = Example(_RUN, 0.75, "ep(overlap=on)@0.5")
+
+
+class MeanEffortPrecision(_Effort):
+    """Mean average effort-precision over the natural recall points of the run."""
+
+    name = "MAep"
+    aliases: ClassVar[tuple[str, ...]] = ("Aep",)
+    section = "8"
+    formula = "MAep = sum of ep at ranks that gain / max(n, number of such ranks)"
+    example = Example(_RUN, 0.7083, "MAep(overlap=on)")
+
+    divisor = Choice(
+        "max",
+        "n",
+        description="divide by the number of elements to find, or of ranks that gain if there "
+        "are more; or always by the former",
+    )
+
+    def score_topic(self, topic: TopicView) -> float:
+        ep, n = self.points(topic).ep, len(self.ideal_list(topic).gains)
+        return float(ep.sum()) / (max(n, len(ep)) if self.divisor == "max" else n)
+
+
+class InterpolatedMeanEffortPrecision(_Interpolated):
+    """The mean of effort-precision at 100 levels of gain-recall."""
+
+    name = "iMAep"
+    section = "8"
+    formula = "iMAep = mean of ep@x over x = .01, .02, ..., 1"
+    example = Example(_RUN, 0.5991, "iMAep(overlap=on)")
+
+
+# -- Q and R measure ---------------------------------------------------------------------------
+
+
+def _add_bonus(gains: Floats) -> Floats:
+    """Add 1 to every gain that is not 0."""
+    return np.where(gains > 0, gains + 1, 0.0)
+
+
+class QMeasure(XCG):
+    """Q-measure: gain with a bonus for every hit, over the ideal gain and the rank."""
+
+    name = "Q"
+    aliases = ("Q-measure",)
+    section = "9"
+    formula = "Q = 1/R * sum over gaining ranks j of cbg(j) / (cig(j) + j)"
+    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
+    example = Example(_RUN, 0.8472, "Q(overlap=on)")
+
+    divisor = Choice(
+        "max",
+        "n",
+        description="divide by the number of elements to find, or of ranks that gain if there "
+        "are more; or always by the former",
+    )
+    form = Choice(
+        "sakai",
+        "printed",
+        description="as Sakai defines it, or as the INEX 2005 paper prints it (an ideal run does "
+        "not reach 1 then)",
+    )
+
+    def score_topic(self, topic: TopicView) -> float:
+        gains, ideal = self.gains(topic), self.ideal_list(topic)
+        n, rank = len(ideal.gains), np.flatnonzero(gains > 0) + 1
+        best = ideal.curve if self.form == "sakai" else cumulate(_add_bonus(ideal.gains))
+        gained = cumulate(_add_bonus(gains))[rank]
+        total = float((gained / (best[np.minimum(rank, n)] + rank)).sum())
+        return total / (max(n, len(rank)) if self.divisor == "max" else n)
+
+
+class RMeasure(XCG):
+    """R-measure: gain with a bonus for every hit at rank R, the number of elements to find."""
+
+    name = "Rmeasure"
+    aliases = ("R-measure",)
+    section = "9"
+    formula = "Rmeasure = cbg(R) / (cig(R) + R)"
+    source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
+    example = Example(_RUN, 0.7, "Rmeasure(overlap=on)")
+
+    divisor = QMeasure.divisor
+    form = QMeasure.form
+
+    def score_topic(self, topic: TopicView) -> float:
+        ideal = self.ideal_list(topic).gains
+        n = len(ideal)
+        gained = float(cumulate(_add_bonus(self.gains(topic))[:n])[-1])
+        return gained / ((float(ideal.sum()) if self.form == "sakai" else gained) + n)
+
+
+MEASURES = (
+    TotalGain,
+    NormalisedGain,
+    MeanNormalisedGain,
+    EffortPrecision,
+    GainRecall,
+    MeanEffortPrecision,
+    InterpolatedMeanEffortPrecision,
+    QMeasure,
+    RMeasure,
+)

@@ -1,11 +1,16 @@
 """Runs, judgements, topics and results: immutable, columnar, documented."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from foveal.model.hashing import topic_order
 from foveal.model.judgements import Judgements
-from foveal.model.ordering import topic_order
-from foveal.model.provenance import Provenance
-from foveal.model.results import Results
-from foveal.model.run import UNKNOWN, Run
-from foveal.model.topics import Topic, Topics
+from foveal.model.run import UNKNOWN, Provenance, Run
+
+if TYPE_CHECKING:
+    from foveal.model.results import Results
+    from foveal.model.topics import Topic, Topics
 
 __all__ = [
     "UNKNOWN",
@@ -17,3 +22,16 @@ __all__ = [
     "Topics",
     "topic_order",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load topics and results only when they are asked for."""
+    if name == "Results":
+        from foveal.model.results import Results
+
+        return Results
+    if name in {"Topic", "Topics"}:
+        from foveal.model import topics
+
+        return getattr(topics, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,17 +9,14 @@ import polars as pl
 
 from foveal import spans
 from foveal.model.evidence import evidence_of
-from foveal.model.ordering import first_of_group
+from foveal.model.hashing import first_of_group
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["ASSESSOR_POLICIES", "combined_columns", "united_columns"]
-
-ASSESSOR_POLICIES = ("union", "majority", "intersection")
-"""How the highlights of several assessors of one document become one."""
+__all__ = ["combined_columns", "united_columns"]
 
 _NOWHERE = np.iinfo(np.int64).max
 _STRENGTH: dict[str, tuple[str, ...]] = {

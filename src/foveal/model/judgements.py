@@ -13,15 +13,14 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
-from foveal.model import display
-from foveal.model.assessors import ASSESSOR_POLICIES, combined_columns, united_columns
-from foveal.model.merging import merged_columns
-from foveal.model.ordering import first_of_group, topic_order
-from foveal.model.provenance import Provenance
-from foveal.model.run import UNKNOWN
+from foveal.model.hashing import first_of_group, topic_order
+from foveal.model.run import UNKNOWN, LockedArrays, Provenance
 from foveal.spans import Ints
 
 __all__ = ["ASSESSOR_POLICIES", "PLACE_COLUMNS", "Judgements"]
+
+ASSESSOR_POLICIES = ("union", "majority", "intersection")
+"""How the highlights of several assessors of one document become one."""
 
 PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,
@@ -39,7 +38,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements:
+class Judgements(LockedArrays):
     """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
     The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
@@ -122,11 +121,6 @@ class Judgements:
     aspects: pl.Series | None = None
     given: Judgements | None = None
 
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            if isinstance(column, np.ndarray):
-                column.flags.writeable = False
-
     @classmethod
     def from_rows(
         cls,
@@ -141,7 +135,7 @@ class Judgements:
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
-        """Judgements from a frame of rows and the flat spans, `counts` of them for each row.
+        """Return judgements from a frame of rows and all spans, `counts` of them for each row.
 
         `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
         and ``relevant`` (derived from the spans where it is absent).
@@ -160,17 +154,22 @@ class Judgements:
                 text &= grade > 0
             cumulated = np.concatenate([[0], np.cumsum(text)])
             relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
+        numbers: dict[str, Any] = {
+            name: np.full(len(frame), UNKNOWN, dtype=np.int64) for name in ("length", "bep", "line")
+        }
+        for name in numbers:
+            if name in frame.columns:
+                column = frame[name].fill_null(UNKNOWN) if frame[name].null_count() else frame[name]
+                numbers[name] = column.to_numpy().astype(np.int64)
         return cls(
+            **numbers,
             topics=topics,
             topic=code,
             doc=frame["doc"],
-            length=_column(frame, "length"),
-            bep=_column(frame, "bep"),
             relevant=relevant,
             bounds=bounds,
             start=start,
             end=end,
-            line=_column(frame, "line"),
             file=np.zeros(len(frame), dtype=np.int64),
             sources=(source,),
             has_text=has_text,
@@ -224,6 +223,8 @@ class Judgements:
         )
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         return display.frame(repr(self)[1:-1], self.to_frame(), "rows")
 
     @cached_property
@@ -261,9 +262,7 @@ class Judgements:
 
     @property
     def several_assessors(self) -> bool:
-        """Whether any document of any topic has more than one row."""
-        if self.doc.n_unique() == len(self):
-            return False
+        """True if any document of any topic has more than one row."""
         return bool((self.pair != np.arange(len(self))).any())
 
     @cached_property
@@ -393,11 +392,37 @@ class Judgements:
         """
         if policy not in ASSESSOR_POLICIES:
             return self.of_assessor(policy).combined()
+        marks = (self.sets, self.elements, self.places, self.evidence)
+        apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
+        if (
+            not self.several_assessors
+            and all(mark is None for mark in marks)
+            and (self.grade is None or (self.grade == 1).all())
+            and (self.end > self.start).all()
+            and apart.all()
+        ):
+            # Spans that are all relevant, disjoint and sorted are combined already.
+            relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
+            return replace(
+                self,
+                relevant=relevant,
+                bep=np.where(relevant, self.bep, UNKNOWN),
+                declared=None,
+                assessor=None,
+                grade=None,
+                quotes=None,
+                aspects=None,
+                given=self,
+            )
+        from foveal.model.assessors import combined_columns
+
         given = None if self.several_assessors else self
         return replace(self, **combined_columns(self, policy), aspects=None, given=given)
 
     def united(self) -> Judgements:
         """The same rows, the relevant spans of each disjoint and sorted; assessors stay apart."""
+        from foveal.model.assessors import united_columns
+
         return replace(self, **united_columns(self), aspects=None)
 
     @classmethod
@@ -410,6 +435,8 @@ class Judgements:
         """
         if len(parts) == 1:
             return parts[0]
+        from foveal.model.merging import merged_columns
+
         merged = cls(**merged_columns(parts, several=several))
         unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
         for name in _OF_FILES:
@@ -424,10 +451,10 @@ class Judgements:
         """Refuse two rows for one topic, document and assessor."""
         if not self.several_assessors:
             return
-        frame = pl.DataFrame({"topic": self.topic, "doc": self.doc})
+        first = self.pair
         if self.assessor is not None:
-            frame = frame.with_columns(assessor=self.assessor)
-        first = first_of_group(frame)
+            columns = {"topic": self.topic, "doc": self.doc, "assessor": self.assessor}
+            first = first_of_group(pl.DataFrame(columns))
         again = np.flatnonzero(first != np.arange(len(self)))
         if len(again):
             raise InputError(
@@ -462,13 +489,6 @@ class Judgements:
         return frame.with_columns(
             pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in numbers
         )
-
-
-def _column(frame: pl.DataFrame, name: str) -> Ints:
-    if name not in frame.columns:
-        return np.full(len(frame), UNKNOWN, dtype=np.int64)
-    column = frame[name] if not frame[name].null_count() else frame[name].fill_null(UNKNOWN)
-    return column.to_numpy().astype(np.int64)
 
 
 def _given_sets(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> pl.Series | None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, UsageError
-from foveal.model.ordering import topic_order
+from foveal.model.hashing import topic_order
 from foveal.spans import Ints
 
 if TYPE_CHECKING:

@@ -14,17 +14,15 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError, some
-from foveal.model import display
-from foveal.model.ordering import topic_order
-from foveal.spans import Ints
+from foveal.model.hashing import topic_order
+from foveal.model.run import ALL, LockedArrays
 
 __all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "differences"]
 
-ALL = "all"
-"""The topic under which the value over all topics stands."""
-
 Floats = npt.NDArray[np.float64]
 
+_UNFIT = frozenset("\t\n\r")
+"""Characters that a field of tsv cannot hold."""
 _SHOWN = 20
 """Runs and measures that a notebook shows."""
 
@@ -53,7 +51,7 @@ JSON_ROW = RowForm(
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(LockedArrays):
     """Scores by run, topic and measure.
 
     Parameters
@@ -79,10 +77,6 @@ class Results:
     counted: npt.NDArray[np.bool_]
     overall: Floats
     meta: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for array in (self.values, self.counted, self.overall):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -125,44 +119,54 @@ class Results:
 
     def rows(self, *, per_topic: bool = True) -> Iterator[tuple[str, str, str, float]]:
         """Tidy rows (run, topic, measure, value): runs, topics, measures, with ``all`` last."""
-        run, topic, values = self._cells(per_topic=per_topic)
-        names = (*self.topics, ALL)
-        for i, j, own in zip(run.tolist(), topic.tolist(), values.tolist(), strict=True):
-            for measure, value in zip(self.measures, own, strict=True):
-                yield self.runs[i], names[j], measure, value
-
-    def _cells(self, *, per_topic: bool) -> tuple[Ints, Ints, Floats]:
-        """Numbers of run and topic (the last is ``all``) of each line, and its values."""
-        shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
-        shown[:, :-1] = self.counted & per_topic
-        run, topic = np.nonzero(shown)
-        values = np.concatenate([self.values, self.overall[:, None]], axis=1)
-        return run, topic, values[run, topic]
+        yield from self.tidy(per_topic=per_topic).iter_rows()
 
     def written(self, form: RowForm, *, per_topic: bool = True) -> list[str]:
-        """The rows as text, a million in a second: what repeats is put together once.
+        """Return the rows as text, a million in a second: what repeats is joined once.
 
         >>> form = RowForm(str, ("", " ", " ", "=", ";"), str)
         >>> results = Results.from_tidy([("a", "1", "AP", 0.5), ("a", "all", "AP", None)], {})
         >>> results.written(form)
         ['a 1 AP=0.5;', 'a all AP=nan;']
         """
-        run, topic, values = self._cells(per_topic=per_topic)
         opening, after_run, after_topic, after_measure, closing = form.around
+        values = self.tidy(per_topic=per_topic)["value"]
+        numbers = list(map(repr, values.to_list()))
+        for i in np.flatnonzero(~np.isfinite(values.to_numpy())).tolist():
+            numbers[i] = form.odd(values[i])
         topics = [after_run + form.name(name) + after_topic for name in (*self.topics, ALL)]
         measures = [form.name(name) + after_measure for name in self.measures]
-        ends = [[own + measure for measure in measures] for own in topics]
-        begins = [opening + form.name(name) for name in self.runs]
-        numbers = list(map(repr, values.ravel().tolist()))
-        for i in np.flatnonzero(~np.isfinite(values.ravel())).tolist():
-            numbers[i] = form.odd(float(values.flat[i]))
-        places = zip(run.tolist(), topic.tolist(), strict=True)
-        heads = (begins[i] + end for i, j in places for end in ends[j])
+        ends = [[topic + measure for measure in measures] for topic in topics]
+        runs = [opening + form.name(name) for name in self.runs]
+        heads = (
+            run + end
+            for run, counted in zip(runs, self.counted, strict=True)
+            for topic in (*np.flatnonzero(counted & per_topic).tolist(), -1)
+            for end in ends[topic]
+        )
         return [f"{head}{number}{closing}" for head, number in zip(heads, numbers, strict=True)]
+
+    def to_tsv(self, *, per_topic: bool = True) -> str:
+        r"""Return the rows as tab-separated text at full precision, with a header.
+
+        >>> Results.from_tidy([("a", "all", "AP", 0.5)], {}).to_tsv()
+        'run\ttopic\tmeasure\tvalue\na\tall\tAP\t0.5\n'
+        """
+        for name in (*self.runs, *self.topics, *self.measures):
+            if not _UNFIT.isdisjoint(name):
+                raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
+        frame = self.tidy(per_topic=per_topic)
+        names = frame.select(pl.concat_str("run", "topic", "measure", separator="\t")).to_series()
+        rows = zip(names.to_list(), frame["value"].to_list(), strict=True)
+        lines = ["run\ttopic\tmeasure\tvalue", *[f"{name}\t{value!r}" for name, value in rows], ""]
+        return "\n".join(lines)
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """The rows as a Polars frame with columns run, topic, measure, value."""
-        run, topic, values = self._cells(per_topic=per_topic)
+        shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
+        shown[:, :-1] = self.counted & per_topic
+        run, topic = np.nonzero(shown)
+        values = np.concatenate([self.values, self.overall[:, None]], axis=1)[run, topic]
         width = len(self.measures)
         columns = {
             "run": (self.runs, np.repeat(run, width)),
@@ -200,16 +204,22 @@ class Results:
 
     def __str__(self) -> str:
         """The values over all topics as a table, one row per run."""
+        from foveal.model import display
+
         header, rows, notes = self._table()
         return display.plain_table(header, rows, notes=notes)
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         header, rows, notes = self._table()
         title = repr(self)[1:-1].replace(" x ", ", ")
         return display.table(title, header, rows, numbers=range(1, len(header)), notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """Header, rows and notes of a table of the first runs and measures."""
+        """Return header, rows and notes of a table of the first runs and measures."""
+        from foveal.model import display
+
         runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
         columns = [_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
         rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]

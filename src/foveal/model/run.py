@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import UsageError
-from foveal.model import display
-from foveal.model.hashing import first_of_hash
-from foveal.model.ordering import changes, first_of_group
-from foveal.model.provenance import Provenance
+from foveal.errors import InputError, UsageError
+from foveal.model.hashing import changes, first_of_group, first_of_hash
 from foveal.spans import Ints
 
-__all__ = ["UNKNOWN", "Run"]
+__all__ = ["ALL", "UNKNOWN", "LockedArrays", "Provenance", "Run", "distinct_names", "group_topics"]
 
 UNKNOWN = -1
 """An offset or length that is not known: the end of a whole document, the place of an XPath."""
+
+ALL = "all"
+"""The topic under which results give the value over all topics; no topic may be called so."""
 
 _OF_DOCUMENTS = (
     "topic",
@@ -36,8 +37,40 @@ _OF_DOCUMENTS = (
 """What only topics and documents decide, wherever in a document a result is."""
 
 
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The file behind a run or a judgement set; data made in Python has no hash."""
+
+    path: str
+    sha256: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its directory, compression and extension.
+
+        >>> Provenance("runs/system.2.run.gz").stem
+        'system.2'
+        """
+        name = PurePath(self.path)
+        if name.suffix in _COMPRESSED:
+            name = name.with_suffix("")
+        return name.stem or self.path
+
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+class LockedArrays:
+    """A dataclass whose arrays cannot be changed."""
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
+
+
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(LockedArrays):
     """Ranked results of one system, columnar and immutable.
 
     The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
@@ -97,11 +130,6 @@ class Run:
     unread: Mapping[str, int] | None = None
     element: Ints | None = None
 
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            if isinstance(column, np.ndarray):
-                column.flags.writeable = False
-
     @classmethod
     def from_frame(
         cls,
@@ -157,31 +185,35 @@ class Run:
         note_grouping: str | None = None,
     ) -> Run:
         """As `from_frame`, from columns."""
-        order, topics, bounds = _group(topic)
         if line is None:
             line = np.arange(1, len(topic) + 1, dtype=np.int64)
-        if order is not None:
-            doc, start, end, line = doc.gather(order), start[order], end[order], line[order]
-            score = None if score is None else score[order]
-            rank = None if rank is None else rank[order]
-            xpath = None if xpath is None else xpath.gather(order)
-            tokens = None if tokens is None else tokens[order]
+        optional = {"score": score, "rank": rank, "xpath": xpath, "tokens": tokens}
+        columns: dict[str, Any] = {"doc": doc, "start": start, "end": end, "line": line}
+        columns |= {key: column for key, column in optional.items() if column is not None}
+        topics, code, counts = group_topics(topic)
+        if len(code) > len(topics):
+            order = np.argsort(np.repeat(code, counts), kind="stable")
+            counts = np.bincount(code, counts, len(topics)).astype(np.int64)
+            columns = {key: column[order] for key, column in columns.items()}
             notes = (*notes, note_grouping) if note_grouping else notes
+        for key, column in columns.items():
+            if isinstance(column, pl.Series):
+                # Gathering from one piece is nine times faster than from seven.
+                columns[key] = column.rechunk()
+                continue
+            values = np.asarray(column, dtype=np.float64 if key == "score" else np.int64)
+            # A locked array is not changed by other code, unless it is a view of another one. The
+            # memory of a Polars column is locked, too.
+            is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
+            columns[key] = values.copy() if is_shared else values
         return cls(
             name=name,
             topics=topics,
-            bounds=bounds,
-            doc=doc.rechunk(),  # gathering from one piece is nine times faster than from seven
-            start=_owned(start, np.int64),
-            end=_owned(end, np.int64),
-            line=_owned(line, np.int64),
+            bounds=np.concatenate([[0], np.cumsum(counts)]),
             source=source or Provenance(name),
-            score=None if score is None else _owned(score, np.float64),
-            rank=None if rank is None else _owned(rank, np.int64),
-            xpath=None if xpath is None else xpath.rechunk(),
-            tokens=None if tokens is None else _owned(tokens, np.int64),
             task=task,
             notes=notes,
+            **columns,
         )
 
     @classmethod
@@ -236,37 +268,40 @@ class Run:
         return start.astype(np.int64), end.astype(np.int64)
 
     @cached_property
-    def _stretches(self) -> tuple[Ints, Ints, Ints]:
-        """Results of one topic and document that stand together, looked up as one.
+    def _stretches(self) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]:
+        """Stretches of results of one topic and document, which are looked up as one.
 
-        The row that opens each stretch, its length, and the first stretch of the same document.
-        Half of the results are such followers in runs that bring the parts of a document together.
+        The row that opens each stretch, its length, the first stretch of the same document, and
+        whether that is itself. Runs that bring the parts of a document together have half as many
+        stretches as results.
         """
         opens = changes(self.doc)
         opens[self.bounds[self.bounds < len(self)]] = True
         rows = np.flatnonzero(opens)
-        keys = pl.DataFrame({"topic": self.topic[rows], "doc": self.doc.gather(rows)})
-        return rows, np.diff(rows, append=len(self)), first_of_group(keys)
+        keys = {"topic": self.topic, "doc": self.doc}
+        if len(rows) < len(self):
+            keys = {"topic": self.topic[rows], "doc": self.doc.gather(rows)}
+        first = first_of_group(pl.DataFrame(keys))
+        return rows, np.diff(rows, append=len(self)), first, first == np.arange(len(first))
 
     @cached_property
     def first(self) -> Ints:
         """For each result, the row of the first result of the same topic and document."""
-        rows, sizes, first = self._stretches
+        rows, sizes, first, _ = self._stretches
         return np.repeat(rows[first], sizes)
 
     @cached_property
     def heads(self) -> Ints:
         """The rows that are the first of their topic and document, in order."""
-        rows, _, first = self._stretches
-        heads: Ints = rows[first == np.arange(len(rows))]
-        return heads
+        rows, _, _, is_head = self._stretches
+        return rows[is_head]
 
     @cached_property
     def head_of(self) -> Ints:
         """For each result, the number among `heads` of the first of its topic and document."""
-        _, sizes, first = self._stretches
-        number = np.cumsum(first == np.arange(len(first))) - 1
-        return np.repeat(number[first], sizes)
+        _, sizes, first, is_head = self._stretches
+        number = np.arange(len(first)) if is_head.all() else (np.cumsum(is_head) - 1)[first]
+        return number if len(number) == len(self) else np.repeat(number, sizes)
 
     @cached_property
     def repeats(self) -> Ints:
@@ -276,9 +311,8 @@ class Run:
     @cached_property
     def returns(self) -> Ints:
         """The rows that come back to a document after results of others."""
-        rows, _, first = self._stretches
-        back: Ints = rows[first != np.arange(len(rows))]
-        return back
+        rows, _, _, is_head = self._stretches
+        return rows[~is_head]
 
     @cached_property
     def duplicates(self) -> tuple[Ints, Ints]:
@@ -386,31 +420,43 @@ class Run:
         return frame.with_columns(pl.when(pl.col(c) >= 0).then(c).alias(c) for c in numbers)
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         task = f", task {self.task}" if self.task else ""
         title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
         return display.frame(title, self.to_frame(), "results")
 
 
-def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
-    """The column as an array that is nobody else's to change, copied only if it is.
+def group_topics(topic: pl.Series) -> tuple[tuple[str, ...], Ints, Ints]:
+    """Return the topics in the order they come, and the stretches of lines that are of one topic.
 
-    Nobody changes an array that is locked, unless it is a view of another one. The memory of a
-    column of Polars is locked, too.
+    Of each stretch the number of its topic and of its lines; mostly a topic has one.
+
+    >>> topics, code, lines = group_topics(pl.Series(["7", "7", "8", "7"]))
+    >>> topics, code.tolist(), lines.tolist()
+    (('7', '8'), [0, 1, 0], [2, 1, 1])
     """
-    values = np.asarray(column, dtype=kind)
-    shared = values.flags.writeable or isinstance(values.base, np.ndarray)
-    return values.copy() if shared else values
-
-
-def _group(topic: pl.Series) -> tuple[Ints | None, tuple[str, ...], Ints]:
-    """Row order that makes topics contiguous (None: they are), the topics, their bounds."""
     rows = np.flatnonzero(changes(topic))
     names: list[str] = topic.gather(rows).to_list()
-    counts = np.diff(rows, append=len(topic))
-    if len(set(names)) == len(names):
-        return None, tuple(names), np.concatenate([[0], np.cumsum(counts)])
-    position = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    code = np.repeat(np.array([position[name] for name in names]), counts)
-    sizes = np.bincount(code, minlength=len(position)).astype(np.int64)
-    order = np.argsort(code, kind="stable")
-    return order, tuple(position), np.concatenate([[0], np.cumsum(sizes)])
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    code = np.array([number[name] for name in names], dtype=np.int64)
+    return tuple(number), code, np.diff(rows, append=len(topic))
+
+
+def distinct_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
+    """The names of runs; those that share one are told apart by the stems of their files.
+
+    >>> first, second = Provenance("a/bm25.run"), Provenance("b/dense.run")
+    >>> distinct_names([("mine", first), ("mine", second), ("other", Provenance("c.run"))])
+    ('bm25', 'dense', 'other')
+    """
+    listed = list(runs)
+    given = [name for name, _ in listed]
+    names = [source.stem if given.count(name) > 1 else name for name, source in listed]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            other = listed[names.index(name)][1].path
+            raise InputError.at(
+                listed[i][1].path, None, f"run name {name!r} is already used by {other}"
+            )
+    return tuple(names)

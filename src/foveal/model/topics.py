@@ -10,8 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.model import display
-from foveal.model.provenance import Provenance
+from foveal.model.run import Provenance
 
 __all__ = ["KINDS", "Topic", "Topics"]
 
@@ -178,6 +177,8 @@ class Topics:
         return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
 
     def _repr_html_(self) -> str:
+        from foveal.model import display
+
         frame = self.to_frame()
         given = [column.name for column in frame if column.is_not_null().any()]
         return display.frame(repr(self)[1:-1], frame.select(given), "topics")

@@ -2,6 +2,6 @@
 
 from foveal.recall.bases import Base, ideal_base
 from foveal.recall.forest import Forest
-from foveal.recall.quantisation import QUANTISATIONS, Assessed, quantise
+from foveal.recall.quantisation import QUANTISATIONS, Assessed
 
-__all__ = ["QUANTISATIONS", "Assessed", "Base", "Forest", "ideal_base", "quantise"]
+__all__ = ["QUANTISATIONS", "Assessed", "Base", "Forest", "ideal_base"]

@@ -11,7 +11,7 @@ from foveal.model import UNKNOWN
 from foveal.recall.forest import Forest
 from foveal.spans import Ints
 
-__all__ = ["Base", "Below", "ideal_base", "ideals_below"]
+__all__ = ["Base", "ideal_base"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -29,33 +29,10 @@ class Base(NamedTuple):
     """Elements with an ideal one somewhere below them."""
 
 
-class Below(NamedTuple):
-    """The ideal elements below others: pairs, sorted by both."""
-
-    above: Ints
-    ideal: Ints
-
-
-def ideals_below(forest: Forest, base: Base) -> Below:
-    """Every element that holds ideal ones, with each of them."""
-    ideal = np.flatnonzero(base.ideal)
-    above = forest.parent[ideal]
-    found = []
-    while len(above):
-        ideal, above = ideal[above >= 0], above[above >= 0]
-        found.append(Below(above, ideal))
-        above = forest.parent[above]
-    if not found:
-        return Below(above, ideal)
-    every = Below(*(np.concatenate(column) for column in zip(*found, strict=True)))
-    order = np.lexsort((every.ideal, every.above))
-    return Below(every.above[order], every.ideal[order])
-
-
 def ideal_base(
     forest: Forest, worth: Floats, *, base: str = "ideal", tie: str = "ascendant"
 ) -> Base:
-    """The ideal recall base for what each element is `worth`.
+    """Return the ideal recall base for the `worth` of each element.
 
     Parameters
     ----------
@@ -70,13 +47,23 @@ def ideal_base(
     """
     higher = tie == "ascendant"
     if base == "maxsum":
-        candidate = _worth_most_together(forest, worth, higher=higher)
+        candidate = _choose_by_sum(forest, worth, higher=higher)
     else:
-        candidate = _winners_of_paths(forest, worth, higher=higher)
-    return _without_nested(forest, candidate)
+        candidate = _choose_by_path(forest, worth, higher=higher)
+    # Drop candidates inside another one.
+    parent = forest.parent
+    over = np.where(candidate, np.arange(len(forest)), UNKNOWN)
+    for level in forest.levels[1:]:
+        above = over[parent[level]]
+        over[level] = np.where(above < 0, over[level], above)
+    ideal = over == np.arange(len(forest))
+    holds = np.zeros(len(forest), dtype=bool)
+    for level in reversed(forest.levels[1:]):
+        holds[parent[level[ideal[level] | holds[level]]]] = True
+    return Base(ideal, over, holds)
 
 
-def _winners_of_paths(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
+def _choose_by_path(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     parent, relevant = forest.parent, worth > 0
     leads_on = np.zeros(len(forest), dtype=bool)  # something relevant is below
     for level in reversed(forest.levels[1:]):
@@ -93,7 +80,7 @@ def _winners_of_paths(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     return winner
 
 
-def _worth_most_together(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
+def _choose_by_sum(forest: Forest, worth: Floats, *, higher: bool) -> Bools:
     parent = forest.parent
     below = np.zeros(len(forest))  # the most that the elements below can be worth together
     wins = np.zeros(len(forest), dtype=bool)
@@ -104,17 +91,3 @@ def _worth_most_together(forest: Forest, worth: Floats, *, higher: bool) -> Bool
         inner = level[parent[level] >= 0]
         np.add.at(below, parent[inner], np.where(wins[inner], worth[inner], below[inner]))
     return wins
-
-
-def _without_nested(forest: Forest, candidate: Bools) -> Base:
-    """Candidates inside another one are dropped."""
-    parent = forest.parent
-    over = np.where(candidate, np.arange(len(forest)), UNKNOWN)
-    for level in forest.levels[1:]:
-        above = over[parent[level]]
-        over[level] = np.where(above < 0, over[level], above)
-    ideal = over == np.arange(len(forest))
-    holds = np.zeros(len(forest), dtype=bool)
-    for level in reversed(forest.levels[1:]):
-        holds[parent[level[ideal[level] | holds[level]]]] = True
-    return Base(ideal, over, holds)

@@ -40,7 +40,7 @@ def wanted(
     classes: Iterable[frozenset[str]] = (),
     texts: Texts | None = None,
 ) -> Bools:
-    """Which elements stay under an interpretation of the topics' structured queries.
+    """Return which elements stay under an interpretation of the topics' structured queries.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def wanted(
 def _on_target(
     queries: Mapping[str, CAS], judgements: Judgements, row: Ints, xpath: pl.Series, groups: Classes
 ) -> Bools:
-    """Which elements the target paths of their topics mean; every tag path is looked at once."""
+    """Return which elements the target paths of their topics mean; match each tag path once."""
     targets = list(dict.fromkeys(query.target for query in queries.values()))
     number = {target: i for i, target in enumerate(targets)}
     of_topic = np.array(

@@ -20,10 +20,10 @@ from foveal.collection import Collection
 from foveal.collection.lookup import Trees
 from foveal.errors import InputError
 from foveal.model import UNKNOWN, Judgements
-from foveal.recall.quantisation import COVERAGES, Assessed, quantise
+from foveal.recall.quantisation import COVERAGES, Assessed, find_quantisation
 from foveal.spans import Ints
 
-__all__ = ["Forest", "scale_of"]
+__all__ = ["Forest", "close_upwards", "scale_of"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -37,10 +37,12 @@ _COLUMNS = {
     "size": pl.Int64,
     "rsize": pl.Int64,
 }
+_PARENT = pl.col("xpath").str.replace(r"/[^/]*$", "")
+"""The XPath of the parent; empty for a root."""
 
 
 def scale_of(judgements: Judgements) -> str:
-    """The scale of the assessed elements: as declared, else by the grades they carry."""
+    """Return the scale of the assessed elements: as declared, else by the grades they carry."""
     declared = (judgements.header or {}).get("scale")
     if declared is not None:
         return str(declared)
@@ -84,6 +86,8 @@ class Forest:
         Where each judgement's document begins on the common axis.
     highlighted : spans.Coverage, optional
         The highlighted text on the common axis.
+    find : callable
+        Called with judgements and XPaths: their elements, `UNKNOWN` where there is none.
     """
 
     row: Ints
@@ -100,6 +104,7 @@ class Forest:
     complete: bool
     base: Ints
     highlighted: spans.Coverage | None
+    find: _Finder
 
     def __len__(self) -> int:
         return len(self.row)
@@ -112,15 +117,19 @@ class Forest:
 
     @classmethod
     def from_assessments(cls, judgements: Judgements) -> Forest:
-        """The trees of the elements that combined judgements list, laid out by their sizes."""
-        listed = _listed(judgements)
-        nodes = _closed_upwards(listed.select("row", "xpath"))
-        row, paths, path = nodes["row"].to_numpy(), *_numbered(nodes["xpath"])
+        """Build the trees of the elements that judgements list, laid out by their sizes."""
+        listed = _list_elements(judgements)
+        nodes = close_upwards(listed.select("row", "xpath"))
+        distinct = nodes.select(pl.col("xpath").unique())  # in the order of `close_upwards`
+        paths = distinct.sort(pl.col("xpath").str.count_matches("/"), "xpath")["xpath"]
+        numbers = pl.DataFrame({"xpath": paths, "path": np.arange(len(paths))})
+        numbered = nodes.join(numbers, on="xpath", maintain_order="left")
+        row, path = nodes["row"].to_numpy(), numbered["path"].to_numpy()
         find = _Finder(row, paths, path)
-        parent = find(row, nodes.select(_above("xpath")).to_series())
+        parent = find(row, nodes.select(_PARENT).to_series())
         at = find(listed["row"].to_numpy(), listed["xpath"])
-        size = _scattered(listed["size"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
-        rsize = _scattered(listed["rsize"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
+        size = _scatter(listed["size"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
+        rsize = _scatter(listed["rsize"].fill_null(UNKNOWN), at, len(row), UNKNOWN)
         known = bool((size[at] >= 0).all())
         start = end = np.full(len(nodes), UNKNOWN)
         base = np.zeros(len(judgements), dtype=np.int64)
@@ -140,25 +149,26 @@ class Forest:
             end=end,
             size=np.where((size < 0) & known, end - start, size),
             rsize=rsize,
-            assessed=_assessed(scale_of(judgements), listed, at, size, rsize),
+            assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(nodes), dtype=bool),
             bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=False,
             base=base,
             highlighted=highlighted,
+            find=find,
         )
 
     @classmethod
     def from_collection(
         cls, judgements: Judgements, collection: Collection, *, recompute: bool = False
     ) -> Forest:
-        """The trees of all elements of the relevant documents, at their places in the text.
+        """Build the trees of all elements of the relevant documents, at their places in the text.
 
         Sizes that the judgements themselves give are kept unless `recompute` is set: assessors'
         tools counted white space in their own way.
         """
         rows = np.flatnonzero(judgements.relevant)
-        trees = _trees(collection, judgements.doc.gather(rows))
+        trees = _read_trees(collection, judgements.doc.gather(rows))
         absent = rows[np.diff(trees.bounds) == 0]
         if len(absent):
             raise InputError(
@@ -171,11 +181,25 @@ class Forest:
         used = np.zeros(int(trees.path.max(initial=-1)) + 1, dtype=bool)
         used[trees.path] = True
         paths, path = collection.xpaths(np.flatnonzero(used)), np.cumsum(used)[trees.path] - 1
-        listed = _listed(judgements)
+        listed = _list_elements(judgements)
         listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
-        at = _Finder(row, paths, path)(listed["row"].to_numpy(), listed["xpath"])
-        _all_found(judgements, listed, at)
-        base = spans.lay_out(_extents(judgements, trees.end, row))
+        find = _Finder(row, paths, path)
+        at = find(listed["row"].to_numpy(), listed["xpath"])
+        lost = listed.filter(pl.Series(at < 0, dtype=pl.Boolean))
+        if len(lost):
+            raise InputError(
+                judgements.problem(
+                    i,
+                    f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
+                    line=line,
+                    file=file,
+                )
+                for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows()
+            )
+        extent = np.maximum(judgements.length, 0)
+        np.maximum.at(extent, row, trees.end)
+        np.maximum.at(extent, judgements.row, judgements.end)
+        base = spans.lay_out(extent)
         size, rsize = trees.end - trees.start, np.full(len(row), UNKNOWN)
         highlighted = None
         if judgements.has_text:
@@ -196,20 +220,21 @@ class Forest:
             end=trees.end,
             size=size,
             rsize=rsize,
-            assessed=_assessed(scale_of(judgements), listed, at, size, rsize),
+            assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(row), dtype=bool),
             bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=True,
             base=base,
             highlighted=highlighted,
+            find=find,
         )
 
     def only(self, counts: Bools) -> Forest:
-        """The same trees, but only these elements may be worth something."""
+        """Return the same trees in which only these elements may be worth something."""
         return replace(self, counts=self.counts & counts)
 
     def without_tags(self, tags: Names[str]) -> Forest:
-        """The same trees with the elements of these tags worth nothing."""
+        """Return the same trees with the elements of these tags worth nothing."""
         tag = self.paths.str.extract(r"/([^/\[\]]+)\[[0-9]+\]$")
         return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy()[self.path])
 
@@ -217,7 +242,7 @@ class Forest:
 
     @property
     def placed(self) -> bool:
-        """Whether every element has its place, so that coverage can be told."""
+        """True if every element has a place, so that coverage is known."""
         return not len(self) or bool((self.end >= 0).all())
 
     @cached_property
@@ -227,7 +252,7 @@ class Forest:
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int16]:
-        """How many elements are above each."""
+        """Number of elements above each."""
         return _depth(self.paths, self.path)
 
     @cached_property
@@ -236,50 +261,27 @@ class Forest:
         return _levels(self.depth)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
-        """What each element is worth; nothing if it is empty or does not count."""
-        worth = quantise(quant, self.assessed, normalise=normalise)
+        """Return the worth of each element; 0 if it is empty or does not count.
+
+        With `normalise` it is from 0 to 1 also on the scale of 2005.
+        """
+        function = find_quantisation(quant, self.assessed.scale)
+        worth = function.worth(self.assessed)
+        if normalise:
+            worth = worth / function.maximum
         return np.where(self.counts & (self.size != 0), worth, 0.0)
 
-    def over_children(self, values: Floats | Ints) -> Floats:
-        """The sum of the values of each element's children."""
+    def sum_children(self, values: Floats | Ints) -> Floats:
+        """Return the sum of the values of each element's children."""
         below = np.flatnonzero(self.parent >= 0)
         total: Floats = np.bincount(
             self.parent[below], values[below].astype(np.float64), len(self)
         ).astype(np.float64)
         return total
 
-    # -- from results to elements ---------------------------------------------------------------
-
-    def find(self, row: Ints, xpath: pl.Series) -> Ints:
-        """The element of each judgement and XPath, `UNKNOWN` where there is none."""
-        return self._find(row, xpath)
-
-    def find_extent(self, row: Ints, start: Ints, end: Ints) -> Ints:
-        """The deepest element of each judgement with this extent, `UNKNOWN` where there is none."""
-        wanted = pl.DataFrame({"row": row, "start": start, "end": end})
-        on = ["row", "start", "end"]
-        found = wanted.join(self._by_extent, on=on, how="left", maintain_order="left")
-        return found["node"].fill_null(UNKNOWN).to_numpy()
-
-    def root(self, row: Ints) -> Ints:
-        """The root of each judgement's tree, `UNKNOWN` where there is none."""
-        low, high = self.bounds[row], self.bounds[row + 1]
-        return np.where(low < high, low, UNKNOWN)
-
-    @cached_property
-    def _find(self) -> _Finder:
-        return _Finder(self.row, self.paths, self.path)
-
-    @cached_property
-    def _by_extent(self) -> pl.DataFrame:
-        frame = pl.DataFrame(
-            {"row": self.row, "start": self.start, "end": self.end, "node": np.arange(len(self))}
-        )
-        return frame.unique(["row", "start", "end"], keep="last", maintain_order=True)
-
 
 class _Finder:
-    """From judgements and XPaths to elements.
+    """A look-up of elements by judgement and XPath.
 
     Texts are looked up among the distinct paths only; the rest is a search among numbers.
     """
@@ -299,8 +301,8 @@ class _Finder:
         return np.where(known, at, UNKNOWN)
 
 
-def _trees(collection: Collection, docs: pl.Series) -> Trees:
-    """The trees of these documents, each looked up once however many topics it is judged for."""
+def _read_trees(collection: Collection, docs: pl.Series) -> Trees:
+    """Return the trees of documents, each looked up once however many topics it is judged for."""
     distinct = docs.unique(maintain_order=True)
     numbers = pl.DataFrame({"doc": distinct, "number": np.arange(len(distinct))})
     which = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")["number"]
@@ -319,8 +321,8 @@ def _trees(collection: Collection, docs: pl.Series) -> Trees:
     )
 
 
-def _listed(judgements: Judgements) -> pl.DataFrame:
-    """The assessed elements with all columns that any scale has."""
+def _list_elements(judgements: Judgements) -> pl.DataFrame:
+    """Return the assessed elements with all columns that any scale has."""
     schema = {"row": pl.Int64, **_COLUMNS, "line": pl.Int64, "file": pl.Int64}
     if judgements.elements is None:
         return pl.DataFrame(schema=schema)
@@ -331,34 +333,20 @@ def _listed(judgements: Judgements) -> pl.DataFrame:
     )
 
 
-def _above(column: str) -> pl.Expr:
-    """The XPath of the parent; empty for a root."""
-    return pl.col(column).str.replace(r"/[^/]*$", "")
-
-
-def _closed_upwards(listed: pl.DataFrame) -> pl.DataFrame:
-    """These elements and all above them, judgement by judgement, parents first."""
+def close_upwards(listed: pl.DataFrame) -> pl.DataFrame:
+    """Return these elements and all above them, judgement by judgement, parents first."""
     by_depth = listed.with_columns(depth=pl.col("xpath").str.count_matches("/"))
     own = {key[0]: part for key, part in by_depth.partition_by("depth", as_dict=True).items()}
     level, found = by_depth.clear(), [by_depth.clear()]
     for depth in range(max(own, default=0), 0, -1):  # each level from the one below, once
-        above = level.with_columns(_above("xpath"), depth=pl.lit(depth, pl.UInt32))
+        above = level.with_columns(_PARENT, depth=pl.lit(depth, pl.UInt32))
         level = pl.concat([own.get(depth, by_depth.clear()), above]).unique(["row", "xpath"])
         found.append(level)
     return pl.concat(found).sort("row", "depth", "xpath").drop("depth")
 
 
-def _numbered(xpath: pl.Series) -> tuple[pl.Series, Ints]:
-    """The distinct paths in the order of `_closed_upwards`, and the number of each element's."""
-    distinct = pl.DataFrame({"xpath": xpath.unique()})
-    paths = distinct.sort(pl.col("xpath").str.count_matches("/"), "xpath")["xpath"]
-    numbers = pl.DataFrame({"xpath": paths, "path": np.arange(len(paths))})
-    found = pl.DataFrame({"xpath": xpath}).join(numbers, on="xpath", maintain_order="left")
-    return paths, found["path"].to_numpy()
-
-
-def _scattered(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
-    """An array over all elements with the values of those that are listed."""
+def _scatter(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
+    """Return an array over all elements with the values of those that are listed."""
     column = np.full(n, otherwise, dtype=np.int64)
     column[at] = values.to_numpy()
     return column
@@ -370,7 +358,7 @@ def _depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
 
 
 def _levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
-    """Numbers by depth, from the roots down."""
+    """Return the elements of each depth, from the roots down."""
     order = np.argsort(depth, kind="stable")  # few bits: a radix sort
     return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
 
@@ -378,7 +366,7 @@ def _levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
 def _lay_out(
     parent: Ints, levels: tuple[Ints, ...], size: Ints, rsize: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Places for elements of which only sizes are known, and how much of their end is highlighted.
+    """Return places for elements of known sizes, and how much of their end is highlighted.
 
     An element holds its children one after the other, then text of its own that is not highlighted,
     then what is. Sizes that contradict each other stretch the parent.
@@ -403,35 +391,13 @@ def _lay_out(
     return start, start + extent, own
 
 
-def _extents(judgements: Judgements, end: Ints, row: Ints) -> Ints:
-    extent = np.maximum(judgements.length, 0)
-    np.maximum.at(extent, row, end)
-    np.maximum.at(extent, judgements.row, judgements.end)
-    return extent
-
-
-def _all_found(judgements: Judgements, listed: pl.DataFrame, at: Ints) -> None:
-    """Refuse assessed elements that the collection does not hold."""
-    lost = listed.filter(pl.Series(at < 0, dtype=pl.Boolean))
-    if len(lost):
-        raise InputError(
-            judgements.problem(
-                i,
-                f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
-                line=line,
-                file=file,
-            )
-            for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows()
-        )
-
-
-def _assessed(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints) -> Assessed:
-    """Grades as numbers; what is not assessed gets the lowest."""
+def _read_grades(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints) -> Assessed:
+    """Return grades as numbers; what is not assessed gets the lowest."""
     n = len(size)
     too_small = np.zeros(n, dtype=bool)
     if scale in ("2002", "2003"):
         first = listed["relevance" if scale == "2002" else "exhaustivity"]
-        exhaustivity = _scattered(first.fill_null("0").cast(pl.Int64), at, n, 0)
+        exhaustivity = _scatter(first.fill_null("0").cast(pl.Int64), at, n, 0)
         lowest = 0
         if scale == "2002":
             codes = {letter: code for code, letter in enumerate(COVERAGES)}
@@ -439,11 +405,11 @@ def _assessed(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Int
             second = listed["coverage"].fill_null("N").replace_strict(codes, return_dtype=pl.Int64)
         else:
             second = listed["specificity"].fill_null("0").cast(pl.Int64)
-        specificity = _scattered(second, at, n, lowest).astype(np.float64)
+        specificity = _scatter(second, at, n, lowest).astype(np.float64)
         return Assessed(scale, exhaustivity, specificity, too_small)
     specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
     if scale == "2005":
         too_small[at] = (listed["exhaustivity"] == "?").fill_null(value=False).to_numpy()
         grades = listed["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
-        return Assessed(scale, _scattered(grades, at, n, 0), specificity, too_small)
+        return Assessed(scale, _scatter(grades, at, n, 0), specificity, too_small)
     return Assessed(scale, (rsize > 0).astype(np.int64), specificity, too_small)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ __all__ = [
     "Quantisation",
     "dimensions",
     "find_quantisation",
-    "quantise",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -73,12 +73,9 @@ class Quantisation:
     worth: Callable[[Assessed], Floats]
     maximum: float = 1.0
 
-    def __call__(self, assessed: Assessed) -> Floats:
-        return self.worth(assessed)
-
 
 def _table(rows: Sequence[Sequence[float]]) -> Callable[[Assessed], Floats]:
-    """Look-up by the two grades: a row for each first grade, a column for each second, from 0."""
+    """Return a look-up by two grades from 0: a row for each first, a column for each second."""
     table = np.array(rows, dtype=np.float64)
 
     def worth(assessed: Assessed) -> Floats:
@@ -89,12 +86,8 @@ def _table(rows: Sequence[Sequence[float]]) -> Callable[[Assessed], Floats]:
 
 
 def _grades(*pairs: str) -> list[list[float]]:
-    """A table of 0 and 1 that is 1 at these grade pairs, written ``es``."""
+    """Return a table of 0 and 1 that is 1 at these grade pairs, written ``es``."""
     return [[float(f"{e}{s}" in pairs) for s in range(4)] for e in range(4)]
-
-
-def _spec(assessed: Assessed) -> Floats:
-    return assessed.specificity
 
 
 def _strict_spec(assessed: Assessed) -> Floats:
@@ -115,7 +108,7 @@ def _gen_lifted(assessed: Assessed) -> Floats:
 
 
 def _shares(assessed: Assessed) -> tuple[Floats, Floats]:
-    """Both dimensions rescaled to [0, 1]."""
+    """Return both dimensions rescaled to [0, 1]."""
     top = _HIGHEST[assessed.scale]
     specificity = assessed.specificity / (top if assessed.scale == "2003" else 1)
     return assessed.exhaustivity / top, specificity
@@ -151,7 +144,7 @@ _SOG: Sequence[Sequence[float]] = [
 ]
 
 _FUNCTIONS = (
-    Quantisation("spec", ("2005", "2006"), _spec),
+    Quantisation("spec", ("2005", "2006"), attrgetter("specificity")),
     Quantisation("strict2", ("2002",), _table(_grades("33"))),
     Quantisation("gen2", ("2002",), _table(_GEN2)),
     Quantisation("strict3", ("2003",), _table(_grades("33"))),
@@ -190,10 +183,13 @@ MEAN7 = ("strict3", "gen3", "sog", "e3s321", "e3s32", "s3e321", "s3e32")
 
 
 def find_quantisation(name: str, scale: str) -> Quantisation:
-    """The function of this name; one of another scale than the judgements' is refused.
+    """Return the function of this name; refuse one of another scale than the judgements'.
 
     >>> find_quantisation("gen", "2005").name
     'gen5'
+    >>> grades = Assessed("2003", np.array([3, 2]), np.array([1.0, 3.0]), np.zeros(2, dtype=bool))
+    >>> find_quantisation("sog", "2003").worth(grades).tolist()
+    [0.25, 0.9]
     """
     if name in _BY_SCALE:
         return _BY_SCALE[name][scale]
@@ -207,20 +203,8 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
     return function
 
 
-def quantise(name: str, assessed: Assessed, *, normalise: bool = False) -> Floats:
-    """What each element is worth; with `normalise` between 0 and 1 also on the scale of 2005.
-
-    >>> grades = Assessed("2003", np.array([3, 2]), np.array([1.0, 3.0]), np.zeros(2, dtype=bool))
-    >>> quantise("gen", grades).tolist(), quantise("sog", grades).tolist()
-    ([0.75, 0.75], [0.25, 0.9])
-    """
-    function = find_quantisation(name, assessed.scale)
-    worth = function(assessed)
-    return worth / function.maximum if normalise else worth
-
-
 def dimensions(name: str, assessed: Assessed) -> tuple[Floats, Floats]:
-    """Exhaustivity and specificity quantised one by one, as inex_eval_ng takes them.
+    """Return exhaustivity and specificity quantised one by one, as inex_eval_ng takes them.
 
     ``gen`` rescales each to [0, 1], ``strict`` keeps only the highest grade.
     """

@@ -22,11 +22,11 @@ __all__ = [
 ]
 
 Key = tuple[Path, tuple[Term, ...]]
-"""What an about-clause asks for: the absolute path and the terms."""
+"""The request of an about-clause: the absolute path and the terms."""
 
 
 def _read(text: str) -> Query:
-    """A query as NEXI, else in the dialects that were in use."""
+    """Parse a query as NEXI, else in the dialects that were in use."""
     try:
         return parse(text)
     except NexiError:
@@ -34,7 +34,7 @@ def _read(text: str) -> Query:
 
 
 def try_query(text: str) -> Query | None:
-    """The query that a text is; None if it is none."""
+    """Parse a query; None if the text is not one."""
     try:
         return _read(text)
     except NexiError:
@@ -42,7 +42,7 @@ def try_query(text: str) -> Query | None:
 
 
 def structured_queries(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
-    """The structured query of each topic."""
+    """Return the structured query of each topic."""
     place = {name: i for i, name in enumerate(topics.ids)}
     castitles = topics.castitles
     found: dict[str, CAS] = {}
@@ -71,7 +71,7 @@ def structured_queries(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
 
 
 def leaves(clause: Clause | None) -> Iterator[About | Compare]:
-    """What a clause combines, in reading order."""
+    """Yield the simple clauses that a clause combines, in reading order."""
     if isinstance(clause, And | Or):
         for inner in clause.clauses:
             yield from leaves(inner)
@@ -80,12 +80,12 @@ def leaves(clause: Clause | None) -> Iterator[About | Compare]:
 
 
 def below(above: Path, path: Path | None) -> Path:
-    """A path that goes on from another one."""
+    """Return a path that goes on from another one."""
     return above if path is None else Path(above.steps + path.steps)
 
 
 def located(parts: Sequence[Part]) -> Iterator[tuple[Path, Part]]:
-    """The parts of a query with their absolute paths."""
+    """Yield the parts of a query with their absolute paths."""
     above = Path(())
     for part in parts:
         above = below(above, part.path)
@@ -93,7 +93,7 @@ def located(parts: Sequence[Part]) -> Iterator[tuple[Path, Part]]:
 
 
 def _beyond(clause: Clause | None, *, last: bool, numbers: bool) -> Clause | None:
-    """What a clause asks beyond the topic's own judgements; None if an element may do without.
+    """Return what a clause asks beyond the topic's own judgements; None if it asks nothing more.
 
     Unless `numbers`, comparisons are taken to hold.
     """
@@ -109,7 +109,7 @@ def _beyond(clause: Clause | None, *, last: bool, numbers: bool) -> Clause | Non
 
 
 def conditions(query: CAS, *, numbers: bool = True) -> tuple[Part, ...]:
-    """The parts with what they ask beyond the topic's own judgements, up to the last that does."""
+    """Return the parts with what they ask beyond the topic's own judgements."""
     last = len(query.parts) - 1
     parts = [
         Part(part.path, _beyond(part.clause, last=i == last, numbers=numbers))
@@ -121,7 +121,7 @@ def conditions(query: CAS, *, numbers: bool = True) -> tuple[Part, ...]:
 
 
 def numbered_clauses(query: CAS) -> dict[Key, list[int]]:
-    """The about-clauses that are conditions, counted in reading order."""
+    """Number the about-clauses that are conditions, in reading order."""
     found: dict[Key, list[int]] = {}
     number = 0
     for i, (above, part) in enumerate(located(query.parts)):
@@ -134,7 +134,7 @@ def numbered_clauses(query: CAS) -> dict[Key, list[int]]:
 
 
 def single_clause(query: Query) -> Key | None:
-    """What a query of one about-clause asks for; None for any other."""
+    """Return the request of a query of one about-clause; None for any other."""
     if not isinstance(query, CAS) or len(query.parts) != 1:
         return None
     path, clause = query.parts[0].path, query.parts[0].clause

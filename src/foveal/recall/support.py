@@ -5,8 +5,12 @@ Whether an about-clause holds was judged through a sub-topic; a comparison is de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import reduce
+from operator import eq, ge, gt, le, lt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +22,6 @@ from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Topics
 from foveal.nexi import CAS, About, And, Compare, Or, Part, Path, Query, matches, tags_of
 from foveal.nexi.query import Clause
-from foveal.recall.comparisons import compares
 from foveal.recall.forest import scale_of
 from foveal.recall.queries import (
     Key,
@@ -32,7 +35,7 @@ from foveal.recall.queries import (
 )
 from foveal.spans import Ints
 
-__all__ = ["Classes", "Conditions", "Texts", "without_ordinals"]
+__all__ = ["Classes", "Conditions", "Texts", "compares", "without_ordinals"]
 
 Bools = npt.NDArray[np.bool_]
 Classes = tuple[frozenset[str], ...]
@@ -41,11 +44,33 @@ Texts = Callable[[Mapping[str, Callable[[str], bool]]], Iterable[tuple[str, str,
 XPath and text of every such element."""
 
 _ELEMENT = {"doc": pl.String, "xpath": pl.String}
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
 
 
 def without_ordinals(column: str) -> pl.Expr:
-    """XPaths without their ordinals."""
+    """Return XPaths without their ordinals."""
     return pl.col(column).str.replace_all(r"\[[0-9]+\]", "")
+
+
+def _parse_number(text: str) -> Decimal | None:
+    """Parse a number as XPath writes them, with white space around it; None for anything else."""
+    trimmed = text.strip()
+    return Decimal(trimmed) if _NUMBER.fullmatch(trimmed) else None
+
+
+def compares(comparison: Compare, text: str) -> bool:
+    """Return True if a comparison holds for the text of an element.
+
+    A constant that is not a number, as the dialect of 2003 allows, can only be equal.
+
+    >>> compares(Compare(None, ">", "1998"), " 1999 "), compares(Compare(None, "<", "3"), "two")
+    (True, False)
+    """
+    constant, value = _parse_number(comparison.value), _parse_number(text)
+    if constant is not None:
+        return value is not None and _OPERATORS[comparison.operator](value, constant)
+    return comparison.operator == "=" and text.split() == comparison.value.split()
 
 
 class Conditions:
@@ -109,7 +134,7 @@ class Conditions:
     def _find_sub_topics(
         self, topics: Topics, support: Judgements | None
     ) -> dict[tuple[str, Key], list[str]]:
-        """The judged sub-topics of each condition of each topic."""
+        """Return the judged sub-topics of each condition of each topic."""
         judged = () if support is None else support.topics
         asking = _asking(topics)
         found: dict[tuple[str, Key], list[str]] = {}
@@ -140,7 +165,7 @@ class Conditions:
         return found
 
     def satisfied(self, judgements: Judgements, row: Ints) -> Bools:
-        """Which judgements are of documents that satisfy; only those that `row` names count."""
+        """Return which of the judgements in `row` are of documents that satisfy the conditions."""
         keep = np.ones(len(judgements), dtype=bool)
         asked = np.zeros(len(judgements), dtype=bool)
         asked[row] = True
@@ -164,7 +189,7 @@ class Conditions:
         return keep
 
     def _judged(self, topic: str, key: Key, docs: pl.Series) -> pl.DataFrame:
-        """The elements of these documents that are relevant to a condition."""
+        """Return the elements of these documents that are relevant to a condition."""
         found = self.relevant.filter(pl.col("topic").is_in(self.sub_topics[topic, key]))
         return (
             found.join(docs.to_frame("doc"), on="doc", how="semi").select("doc", "xpath").unique()
@@ -173,7 +198,7 @@ class Conditions:
     def _texts(
         self, docs: Mapping[str, pl.Series], found: Mapping[str, Mapping[Key, pl.DataFrame]]
     ) -> pl.DataFrame:
-        """The texts that comparisons look at, of documents that what is judged does not exclude."""
+        """Return the texts to compare, of documents that the judgements do not exclude."""
         paths: dict[str, set[Path]] = {}
         for name, query in self.queries.items():
             compared = {path for path, leaf in self._leaves(name) if isinstance(leaf, Compare)}
@@ -192,7 +217,7 @@ class Conditions:
     def _documents(
         self, parts: Sequence[Part], found: Mapping[Key, pl.DataFrame], read: pl.DataFrame
     ) -> pl.Series:
-        """The documents in which elements can be chosen that satisfy all parts.
+        """Return the documents in which elements can be chosen that satisfy all parts.
 
         From the last part up: the elements in which its clause holds make those above them fit
         that its path leads down from; of these, the clause of the part before must hold too. In
@@ -211,7 +236,7 @@ class Conditions:
     def _holding(
         self, clause: Clause, above: Path, found: Mapping[Key, pl.DataFrame], read: pl.DataFrame
     ) -> pl.DataFrame:
-        """The elements in which a clause holds."""
+        """Return the elements in which a clause holds."""
         if isinstance(clause, And | Or):
             each = [self._holding(inner, above, found, read) for inner in clause.clauses]
             return reduce(_both, each) if isinstance(clause, And) else pl.concat(each).unique()
@@ -223,7 +248,7 @@ class Conditions:
         return elements if clause.path is None else self._lifted(clause.path, elements)
 
     def _lifted(self, path: Path, elements: pl.DataFrame) -> pl.DataFrame:
-        """What the path leads down from to these elements; the document itself has no XPath."""
+        """Return the elements from which the path leads to these; a document's XPath is empty."""
         tagged = elements.filter(pl.col("xpath") != "").with_columns(tags=without_ordinals("xpath"))
         known = self.depths.setdefault(path, {})
         distinct = tagged["tags"].unique()
@@ -243,12 +268,12 @@ class Conditions:
 
 
 def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """The elements that both have."""
+    """Return the elements that both have."""
     return one.join(other, on=["doc", "xpath"], how="semi")
 
 
 def _asking(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
-    """Possible sub-topics: what each asks for, and its parent as a name and as a query."""
+    """Return possible sub-topics: what each asks for, and its parent as a name and as a query."""
     found: list[tuple[str, Key, set[str | Query]]] = []
     for topic in topics:
         if topic.parent is None or topic.structure is None:
@@ -261,7 +286,7 @@ def _asking(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
 
 
 def _relevant(support: Judgements | None) -> pl.DataFrame:
-    """Topic, document and XPath of every element that is relevant to a sub-topic."""
+    """Return topic, document and XPath of every element that is relevant to a sub-topic."""
     if support is None or support.elements is None:
         if support is not None and support.relevant.any():
             raise UsageError(
@@ -278,7 +303,7 @@ def _relevant(support: Judgements | None) -> pl.DataFrame:
 
 
 def _means(paths: Iterable[Path], groups: Classes) -> Callable[[str], bool]:
-    """Whether one of the paths means the element of an XPath; every tag path is looked at once."""
+    """Return a test for XPaths that one of the paths means; each tag path is matched once."""
     known: dict[tuple[str, ...], bool] = {}
 
     def meant(xpath: str) -> bool:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.analysis.comparison import Comparison
-from foveal.analysis.pairs import Pairs
+from foveal.analysis.comparison import Comparison, Pairs
 from foveal.errors import UsageError
 from foveal.report.grids import GRID_FORMATS, Grid
 
@@ -88,7 +87,7 @@ def _means(found: Comparison, *, paper: bool) -> Grid:
     marks: dict[tuple[int, int], str] = {}
     for k, pairs in enumerate(found.measures, 1):
         shown = (found.letters if found.baseline is None else found.marks)(pairs.measure)
-        means = pairs.aligned.means.tolist()
+        means = pairs.scores.means.tolist()
         top = pairs.ranked[pairs.order[0]]
         for i, (row, run) in enumerate(zip(rows, found.runs, strict=True)):
             row.append(f"{means[i]:.4f}")
@@ -106,7 +105,7 @@ def _means(found: Comparison, *, paper: bool) -> Grid:
         )
     else:
         note = f"Against {found.baseline}: + better, - worse, = equal, * significant:"
-    topics = {len(pairs.aligned.topics) for pairs in found.measures}
+    topics = {len(pairs.scores.topics) for pairs in found.measures}
     over = f"{min(topics)}" if len(topics) == 1 else f"{min(topics)} to {max(topics)}"
     return Grid(
         ("run", *(pairs.measure for pairs in found.measures)),
@@ -146,13 +145,13 @@ def _pairs(found: Comparison, pairs: Pairs) -> Grid:
         for test in settings.tests
         for name in (("p", "corrected") if len(settings.tests) == 1 else (test, "corrected"))
     ]
-    smaller = "" if pairs.aligned.higher_is_better else ", smaller is better"
+    smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
     last = pairs is found.measures[-1]
     return Grid(
         ("run", "other", "difference", "low", "high", "d", "w/t/l", "topics", *tests),
         tuple(rows),
         labels=2,
-        title=f"{pairs.measure}: run minus other, {len(pairs.aligned.topics)} topics{smaller}",
+        title=f"{pairs.measure}: run minus other, {len(pairs.scores.topics)} topics{smaller}",
         notes=_legend(found) if last else (),
         marks=marks,
         name=f"pairs {pairs.measure}",
@@ -245,7 +244,7 @@ def figure(found: Comparison) -> Any:
     for axis, pairs in zip(axes, found.measures, strict=True):
         order = pairs.order
         shown = (found.letters if found.baseline is None else found.marks)(pairs.measure)
-        means = pairs.aligned.means[order]
+        means = pairs.scores.means[order]
         low, high = (ends[order] for ends in pairs.limits)
         # Of few resamples an interval may leave out the mean itself.
         reach = np.maximum([means - low, high - means], 0.0)
@@ -255,8 +254,8 @@ def figure(found: Comparison) -> Any:
         labels = [f"{name} {shown.get(name, '')}".rstrip() for name in names]
         axis.set_yticks(places, labels)
         axis.invert_yaxis()
-        smaller = "" if pairs.aligned.higher_is_better else ", smaller is better"
-        title = f"{pairs.measure}, {len(pairs.aligned.topics)} topics{smaller}"
+        smaller = "" if pairs.scores.higher_is_better else ", smaller is better"
+        title = f"{pairs.measure}, {len(pairs.scores.topics)} topics{smaller}"
         axis.set_title(title, loc="left", fontweight="bold")
         axis.spines[["top", "right"]].set_visible(False)
     confidence = f"mean with {100 * found.settings.confidence:g} % confidence interval"

@@ -17,22 +17,17 @@ from foveal.report.grids import Grid
 __all__ = ["TABLE_FORMATS", "grid", "html", "latex", "markdown", "plain", "titled"]
 
 
-def _measure(label: str) -> Measure | None:
+def _parse_label(label: str) -> Measure | None:
+    """Return the measure of a label; None for one of another version or a user's own column."""
     try:
         return parse_measure(label)
-    except UsageError:  # saved by another version, or the user's own column
+    except UsageError:
         return None
 
 
-def _cell(value: float, *, whole: bool) -> str:
-    if np.isnan(value):
-        return "-"
-    return str(round(value)) if whole else f"{value:.4f}"
-
-
 def grid(results: Results, *, per_topic: bool) -> Grid:
-    """One row per run (and topic), one column per measure."""
-    measures = [_measure(label) for label in results.measures]
+    """Return a table with a row per run (and topic) and a column per measure."""
+    measures = [_parse_label(label) for label in results.measures]
     rows: list[tuple[str, ...]] = []
     best: set[tuple[int, int]] = set()
     labels = 2 if per_topic else 1
@@ -44,10 +39,13 @@ def grid(results: Results, *, per_topic: bool) -> Grid:
             blocks = [*((results.topics[j], results.values[i, j]) for j in shown), *blocks]
         for topic, values in blocks:
             places.setdefault(topic, []).append(len(rows))
-            cells = [
-                _cell(value, whole=measure is not None and measure.summed)
-                for value, measure in zip(values.tolist(), measures, strict=True)
-            ]
+            cells = []
+            for value, measure in zip(values.tolist(), measures, strict=True):
+                whole = measure is not None and measure.summed
+                if np.isnan(value):
+                    cells.append("-")
+                else:
+                    cells.append(str(round(value)) if whole else f"{value:.4f}")
             rows.append((run, topic, *cells) if per_topic else (run, *cells))
     if len(results.runs) > 1:
         for k, measure in enumerate(measures):
@@ -81,7 +79,7 @@ def plain(results: Results, *, per_topic: bool, width: int = 100, bold: bool = F
 
 def titled(results: Results, *, per_topic: bool) -> Grid:
     """The table with a title that says of how many topics the scores are."""
-    means = [m is None or not m.summed for m in map(_measure, results.measures)]
+    means = [m is None or not m.summed for m in map(_parse_label, results.measures)]
     topics = results.averaged[:, means]
     over = ""
     if topics.size and topics.max():

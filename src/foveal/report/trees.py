@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from foveal._version import __version__
+from foveal.analysis.recall_bases import SUMMED, RecallBase
 from foveal.errors import UsageError, counted, escape_controls
-from foveal.evaluation.recall_bases import SUMMED, RecallBase
 from foveal.spans import Ints
 
 __all__ = ["BASE_FORMATS", "as_json", "text", "tsv"]

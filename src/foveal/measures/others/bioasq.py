@@ -8,8 +8,15 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.measures.alignment import Alignment, Bools, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold
+from foveal.measures.base import Choice, Cutoff, Example
+from foveal.measures.others.marked import Marked, meet_marked
+from foveal.measures.totals import (
+    PrecisionRecall,
+    TopicCounts,
+    rank_results,
+    sum_first,
+)
 from foveal.spans import Ints
 
 __all__ = ["BioasqAveragePrecision", "BioasqF1", "BioasqPrecision", "BioasqRecall"]
@@ -26,17 +33,42 @@ _MOST = 10
 class _Snippets(NamedTuple):
     """Returned snippets in order, overlapping ones merged, and their overlap with golden ones."""
 
+    bounds: Ints
+    """First snippet of each topic of the run, and the number of snippets."""
     size: Ints
     overlap: Ints
-    in_golden_article: Bools
-    golden: int
-    """Golden snippets after merging."""
-    golden_size: int
+    head: Ints
+    """The first result of each snippet."""
 
 
-class _Bioasq(Measure):
+def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> _Snippets:
+    """Merge the first results that overlap; a span is `more` characters longer than it says."""
+    run, judgements = alignment.run, alignment.gold.judgements
+    # Twice the offsets: [0, 10] and [11, 20] stay apart, [0, 10] and [10, 20] meet.
+    start = 2 * np.maximum(run.start, 0)
+    end = 2 * alignment.end + more
+    if rank is not None:
+        end = np.where(rank_results(alignment) < rank, end, start)
+    placed, until = spans.side_by_side(start, end, run.head_of)
+    merged, merged_end = spans.union(placed, until)
+    real = np.flatnonzero(until > placed)
+    member = np.searchsorted(merged, placed[real], side="right") - 1
+    snippet, first = np.unique(member, return_index=True)
+    order = np.argsort(first)
+    snippet, head = snippet[order], real[first[order]]
+    shift = (placed - start)[head]
+    start = (merged[snippet] - shift) // 2
+    end = (merged_end[snippet] - shift - more) // 2
+    golden = Marked(
+        judgements.start, judgements.end + more, judgements.bounds, judgements.row, judgements.row
+    )
+    met = meet_marked(golden, alignment.row[head], start, end + more)
+    overlap = np.bincount(met.one, met.common, len(head)).astype(np.int64)
+    return _Snippets(np.searchsorted(head, run.bounds), end - start + more, overlap, head)
+
+
+class _Bioasq(PrecisionRecall):
     section = "30"
-    place = 3
     source = "BioASQ, Evaluation-Measures (EvaluatorTask1b, phase A)"
     cutoff = Cutoff.RANK_OPTIONAL
 
@@ -46,50 +78,20 @@ class _Bioasq(Measure):
         description="whether the end of a span is its last character, as the program takes it",
     )
 
-    def snippets(self, topic: TopicView) -> _Snippets:
-        return topic.memo(("bioasq", self.rank, self.ends), lambda: self._snippets(topic))
+    def snippets(self, alignment: Alignment) -> _Snippets:
+        return alignment.cached(_merge_snippets, self.rank, int(self.ends == "inclusive"))
 
-    def _snippets(self, topic: TopicView) -> _Snippets:
-        more = int(self.ends == "inclusive")
-        judgements = topic.alignment.gold.judgements
-        n = topic.n if self.rank is None else min(self.rank, topic.n)
-        # Twice the offsets: [0, 10] and [11, 20] stay apart, [0, 10] and [10, 20] meet.
-        start = 2 * np.maximum(topic.start[:n], 0)
-        end = 2 * topic.end[:n] + more
-        document = topic.documents.of_result[:n]
-        placed, until = spans.side_by_side(start, end, document)
-        merged, merged_end = spans.union(placed, until)
-        member = np.searchsorted(merged, placed, side="right") - 1
-        real = until > placed
-        heads, first = np.unique(member[real], return_index=True)
-        order = heads[np.argsort(first, kind="stable")]
-        head = np.flatnonzero(real)[np.sort(first)]
-        shift = (placed - start)[head]
-        start = (merged[order] - shift) // 2
-        end = (merged_end[order] - shift - more) // 2
-        row = topic.row[head]
-        overlap = _overlap(
-            start, end + more, row, judgements.start, judgements.end + more, judgements.bounds
-        )
-        alignment, judged = topic.alignment, topic.alignment.gold
-        relevant = alignment.memo("golden articles", lambda: _in_golden_article(alignment))
-        golden = int(judged.memo("golden snippets", lambda: _golden(judged))[topic.at])
-        size = topic.trel + golden * more
-        return _Snippets(end - start + more, overlap, relevant[topic.slice][head], golden, size)
-
-    def precision(self, topic: TopicView) -> float:
-        found = self.snippets(topic)
-        read = int(found.size.sum())
-        return int(found.overlap.sum()) / read if read else 0.0
-
-    def recall(self, topic: TopicView) -> float:
-        found = self.snippets(topic)
-        return int(found.overlap.sum()) / found.golden_size
+    def totals(self, alignment: Alignment) -> TopicCounts:
+        found, gold = self.snippets(alignment), alignment.gold
+        overlap = sum_first(found.overlap, found.bounds)
+        size = sum_first(found.size, found.bounds)
+        more = gold.cached(_count_golden) if self.ends == "inclusive" else 0
+        return TopicCounts(overlap, size, gold.trel + more)
 
 
-def _golden(judged: Gold) -> Ints:
-    """Golden snippets of each topic, those that touch as one."""
-    judgements = judged.judgements
+def _count_golden(gold: Gold) -> Ints:
+    """Count the golden snippets of each topic, those that touch as one."""
+    judgements = gold.judgements
     topic = judgements.topic[judgements.row]
     return np.bincount(topic, minlength=len(judgements.topics)).astype(np.int64)
 
@@ -118,20 +120,6 @@ def _articles(docs: pl.Series) -> pl.Series:
     return docs.str.replace(r"^(.+)/[^/]*$", "$1")
 
 
-def _overlap(
-    start: Ints, end: Ints, row: Ints, golden: Ints, golden_end: Ints, bounds: Ints
-) -> Ints:
-    """Return the number of characters that each snippet shares with golden ones."""
-    known = np.flatnonzero(row >= 0)
-    counts = np.zeros(len(row), dtype=np.int64)
-    counts[known] = bounds[row[known] + 1] - bounds[row[known]]
-    one = np.repeat(np.arange(len(row)), counts)
-    step = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
-    other = bounds[row[one]] + step
-    common = np.minimum(end[one], golden_end[other]) - np.maximum(start[one], golden[other])
-    return np.bincount(one, np.maximum(common, 0), len(row)).astype(np.int64)
-
-
 class BioasqPrecision(_Bioasq):
     """Share of the returned characters that are in golden snippets, overlap merged first."""
 
@@ -140,8 +128,7 @@ class BioasqPrecision(_Bioasq):
     example = Example(_RUN, 0.4928)
     unsound = _TOUCHING
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.precision(topic)
+    score_topics = _Bioasq.precision
 
 
 class BioasqRecall(_Bioasq):
@@ -152,8 +139,7 @@ class BioasqRecall(_Bioasq):
     example = Example(_RUN, 0.7312)
     unsound = _TOUCHING
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.recall(topic)
+    score_topics = _Bioasq.recall
 
 
 class BioasqF1(_Bioasq):
@@ -164,9 +150,7 @@ class BioasqF1(_Bioasq):
     example = Example(_RUN, 0.5887)
     unsound = _TOUCHING
 
-    def score_topic(self, topic: TopicView) -> float:
-        p, r = self.precision(topic), self.recall(topic)
-        return 2 * p * r / (p + r) if p + r else 0.0
+    score_topics = _Bioasq.f_score
 
 
 class BioasqAveragePrecision(_Bioasq):
@@ -201,9 +185,24 @@ class BioasqAveragePrecision(_Bioasq):
         description="a snippet is relevant if its article has a golden one, or if it overlaps one",
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        found = self.snippets(topic)
-        hit = found.in_golden_article if self.relevance == "article" else found.overlap > 0
-        precision = np.cumsum(found.overlap) / np.maximum(np.cumsum(found.size), 1)
-        divisor = {"2": found.golden, "3": _MOST, "5": _MOST}
-        return float(precision[hit].sum()) / divisor.get(self.version, min(_MOST, found.golden))
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds, size, overlap, head = self.snippets(alignment)
+        if self.relevance == "article":
+            hit = np.flatnonzero(alignment.cached(_in_golden_article)[head])
+        else:
+            hit = np.flatnonzero(overlap)
+        topic = alignment.run.topic[head[hit]]
+        found, read = (
+            before[hit + 1] - before[bounds[topic]]
+            for before in (np.concatenate([[0], np.cumsum(v)]) for v in (overlap, size))
+        )
+        total = sum_first(found / np.maximum(read, 1), np.searchsorted(hit, bounds))
+        golden = alignment.gold.cached(_count_golden)
+        if self.version in ("3", "5"):
+            divisor = np.full_like(golden, _MOST)
+        else:
+            divisor = golden if self.version == "2" else np.minimum(golden, _MOST)
+        return alignment.fill_topics(total) / np.maximum(divisor, 1)
+
+
+MEASURES = (BioasqPrecision, BioasqRecall, BioasqF1, BioasqAveragePrecision)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from foveal import spans
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Cutoff, Example, Measure
-from foveal.measures.others.marked import marked, meetings, met
+from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
+from foveal.measures.base import Cutoff, Example
+from foveal.measures.others.marked import find_meetings, list_marked, meet_marked
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
+from foveal.spans import Ints
 
 __all__ = [
     "ChunkingIoU",
@@ -23,7 +25,7 @@ _TWICE = (
 )
 
 
-class _ChunkingEvaluation(Measure):
+class _ChunkingEvaluation(PrecisionRecall):
     section = "30"
     source = (
         "chunking_evaluation 0.1 (Smith and Troynikov, Evaluating Chunking Strategies for "
@@ -31,31 +33,18 @@ class _ChunkingEvaluation(Measure):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def found(self, topic: TopicView) -> int:
-        """Relevant characters returned, each once."""
-        return int(topic.new_rsize[: self.rank].sum())
+    def totals(self, alignment: Alignment) -> TopicCounts:
+        """Count found characters once, read ones as often as returned, shared references twice."""
+        bounds = alignment.run.bounds
+        found = sum_first(alignment.new_rsize, bounds, self.rank)
+        read = sum_first(alignment.full_size, bounds, self.rank)
+        return TopicCounts(found, read, alignment.gold.cached(_sum_references))
 
-    def read(self, topic: TopicView) -> int:
-        """Characters returned, each as often as it is."""
-        return int(topic.alignment.size[topic.slice][: self.rank].sum())
 
-    @staticmethod
-    def sought(topic: TopicView) -> int:
-        """Characters of the references, those that two of them share twice."""
-        own = marked(topic.alignment.gold)
-        return int(own.size[own.of(topic)].sum())
-
-    def covered(self, topic: TopicView) -> int:
-        """Characters of the references that are returned, those that two share twice."""
-        if self.sought(topic) == topic.trel:
-            return self.found(topic)
-        alignment, pieces = topic.alignment, topic.alignment.pieces
-        last = topic.slice.stop if self.rank is None else topic.slice.start + self.rank
-        last = min(last, topic.slice.stop)
-        own = (pieces.owner >= topic.slice.start) & (pieces.owner < last)
-        row = alignment.row[pieces.owner[own]]
-        among = marked(alignment.gold)
-        return int(met(among, row, pieces.start[own], pieces.end[own]).common.sum())
+def _sum_references(gold: Gold) -> Ints:
+    """Sum the lengths of the references of each topic."""
+    among = gold.cached(list_marked)
+    return sum_first(among.size[among.order], among.topics)
 
 
 class ChunkingRecall(_ChunkingEvaluation):
@@ -70,8 +59,7 @@ class ChunkingRecall(_ChunkingEvaluation):
         "references even the whole text scores below 1"
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.found(topic) / self.sought(topic)
+    score_topics = _ChunkingEvaluation.recall
 
 
 class ChunkingPrecision(_ChunkingEvaluation):
@@ -82,9 +70,7 @@ class ChunkingPrecision(_ChunkingEvaluation):
     example = Example(_RUN, 0.5385)
     unsound = _TWICE
 
-    def score_topic(self, topic: TopicView) -> float:
-        read = self.read(topic)
-        return self.found(topic) / read if read else 0.0
+    score_topics = _ChunkingEvaluation.precision
 
 
 class ChunkingIoU(_ChunkingEvaluation):
@@ -98,10 +84,24 @@ class ChunkingIoU(_ChunkingEvaluation):
     example = Example(_RUN, 0.4667)
     unsound = _TWICE
 
-    def score_topic(self, topic: TopicView) -> float:
-        missed = self.sought(topic) - self.covered(topic)
-        union = self.read(topic) + missed
-        return self.found(topic) / union if union else 0.0
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found, read, sought = self.totals(alignment)
+        sought = sought[alignment.judged_topic]
+        # Characters of the references that are returned, those that two of them share twice.
+        covered = found.copy()
+        shared = sought != alignment.gold.trel[alignment.judged_topic]
+        if shared.any():
+            start, end, owner = alignment.pieces
+            topic = alignment.run.topic[owner]
+            top = shared[topic]
+            if self.rank is not None:
+                top &= owner < alignment.run.bounds[topic] + self.rank
+            start, end, owner = start[top], end[top], owner[top]
+            among = alignment.gold.cached(list_marked)
+            met = meet_marked(among, alignment.row[owner], start, end)
+            topic = topic[top][met.one]
+            covered[shared] = np.bincount(topic, met.common, len(covered))[shared]
+        return alignment.fill_topics(found / np.maximum(read + sought - covered, 1))
 
 
 class ChunkingPrecisionOmega(_ChunkingEvaluation):
@@ -124,15 +124,18 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
 
     def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
-        meeting = meetings(alignment).of(topic, self.rank)
+        meeting = alignment.cached(find_meetings).of_topic(topic, self.rank)
         chunk = np.unique(meeting.one)
         if not len(chunk):
             return 0.0
-        own = marked(alignment.gold)
-        number = own.of(topic)
-        row = np.searchsorted(own.bounds, number, side="right") - 1
+        own = alignment.gold.cached(list_marked)
+        number = own.of_topic(topic)
+        row = own.row[number]
         start = np.concatenate([topic.start[chunk], own.start[number]])
         end = np.concatenate([topic.end[chunk], own.end[number]])
         _, group = np.unique(np.concatenate([topic.row[chunk], row]), return_inverse=True)
         start, end = spans.union(*spans.side_by_side(start, end, group))
-        return self.found(topic) / int((end - start).sum())
+        return int(topic.new_rsize[: self.rank].sum()) / int((end - start).sum())
+
+
+MEASURES = (ChunkingRecall, ChunkingPrecision, ChunkingIoU, ChunkingPrecisionOmega)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Cutoff, Example, Measure, Number
-from foveal.measures.others.marked import marked, meetings
+from foveal.measures.alignment import Alignment
+from foveal.measures.base import Cutoff, Example, Number
+from foveal.measures.others.marked import find_meetings, list_marked
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["EraserF1", "EraserPrecision", "EraserRecall"]
 
 _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 
 
-class _Eraser(Measure):
+class _Eraser(PrecisionRecall):
     section = "30"
-    place = 4
     source = (
         "ERASER (DeYoung et al., ACL 2020), partial_match_score; there in tokens, here in the "
         "characters of spans, over all documents of a topic"
@@ -24,34 +24,24 @@ class _Eraser(Measure):
 
     threshold = Number(0.5, "the least intersection over union that is a match", high=1)
 
-    def counts(self, topic: TopicView) -> tuple[int, int, int]:
-        """(results that match, distinct results, distinct marked spans)."""
-        key = ("eraser", self.rank, self.threshold)
-        return topic.memo(key, lambda: self._counts(topic))
-
-    def _counts(self, topic: TopicView) -> tuple[int, int, int]:
-        alignment = topic.alignment
-        n = topic.n if self.rank is None else min(self.rank, topic.n)
-        one = np.stack([topic.documents.of_result[:n], topic.start[:n], topic.end[:n]])
-        _, first = np.unique(one, axis=1, return_index=True)
-        own = marked(alignment.gold)
-        found = meetings(alignment).of(topic, self.rank)
-        size = alignment.size[topic.slice]
-        union = size[found.one] + own.size[found.other] - found.common
-        best = np.zeros(n)
-        np.maximum.at(best, found.one, found.common / np.maximum(union, 1))
-        every = own.of(topic)
-        row = np.searchsorted(own.bounds, every, side="right") - 1
-        spans = np.unique(np.stack([row, own.start[every], own.end[every]]), axis=1)
-        return int((best[first] >= self.threshold).sum()), len(first), spans.shape[1]
-
-    def precision(self, topic: TopicView) -> float:
-        matches, results, _ = self.counts(topic)
-        return matches / results if results else 0.0
-
-    def recall(self, topic: TopicView) -> float:
-        matches, _, spans = self.counts(topic)
-        return matches / spans
+    def totals(self, alignment: Alignment) -> TopicCounts:
+        """Count results that match, distinct results and distinct marked spans."""
+        run, bounds = alignment.run, alignment.run.bounds
+        among = alignment.gold.cached(list_marked)
+        met = alignment.cached(find_meetings)
+        union = alignment.full_size[met.one] + among.size[met.other] - met.common
+        best = np.zeros(len(run))
+        np.maximum.at(best, met.one, met.common / np.maximum(union, 1))
+        place = np.stack([run.head_of, run.start, alignment.end])
+        first = np.zeros(len(run), dtype=bool)  # which results repeat none before them
+        first[np.unique(place, axis=1, return_index=True)[1]] = True
+        matches = sum_first(first & (best >= self.threshold), bounds, self.rank)
+        results = sum_first(first, bounds, self.rank)
+        spans = np.unique(np.stack([among.row, among.start, among.end]), axis=1)
+        topic = alignment.gold.judgements.topic[spans[0]]
+        return TopicCounts(
+            matches, results, np.bincount(topic, minlength=len(alignment.gold.topics))
+        )
 
 
 class EraserPrecision(_Eraser):
@@ -63,8 +53,7 @@ class EraserPrecision(_Eraser):
     ideal = None
     unsound = "a result next to a good one of the same span is as good, however much it repeats"
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.precision(topic)
+    score_topics = _Eraser.precision
 
 
 class EraserRecall(_Eraser):
@@ -77,8 +66,7 @@ class EraserRecall(_Eraser):
     ideal = None
     unsound = "it counts results, not spans found: two that match one span make up for a missed one"
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.recall(topic)
+    score_topics = _Eraser.recall
 
 
 class EraserF1(_Eraser):
@@ -94,6 +82,7 @@ class EraserF1(_Eraser):
         "span cut in three pieces is found by none of them"
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        p, r = self.precision(topic), self.recall(topic)
-        return 2 * p * r / (p + r) if p + r else 0.0
+    score_topics = _Eraser.f_score
+
+
+MEASURES = (EraserPrecision, EraserRecall, EraserF1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Example, Measure, Need
+from foveal.measures.alignment import Alignment, Floats, TopicView
+from foveal.measures.base import Example, Measure
 from foveal.measures.documents import AveragePrecision
-from foveal.measures.others.marked import Meetings, marked, meetings, met
+from foveal.measures.others.marked import Meetings, find_meetings, list_marked, meet_marked
 
 __all__ = ["GenomicsAspect", "GenomicsDocument", "GenomicsPassage", "GenomicsPassage2"]
 
@@ -17,16 +17,15 @@ _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:70-80"
 
 class _Genomics(Measure):
     section = "30"
-    place = 2
     source = _TRACK
 
-    @staticmethod
-    def first_met(topic: TopicView) -> Meetings:
-        """For each result that overlaps marked passages, the first of them in their order."""
-        found = meetings(topic.alignment).of(topic)
-        overlaps = found.common > 0
-        one, first = np.unique(found.one[overlaps], return_index=True)
-        return Meetings(one, found.other[overlaps][first], found.common[overlaps][first])
+
+def _meet_first(topic: TopicView) -> Meetings:
+    """Return the first marked passage that each result overlaps, in the order of passages."""
+    found = topic.alignment.cached(find_meetings).of_topic(topic)
+    overlaps = found.common > 0
+    one, first = np.unique(found.one[overlaps], return_index=True)
+    return Meetings(one, found.other[overlaps][first], found.common[overlaps][first])
 
 
 class GenomicsDocument(_Genomics):
@@ -37,12 +36,10 @@ class GenomicsDocument(_Genomics):
     formula = "gen_document = AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        return ()
+    needs = ()
 
-    def score_topic(self, topic: TopicView) -> float:
-        return AveragePrecision().score_topic(topic)
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return AveragePrecision().score_topics(alignment)
 
 
 class GenomicsPassage(_Genomics):
@@ -67,14 +64,13 @@ class GenomicsPassage(_Genomics):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        first = self.first_met(topic)
-        read = np.cumsum(topic.alignment.size[topic.slice])
+        first = _meet_first(topic)
+        read = np.cumsum(topic.alignment.full_size[topic.slice])
         precision = np.cumsum(first.common) / read[first.one]
-        own = marked(topic.alignment.gold)
-        every = own.of(topic)
-        row = np.searchsorted(own.bounds, every, side="right") - 1
+        own = topic.alignment.gold.cached(list_marked)
+        every = own.of_topic(topic)
         # Passages marked twice are one.
-        same = np.stack([row, own.start[every], own.end[every]])
+        same = np.stack([own.row[every], own.start[every], own.end[every]])
         _, number = np.unique(same, axis=1, return_inverse=True)
         found = np.isin(every, first.other)
         missed = number.max() + 1 - len(np.unique(number[found]))
@@ -103,11 +99,15 @@ class GenomicsAspect(_Genomics):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        own = marked(topic.alignment.gold)
-        aspects: dict[int, frozenset[str]] = {
-            span: self._aspects(topic, span) for span in own.of(topic).tolist()
+        own = topic.alignment.gold.cached(list_marked)
+        every = own.of_topic(topic)
+        named = [None] * len(every) if own.aspects is None else own.aspects.gather(every).to_list()
+        # No aspect of a file holds a line break.
+        aspects = {
+            span: frozenset(names or [f"\n{span}"])
+            for span, names in zip(every.tolist(), named, strict=True)
         }
-        first = self.first_met(topic)
+        first = _meet_first(topic)
         known: set[str] = set()
         hits, total = 0, 0.0
         pairs = zip(first.one.tolist(), first.other.tolist(), strict=True)
@@ -118,14 +118,6 @@ class GenomicsAspect(_Genomics):
                 total += len(new) * hits / (hits + result - met_before)
                 known |= new
         return total / len(frozenset().union(*aspects.values()))
-
-    @staticmethod
-    def _aspects(topic: TopicView, span: int) -> frozenset[str]:
-        given = marked(topic.alignment.gold).aspects
-        own = None if given is None else given[span]
-        named = [] if own is None else own.to_list()
-        # No aspect of a file holds a character that no line does.
-        return frozenset(named or [f"\n{span}"])
 
 
 class GenomicsPassage2(_Genomics):
@@ -143,17 +135,15 @@ class GenomicsPassage2(_Genomics):
     example = Example(_RUN, 0.8504)
 
     def score_topic(self, topic: TopicView) -> float:
-        alignment, pieces = topic.alignment, topic.alignment.pieces
-        low, high = np.searchsorted(pieces.owner, [topic.slice.start, topic.slice.stop])
-        own = slice(int(low), int(high))
-        owner, start, end = pieces.owner[own], pieces.start[own], pieces.end[own]
+        alignment, first = topic.alignment, topic.slice.start
+        start, end, owner = topic.pieces
         judgements = alignment.gold.judgements
-        relevant = marked(alignment.gold)._replace(
+        relevant = alignment.gold.cached(list_marked)._replace(
             start=judgements.start, end=judgements.end, bounds=judgements.bounds
         )
-        found = met(relevant, alignment.row[owner], start, end)
-        piece, passage = found.one[found.common > 0], found.other[found.common > 0]
-        size = found.common[found.common > 0]
+        found = meet_marked(relevant, topic.row[owner], start, end)
+        overlaps = found.common > 0
+        piece, passage, size = (column[overlaps] for column in found)
         if not len(size):
             return 0.0
         owner = owner[piece]
@@ -161,15 +151,18 @@ class GenomicsPassage2(_Genomics):
         order = np.lexsort((start, owner))
         owner, start, size = owner[order], start[order], size[order]
         # What counts of each result, and of the results before it.
-        seen = alignment.rsize[topic.slice] - topic.new_rsize
-        counts = alignment.size[topic.slice] - seen
-        before = (np.cumsum(counts) - counts)[owner - topic.slice.start]
+        seen = alignment.full_rsize[topic.slice] - topic.new_rsize
+        counts = alignment.full_size[topic.slice] - seen
+        before = (np.cumsum(counts) - counts)[owner]
         # Within its result: what lies before a piece, less what of that was seen before.
-        opening = alignment.run.start[owner]
+        opening = topic.start[owner]
         new = np.cumsum(size) - size
         new_here = new - new[np.searchsorted(owner, owner)]
-        seen_here = alignment.highlighted_in(owner, opening, start) - new_here
+        seen_here = alignment.count_highlighted(owner + first, opening, start) - new_here
         before = before + (start - opening) - seen_here
         hits = np.arange(1, int(size.sum()) + 1)
         read = np.repeat(before - new, size) + hits
         return float((hits / read).sum()) / topic.trel
+
+
+MEASURES = (GenomicsDocument, GenomicsPassage, GenomicsAspect, GenomicsPassage2)

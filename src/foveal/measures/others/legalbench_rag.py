@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from foveal.measures.alignment import TopicView
-from foveal.measures.base import Cutoff, Example, Measure
+from foveal.measures.alignment import Alignment
+from foveal.measures.base import Cutoff, Example
+from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 
 __all__ = ["LegalBenchPrecision", "LegalBenchRecall"]
 
 
-class _LegalBench(Measure):
+class _LegalBench(PrecisionRecall):
     section = "30"
-    place = 1
     source = (
         "LegalBench-RAG (Pipitone and Houir Alami, 2024), run_benchmark.py; charP and charR with "
         "--overlap union count each character once"
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def found(self, topic: TopicView) -> int:
-        """Relevant characters returned, each as often as it is."""
-        return int(topic.alignment.rsize[topic.slice][: self.rank].sum())
+    def totals(self, alignment: Alignment) -> TopicCounts:
+        bounds = alignment.run.bounds
+        found = sum_first(alignment.full_rsize, bounds, self.rank)
+        read = sum_first(alignment.full_size, bounds, self.rank)
+        return TopicCounts(found, read, alignment.gold.trel)
 
 
 class LegalBenchPrecision(_LegalBench):
@@ -32,9 +34,7 @@ class LegalBenchPrecision(_LegalBench):
         "text that is returned again counts again, so that repeating a good chunk raises the score"
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        read = int(topic.alignment.size[topic.slice][: self.rank].sum())
-        return self.found(topic) / read if read else 0.0
+    score_topics = _LegalBench.precision
 
 
 class LegalBenchRecall(_LegalBench):
@@ -49,5 +49,7 @@ class LegalBenchRecall(_LegalBench):
         "a run gains by overlap alone"
     )
 
-    def score_topic(self, topic: TopicView) -> float:
-        return self.found(topic) / topic.trel
+    score_topics = _LegalBench.recall
+
+
+MEASURES = (LegalBenchPrecision, LegalBenchRecall)

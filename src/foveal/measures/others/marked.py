@@ -1,6 +1,6 @@
-"""Relevant spans as they were marked, overlapping ones too, beside the results that meet them.
+"""Relevant spans as they were marked, overlapping ones too, and the results that meet them.
 
-Our own measures look at relevant text as a set of characters. Other tools look at every marked
+Our own measures treat relevant text as a set of characters. Other tools look at every marked
 span by itself, in the order of their file.
 """
 
@@ -14,7 +14,7 @@ import polars as pl
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.spans import Ints, lay_out, union
 
-__all__ = ["Marked", "Meetings", "marked", "meetings", "met"]
+__all__ = ["Marked", "Meetings", "find_meetings", "list_marked", "meet_marked"]
 
 
 class Marked(NamedTuple):
@@ -34,20 +34,24 @@ class Marked(NamedTuple):
     def size(self) -> Ints:
         return self.end - self.start
 
-    def of(self, topic: TopicView) -> Ints:
-        """The numbers of a topic's spans."""
+    @property
+    def row(self) -> Ints:
+        """The judgement of each span."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+
+    def of_topic(self, topic: TopicView) -> Ints:
+        """Return the numbers of a topic's spans."""
         return self.order[int(self.topics[topic.at]) : int(self.topics[topic.at + 1])]
 
-    def united(self, spans: Ints) -> Marked:
-        """Only these, without overlap; no other row has any."""
+    def unite(self, spans: Ints) -> Marked:
+        """Return only these spans, without overlap; no other row has any."""
         row = np.searchsorted(self.bounds, spans, side="right") - 1
         extent = np.zeros(len(self.bounds) - 1, dtype=np.int64)
         np.maximum.at(extent, row, self.end[spans])
         base = lay_out(extent)
         start, end = union(self.start[spans] + base[row], self.end[spans] + base[row])
         row = np.searchsorted(base, start, side="right") - 1
-        counts = np.bincount(row, minlength=len(base))
-        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        bounds = _find_bounds(row, len(base))
         return Marked(start - base[row], end - base[row], bounds, np.arange(len(row)), bounds)
 
 
@@ -58,8 +62,8 @@ class Meetings(NamedTuple):
     other: Ints
     common: Ints
 
-    def of(self, topic: TopicView, rank: int | None = None) -> Meetings:
-        """Those of the first results of a topic, which count from 0."""
+    def of_topic(self, topic: TopicView, rank: int | None = None) -> Meetings:
+        """Return those of the first results of a topic, which count from 0."""
         first = topic.slice.start
         last = topic.slice.stop if rank is None else min(topic.slice.stop, first + rank)
         low, high = np.searchsorted(self.one, [first, last])
@@ -67,13 +71,9 @@ class Meetings(NamedTuple):
         return Meetings(self.one[own] - first, self.other[own], self.common[own])
 
 
-def marked(judged: Gold) -> Marked:
-    """The spans as they were marked; united ones where several assessors marked a document."""
-    return judged.memo("marked", lambda: _marked(judged))
-
-
-def _marked(judged: Gold) -> Marked:
-    judgements = judged.judgements.given or judged.judgements
+def list_marked(gold: Gold) -> Marked:
+    """Return the spans as marked; united ones where several assessors marked a document."""
+    judgements = gold.judgements.given or gold.judgements
     keep = judgements.end > judgements.start
     if judgements.grade is not None:
         keep &= judgements.grade > 0
@@ -83,36 +83,34 @@ def _marked(judged: Gold) -> Marked:
     return Marked(
         judgements.start[keep],
         judgements.end[keep],
-        _bounds(row, len(judgements)),
+        _find_bounds(row, len(judgements)),
         np.argsort(topic, kind="stable"),
-        _bounds(topic, len(judgements.topics)),
+        _find_bounds(topic, len(judgements.topics)),
         None if judgements.aspects is None else judgements.aspects.filter(kept),
         None if judgements.sets is None else judgements.sets.filter(kept),
     )
 
 
-def _bounds(group: Ints, n: int) -> Ints:
-    """Where the members of each group begin once they are sorted by it, and the end."""
+def _find_bounds(group: Ints, n: int) -> Ints:
+    """Return where the members of each group begin once sorted by it, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))]).astype(np.int64)
 
 
-def meetings(alignment: Alignment) -> Meetings:
-    """Every result with every marked span of its document that it overlaps or touches.
+def find_meetings(alignment: Alignment) -> Meetings:
+    """Return every result with every marked span of its document that it overlaps or touches.
 
     In the order of results, and for each in that of the marked spans.
     """
-    run = alignment.run
-    return alignment.memo(
-        "meetings", lambda: met(marked(alignment.gold), alignment.row, run.start, alignment.end)
-    )
+    among = alignment.gold.cached(list_marked)
+    return meet_marked(among, alignment.row, alignment.run.start, alignment.end)
 
 
-def met(among: Marked, row: Ints, start: Ints, end: Ints) -> Meetings:
-    """These spans, in judged rows or `UNKNOWN` ones, with the marked ones that they meet.
+def meet_marked(among: Marked, row: Ints, start: Ints, end: Ints) -> Meetings:
+    """Return spans in these rows (`UNKNOWN` if unjudged) with the marked ones that they meet.
 
     >>> one, other = np.array([10, 70]), np.array([40, 80])
     >>> among = Marked(one, other, np.array([0, 2]), np.array([0, 1]), np.array([0, 2]))
-    >>> found = met(among, np.array([0, -1]), np.array([30, 0]), np.array([75, 99]))
+    >>> found = meet_marked(among, np.array([0, -1]), np.array([30, 0]), np.array([75, 99]))
     >>> [x.tolist() for x in found]
     [[0, 0], [0, 1], [10, 5]]
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from foveal.measures.alignment import TopicView
 from foveal.measures.base import Cutoff, Example, Measure
-from foveal.measures.others.marked import marked, met
+from foveal.measures.others.marked import list_marked, meet_marked
 
 __all__ = ["SquadF1", "answer_f1", "answer_tokens"]
 
@@ -30,48 +30,32 @@ class SquadF1(Measure):
 
     name = "squad_f1"
     section = "30"
-    place = 5
     cutoff = Cutoff.RANK_OPTIONAL
     formula = "squad_f1 = max over answers a of 2 |returned, a| / (|returned| + |a|)"
     source = "SQuAD (Rajpurkar et al., EMNLP 2016), evaluate-v1.1; on places instead of strings"
     example = Example("D1:20-40 D2:0-50", 0.875, "squad_f1@2")
 
     def score_topic(self, topic: TopicView) -> float:
-        alignment = topic.alignment
-        last = topic.slice.stop
-        if self.rank is not None:
-            last = min(last, topic.slice.start + self.rank)
-        pieces = alignment.pieces
-        low, high = np.searchsorted(pieces.owner, [topic.slice.start, last])
-        own = slice(int(low), int(high))
-        start, end = pieces.start[own], pieces.end[own]
+        start, end, owner = topic.pieces
+        n = len(owner) if self.rank is None else int(np.searchsorted(owner, self.rank))
+        start, end, row = start[:n], end[:n], topic.row[owner[:n]]
         returned = int((end - start).sum())
-        among = marked(alignment.gold)
-        row = alignment.row[pieces.owner[own]]
+        among = topic.alignment.gold.cached(list_marked)
+        every = among.of_topic(topic)
+        sets = [] if among.sets is None else among.sets.gather(every).to_list()
+        names = dict.fromkeys(name for own in sets for name in own or [])
+        # A span without sets is part of every answer.
+        answers = [every[[not own or name in own for own in sets]] for name in names]
         best = 0.0
-        for spans in self._answers(topic):
-            answer = among.united(spans)
-            common = int(met(answer, row, start, end).common.sum())
+        for spans in answers or [every]:
+            answer = among.unite(spans)
+            common = int(meet_marked(answer, row, start, end).common.sum())
             best = max(best, 2 * common / (returned + int(answer.size.sum())))
         return best
 
-    @staticmethod
-    def _answers(topic: TopicView) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """The numbers of the marked spans of each answer."""
-        among = marked(topic.alignment.gold)
-        every = among.of(topic)
-        sets = None if among.sets is None else among.sets.gather(every).to_list()
-        names = dict.fromkeys(name for own in sets or [] for name in own or [])
-        if sets is None or not names:
-            return [every]
-        return [
-            every[[not own or name in own for own in sets]]  # without sets: part of every answer
-            for name in names
-        ]
-
 
 def answer_tokens(text: str) -> list[str]:
-    """The words of an answer: lower case, without punctuation and articles.
+    """Return the words of an answer: lower case, without punctuation and articles.
 
     >>> answer_tokens("The cat's  pyjamas, an essay.")
     ['cats', 'pyjamas', 'essay']
@@ -80,7 +64,7 @@ def answer_tokens(text: str) -> list[str]:
 
 
 def answer_f1(answer: str, expected: Sequence[str]) -> float:
-    """The F1 of SQuAD on strings: words in common, wherever they were found.
+    """Return the F1 of SQuAD on strings: words in common, wherever they were found.
 
     >>> answer_f1("in the year 1066", ["1066", "October 1066"])
     0.5
@@ -94,3 +78,6 @@ def answer_f1(answer: str, expected: Sequence[str]) -> float:
         common = (found & wanted).total()
         best = max(best, 2 * common / (found.total() + wanted.total()))
     return best
+
+
+MEASURES = (SquadF1,)

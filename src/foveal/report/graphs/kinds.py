@@ -1,48 +1,166 @@
-"""A kind of graph: which measures it takes, and how its curves are made of results."""
+"""Graphs as data (axes, lines, notes, text alternative), and the kinds of graphs of the papers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.errors import UsageError, some
 from foveal.evaluation.presets import find_preset
 from foveal.measures import Measure, find_measure, parse_measure, parse_measures
-from foveal.measures.nxcg import Cumulated
+from foveal.measures.xcg import Cumulated
 from foveal.model import Results
-from foveal.report.graphs.data import Axis, Floats, Graph, Line
 
-__all__ = ["Kind"]
+__all__ = ["GRAPHS", "Axis", "Floats", "Graph", "GraphKind", "Line", "Mark", "find_graph"]
 
+Floats = npt.NDArray[np.float64]
+Mark = Literal["line", "steps", "points", "bars", "level", "aid"]
 Source = Literal["results", "gains", "lengths"]
+
+_MOST_NAMES = 40
+"""Largest number of topics named along an axis."""
+_WIDE = 0.3
+"""Half the height of a run's band; bands are 1 apart."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of graph: what it shows, which measures it takes, and how it is made of results.
+class Axis:
+    """An axis of a graph.
+
+    Parameters
+    ----------
+    label, unit : str
+    low, high : float, optional
+        Ends of the axis; None: the ends of the data.
+    log : bool
+    names : tuple of str
+        Names of the positions 0, 1, ...; empty if positions are numbers.
+    """
+
+    label: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    names: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The label with its unit.
+
+        >>> Axis("rank", "results").text
+        'rank (results)'
+        """
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A curve, steps, points, bars, a level, or an aid to the eye.
+
+    Parameters
+    ----------
+    name : str
+        Entry of the legend; empty for none.
+    x, y : float64 arrays
+    mark : str
+        How it is drawn.
+    series : int, optional
+        Lines of one run share a number, and with it colour and style; None is neutral.
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    mark: Mark = "line"
+    series: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph.
+
+    Parameters
+    ----------
+    kind : str
+        Its name in `GRAPHS`.
+    title : str
+    x, y : Axis
+    lines : tuple of Line
+    notes : tuple of str
+        Sentences below it or in its caption.
+    """
+
+    kind: str
+    title: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text_alternative(self) -> str:
+        """The graph in words, for readers who cannot see it.
+
+        >>> line = Line("mine", np.array([1.0, 2.0]), np.array([0.5, 0.25]))
+        >>> Graph("ep", "Two points", Axis("rank"), Axis("score"), (line,)).text_alternative
+        'Two points. Across: rank. Up: score. mine: 0.5 at 1, 0.25 at 2.'
+        """
+        parts = [f"{self.title}.", f"Across: {self.x.text}.", f"Up: {self.y.text}."]
+        parts += [text for line in self.lines if (text := self._describe(line))]
+        return " ".join([*parts, *self.notes])
+
+    def _describe(self, line: Line) -> str:
+        """Return a few points of a line in words."""
+        if not line.name or line.mark == "aid" or not len(line.x):
+            return ""
+        if self.y.names:  # points of a run side by side: their spread
+            low, middle, high = np.nanquantile(line.x, (0, 0.5, 1)).tolist()
+            return f"{line.name}: from {low:.4g} to {high:.4g}, median {middle:.4g}."
+        shown = np.unique(np.linspace(0, len(line.x) - 1, 5).round().astype(int)).tolist()
+        if self.x.names:
+            shown = list(range(len(line.x)))
+        points = [
+            f"{_number(line.y[i])} at "
+            + (self.x.names[int(line.x[i])] if self.x.names else _number(line.x[i]))
+            for i in shown
+        ]
+        return f"{line.name}: {', '.join(points)}."
+
+
+def _number(value: float) -> str:
+    return "undefined" if np.isnan(value) else f"{float(value):.4g}"
+
+
+@dataclass(frozen=True)
+class GraphKind:
+    """A kind of graph: what it shows, the measures it draws, and how results become lines.
 
     Parameters
     ----------
     name, title, description, needs : str
     x, y : Axis
     default : tuple of str
-        Measures drawn unless others are asked for, a graph each.
+        Measures drawn by default, a graph each.
     allowed : tuple of str
-        Names of the measures that can be asked for; empty: any.
+        Names of the measures it can draw; empty: any.
     family : tuple of str
-        Measures of an official task whose parameters the graph takes over.
+        Measures of an official task that lend the graph their parameters.
     varied : str
-        The parameter that runs along the axis; empty: the cut-off does.
+        The parameter along the x axis; empty: the cut-off.
     points : tuple of str
-        Its values; empty: those of the measure's own curve.
+        Values along the x axis; empty: those of the measure's own curve.
     ends : bool
-        Whether it may end where no line changes any more.
+        End the graph where all lines become flat.
     source : str
-        What it is made of.
+        Input of the graph.
+    special : function, optional
+        Makes the graphs, if they are not curves.
     """
 
     name: str
@@ -58,105 +176,33 @@ class Kind:
     points: tuple[str, ...] = ()
     ends: bool = False
     source: Source = "results"
-    special: Callable[[Kind, Results], tuple[Graph, ...]] | None = field(default=None, repr=False)
-    """How it is made, if not as curves."""
+    special: Callable[[GraphKind, Results], tuple[Graph, ...]] | None = field(
+        default=None, repr=False
+    )
 
     def measures(
         self, given: Sequence[str] = (), task: str | None = None, *, ranks: int | None = None
     ) -> tuple[Measure, ...]:
-        """What must be scored for the graph: all points of what is asked for.
+        """Return the measures to score for the graph: all points of its curves.
 
         Parameters
         ----------
         given : text forms of measures
-            Without cut-off; by default those of the task, else those that the graph usually draws.
+            Without cut-off; by default those of the task, else `default`.
         task : str, optional
         ranks : int, optional
             The last rank of graphs over rank.
 
         Examples
         --------
-        >>> from foveal.report.graphs import GRAPHS
         >>> [str(measure) for measure in GRAPHS["bepd"].measures()][::6]
         ['BEPD(A=0.01)', 'BEPD', 'BEPD(A=100)']
         >>> GRAPHS["ep"].measures(task="2005.CO.Thorough")[0]
         ep(quant=gen5)@0.01
         """
-        if self.special is not None:
-            return self._as_given(given, task)
-        return tuple(
-            point for bare in self.drawn(given, task) for point in self._points(bare, ranks)
-        )
-
-    def drawn(self, given: Sequence[str] = (), task: str | None = None) -> tuple[Measure, ...]:
-        """The measures that are drawn, a graph each, without what runs along the axis.
-
-        >>> from foveal.report.graphs import GRAPHS
-        >>> GRAPHS["gain"].drawn(task="2006.Focused")
-        (nxCG(overlap=on), nxCG)
-        """
-        asked = [self._asked(text) for text in given] or self._of_task(task)
-        return tuple(dict.fromkeys(asked or [find_measure(name) for name in self.default]))
-
-    def graphs(self, results: Results, topic: str | None = None) -> tuple[Graph, ...]:
-        """The graphs that results hold the points of: one for each measure.
-
-        >>> from foveal.report.graphs import GRAPHS
-        >>> rows = [("mine", "1", f"igP@{x / 10:g}", 1 - x / 10) for x in range(11)]
-        >>> rows += [("mine", "all", *row[2:]) for row in rows]
-        >>> (graph,) = GRAPHS["gpgr"].graphs(Results.from_tidy(rows, {}))
-        >>> graph.lines[0].y[:3].tolist()
-        [1.0, 0.9, 0.8]
-        """
-        if self.special is not None:
-            if topic is not None:
-                raise UsageError(f"the graph {self.name} is about all topics; leave out the topic")
-            return self.special(self, results)
-        found = tuple(self._curve(results, bare, at, topic) for bare, at in self._held(results))
-        if not found:
-            wanted = " or ".join(f"{name}@curve" for name in self.default)
-            raise UsageError(f"the results hold no point of the graph {self.name} ({wanted})")
-        return found
-
-    # -- which measures -------------------------------------------------------------------------
-
-    def _asked(self, text: str) -> Measure:
-        """The measure that is meant, without what runs along the axis."""
-        bare = _with_level(text) if self.varied else _without_cutoff(text)
-        if self.source == "gains":
-            if not isinstance(bare, Cumulated):
-                raise UsageError(f"{text!r} has no gains to draw; expected one such as nxCG or ep")
-            return self._taken_over(bare)
-        if bare.name not in self.allowed:
-            expected = " or ".join(self.allowed)
-            raise UsageError(f"the graph {self.name} does not draw {text!r}; expected {expected}")
-        if self.varied in bare.settings:
-            raise UsageError(
-                f"{text!r}: {self.varied} runs along the axis of the graph {self.name}; leave it "
-                "out"
-            )
-        return bare
-
-    def _of_task(self, task: str | None) -> list[Measure]:
-        """The measures of the graph, with the parameters that those of the task have."""
-        if task is None:
-            return []
-        own = [measure for measure in find_preset(task).measures if measure.name in self.family]
-        return list(dict.fromkeys(map(self._taken_over, own)))
-
-    def _taken_over(self, other: Measure) -> Measure:
-        bare = find_measure(self.default[0])
-        known = {parameter.name for parameter in bare.parameters} - {self.varied}
-        return bare(**{n: v for n, v in other.settings.items() if n in known})
-
-    def _points(self, bare: Measure, ranks: int | None) -> Iterator[Measure]:
-        values = self.points or bare.curve
-        if self.x.label == "rank" and ranks is not None:
-            values = (*(at for at in values if int(at) < ranks), str(ranks))
-        for value in values:
-            yield bare(**{self.varied: value}) if self.varied else bare @ value
-
-    def _as_given(self, given: Sequence[str], task: str | None) -> tuple[Measure, ...]:
+        if self.special is None:
+            drawn = self.drawn(given, task)
+            return tuple(point for bare in drawn for point in self.list_points(bare, ranks))
         if not given and task is not None:
             texts = [text for text in find_preset(task).texts if not text.endswith("@curve")]
             given = texts[:1]
@@ -167,79 +213,190 @@ class Kind:
             )
         return tuple(dict.fromkeys(m for text in given for m in parse_measures(text)))
 
-    # -- curves ---------------------------------------------------------------------------------
+    def drawn(self, given: Sequence[str] = (), task: str | None = None) -> tuple[Measure, ...]:
+        """Return the measures to draw, a graph each, without the value along the x axis.
 
-    def _held(self, results: Results) -> list[tuple[Measure, dict[float, int]]]:
-        """The measures that results hold points of, each with places and columns."""
+        >>> GRAPHS["gain"].drawn(task="2006.Focused")
+        (nxCG(overlap=on), nxCG)
+        """
+        found = [self._parse(text) for text in given]
+        if not found and task is not None:
+            own = [measure for measure in find_preset(task).measures if measure.name in self.family]
+            found = [self.adapt(measure) for measure in own]
+        return tuple(dict.fromkeys(found or map(find_measure, self.default)))
+
+    def adapt(self, other: Measure) -> Measure:
+        """Return the default measure with the parameters it shares with another one."""
+        bare = find_measure(self.default[0])
+        known = {parameter.name for parameter in bare.parameters} - {self.varied}
+        return bare(**{n: v for n, v in other.settings.items() if n in known})
+
+    def list_points(self, bare: Measure, ranks: int | None = None) -> Iterator[Measure]:
+        """Yield the points of the curve of a measure, up to rank `ranks` if x is the rank."""
+        values = self.points or bare.curve
+        if self.x.label == "rank" and ranks is not None:
+            values = (*(at for at in values if int(at) < ranks), str(ranks))
+        for value in values:
+            yield bare(**{self.varied: value}) if self.varied else bare @ value
+
+    def graphs(self, results: Results, topic: str | None = None) -> tuple[Graph, ...]:
+        """Draw the graphs whose points the results hold, one for each measure.
+
+        >>> rows = [("mine", "1", f"igP@{x / 10:g}", 1 - x / 10) for x in range(11)]
+        >>> rows += [("mine", "all", *row[2:]) for row in rows]
+        >>> (graph,) = GRAPHS["gpgr"].graphs(Results.from_tidy(rows, {}))
+        >>> graph.lines[0].y[:3].tolist()
+        [1.0, 0.9, 0.8]
+        """
+        if self.special is not None:
+            if topic is not None:
+                raise UsageError(f"the graph {self.name} is about all topics; leave out the topic")
+            return self.special(self, results)
+        found = []
+        for bare, columns in self._find_points(results).items():
+            x = np.array(sorted(columns))
+            at = [columns[place] for place in x.tolist()]
+            if topic is None:
+                values, of = results.overall[:, at], "mean over topics"
+            elif topic in results.topics:
+                values, of = results.values[:, results.topics.index(topic), at], f"topic {topic}"
+            else:
+                held = some(results.topics)
+                raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
+            kept = len(x)
+            if self.ends:
+                known = np.nan_to_num(values, nan=-1.0)
+                changes = np.flatnonzero((known[:, 1:] != known[:, :-1]).any(axis=0))
+                kept = max(int(changes[-1]) + 2 if len(changes) else 0, 2)
+            lines = tuple(
+                Line(run, x[:kept], values[i, :kept], series=i)
+                for i, run in enumerate(results.runs)
+            )
+            y = self.y if len(self.allowed) == 1 else Axis(_NAMES[bare.name], "share", 0.0)
+            unit = bare.settings.get("unit") if self.varied == "budget" else None
+            across = self.x if unit is None else replace(self.x, label=f"{unit} read")
+            found.append(Graph(self.name, f"{self.title}: {bare}, {of}", across, y, lines))
+        if not found:
+            wanted = " or ".join(f"{name}@curve" for name in self.default)
+            raise UsageError(f"the results hold no point of the graph {self.name} ({wanted})")
+        return tuple(found)
+
+    def _parse(self, text: str) -> Measure:
+        """Read a measure as written for a graph: bare, or with ``@curve``.
+
+        A measure that needs a cut-off keeps it where a parameter runs along the x axis.
+        """
+        head, at, cutoff = text.partition("@")
+        known = find_measure(head.partition("(")[0].strip())
+        if self.varied and known.cutoff.required:
+            bare = parse_measure(text)
+        elif at and cutoff.strip() != "curve":
+            raise UsageError(f"{text!r}: a graph draws all points; leave out @{cutoff.strip()}")
+        else:
+            whole = f"{head}@{known.cutoff.example}" if known.cutoff.required else head
+            parsed = parse_measure(whole)
+            bare = type(parsed)(parsed.settings)
+        if self.source == "gains":
+            if not isinstance(bare, Cumulated):
+                raise UsageError(f"{text!r} has no gains to draw; expected one such as nxCG or ep")
+            return self.adapt(bare)
+        if bare.name not in self.allowed:
+            expected = " or ".join(self.allowed)
+            raise UsageError(f"the graph {self.name} does not draw {text!r}; expected {expected}")
+        if self.varied in bare.settings:
+            raise UsageError(
+                f"{text!r}: {self.varied} runs along the axis of the graph {self.name}; leave it "
+                "out"
+            )
+        return bare
+
+    def _find_points(self, results: Results) -> dict[Measure, dict[float, int]]:
+        """Return the x values and columns of each measure that results hold points of."""
         found: dict[Measure, dict[float, int]] = {}
         for column, label in enumerate(results.measures):
             try:
                 measure = parse_measure(label)
             except UsageError:  # saved by a version that knew more measures
                 continue
-            place = self._place(measure)
+            place = measure.at
+            if self.varied:
+                at_level = measure.at is None or measure.cutoff.required
+                place = getattr(measure, self.varied, None) if at_level else None
             if measure.name in self.allowed and place is not None:
                 kept = {n: v for n, v in measure.settings.items() if n != self.varied}
-                level = measure.at if self.varied else None
-                found.setdefault(type(measure)(kept, level), {})[place] = column
+                bare = type(measure)(kept, measure.at if self.varied else None)
+                found.setdefault(bare, {})[float(place)] = column
         # A single point is a score, not a curve.
-        return [(bare, at) for bare, at in found.items() if len(at) > 1]
+        return {bare: columns for bare, columns in found.items() if len(columns) > 1}
 
-    def _place(self, measure: Measure) -> float | None:
-        value: Decimal | float | None = measure.at
-        if self.varied:
-            at_level = measure.at is None or measure.cutoff.required
-            value = getattr(measure, self.varied, None) if at_level else None
-        return None if value is None else float(value)
 
-    def _curve(
-        self, results: Results, bare: Measure, columns: dict[float, int], topic: str | None
-    ) -> Graph:
-        x = np.array(sorted(columns))
-        at = [columns[place] for place in x.tolist()]
-        if topic is None:
-            values, of = results.overall[:, at], "mean over topics"
-        else:
-            if topic not in results.topics:
-                held = some(results.topics)
-                raise UsageError(f"no topic {topic!r} in the results; they hold {held}")
-            values, of = results.values[:, results.topics.index(topic), at], f"topic {topic}"
-        kept = _until_flat(values) if self.ends else len(x)
-        lines = tuple(
-            Line(run, x[:kept], values[i, :kept], series=i) for i, run in enumerate(results.runs)
+def topic_scores(kind: GraphKind, results: Results) -> tuple[Graph, ...]:
+    """Draw the scores of every run, a point per topic, with quartiles and mean."""
+    runs = results.runs
+    spread = np.linspace(_WIDE, -_WIDE, len(results.topics)) if len(results.topics) > 1 else [0.0]
+    graphs = []
+    for column, label in enumerate(results.measures):
+        lines: list[Line] = []
+        for i, run in enumerate(runs):
+            place = len(runs) - 1 - i  # the first run on top
+            own = results.values[i, :, column]
+            known = ~np.isnan(own)
+            if not known.any():
+                continue
+            lines.append(Line(run, own[known], place + np.asarray(spread)[known], "points", i))
+            low, middle, high = np.quantile(own[known], (0.25, 0.5, 0.75)).tolist()
+            sides = np.array([place - _WIDE, place + _WIDE])
+            box = np.array([low, high, high, low, low])
+            around = sides[[0, 0, 1, 1, 0]]
+            # The overall value of a count is a sum.
+            summed = find_measure(label.partition("@")[0].partition("(")[0]).summed
+            mean = float(np.nanmean(own) if summed else results.overall[i, column])
+            named = not lines[:-1]
+            lines += [
+                Line("quartiles, median" if named else "", box, around, "aid"),
+                Line("", np.array([middle, middle]), sides, "aid"),
+                Line("mean" if named else "", np.full(2, mean), sides, "level"),
+            ]
+        negative = bool((results.values[:, :, column] < 0).any())
+        x = Axis(label, "score on a topic", None if negative else 0.0)
+        y = Axis("run", "", -0.6, len(runs) - 0.4, names=tuple(reversed(runs)))
+        graphs.append(Graph(kind.name, f"{kind.title}: {label}", x, y, tuple(lines)))
+    return tuple(graphs)
+
+
+def differences(kind: GraphKind, results: Results) -> tuple[Graph, ...]:
+    """Draw the differences of two runs by topic, the largest first."""
+    if len(results.runs) != 2:
+        raise UsageError(
+            f"the graph {kind.name} is of two runs; {len(results.runs)} given: {some(results.runs)}"
         )
-        y = self.y if len(self.allowed) == 1 else Axis(_NAMES[bare.name], "share", 0.0)
-        unit = bare.settings.get("unit") if self.varied == "budget" else None
-        across = self.x if unit is None else replace(self.x, label=f"{unit} read")
-        return Graph(self.name, f"{self.title}: {bare}, {of}", across, y, lines)
-
-
-def _without_cutoff(text: str) -> Measure:
-    """A measure as it is written for a graph: bare, or with ``@curve``."""
-    name = text.partition("(")[0].partition("@")[0].strip()
-    known = find_measure(name)
-    head, at, cutoff = text.partition("@")
-    if at and cutoff.strip() != "curve":
-        raise UsageError(f"{text!r}: a graph draws all points; leave out @{cutoff.strip()}")
-    measure = parse_measure(f"{head}@{known.cutoff.example}" if known.cutoff.required else head)
-    return type(measure)(measure.settings)
-
-
-def _with_level(text: str) -> Measure:
-    """A measure whose parameter is varied: with its level of recall where it needs one."""
-    known = find_measure(text.partition("(")[0].partition("@")[0].strip())
-    return parse_measure(text) if known.cutoff.required else _without_cutoff(text)
-
-
-def _until_flat(values: Floats) -> int:
-    """How many points to draw: up to where no line changes any more, but two at least.
-
-    >>> _until_flat(np.array([[0.5, 0.25, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]]))
-    3
-    """
-    known = np.nan_to_num(values, nan=-1.0)
-    changes = np.flatnonzero((known[:, 1:] != known[:, :-1]).any(axis=0))
-    return max(int(changes[-1]) + 2 if len(changes) else 0, 2)
+    one, other = results.runs
+    graphs = []
+    for column, label in enumerate(results.measures):
+        gap = results.values[0, :, column] - results.values[1, :, column]
+        order = np.argsort(-gap, kind="stable")
+        order = order[~np.isnan(gap[order])]
+        if not len(order):
+            raise UsageError(f"{label}: {one} and {other} have no topic with a score in common")
+        named = tuple(results.topics[j] for j in order.tolist())
+        unit = "" if len(named) <= _MOST_NAMES else f"{len(named)}, by difference"
+        places = np.arange(len(order), dtype=np.float64)
+        mean = float(gap[order].mean())
+        ends = np.array([-0.5, len(order) - 0.5])
+        lines = (
+            Line(f"{one} - {other}", places, gap[order], "bars", 0),
+            Line(f"mean {mean:.4f}", ends, np.full(2, mean), "level"),
+        )
+        graphs.append(
+            Graph(
+                kind.name,
+                f"{label}: {one} minus {other}",
+                Axis("topic", unit, -0.7, len(order) - 0.3, names=named),
+                Axis("difference", label),
+                lines,
+            )
+        )
+    return tuple(graphs)
 
 
 _NAMES = {
@@ -252,3 +409,200 @@ _NAMES = {
     "MeanOverlap": "mean overlap with earlier results",
     "Redundancy": "text returned before",
 }
+_ELEMENTS = "elements: assessed ones, or an index (-C)"
+_TEXT = "highlighted text"
+_ANY = "a measure (-m or -t)"
+_EARLY = tuple(map(str, range(1, 51)))
+_RANKS = (*_EARLY, *(str(15 * p) for p in range(4, 101)))
+"""Every rank of the first screen, then those of the official graph."""
+_FEWER_RANKS = (
+    *map(str, (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000, 1500)),
+)
+_FACTORS = (1, 1.5, 2, 3, 5, 7)
+_BUDGETS = (
+    *(f"{f * 10**p:g}" for p in range(2, 5) for f in _FACTORS),
+    *(str(f * 10**p) for p in (5, 6) for f in (1, 2, 5)),
+    "10000000",
+)
+"""Up to 1,500 results of several thousand characters."""
+_TOLERANCES = (*(f"{f * 10.0**p:g}" for p in range(-2, 2) for f in (1, 2, 5)), "100")
+_OVERLAP = ("ListOverlap", "SetOverlap", "MeanOverlap", "Redundancy")
+
+_KINDS = (
+    GraphKind(
+        "gain",
+        "Cumulated gain",
+        "cumulated gain of runs and ideal list, nxCG and ep",
+        _ELEMENTS,
+        Axis("rank", "results"),
+        Axis("cumulated gain", ""),
+        default=("nxCG",),
+        family=("nxCG", "MAnxCG", "xCG", "gr", "ep", "MAep", "iMAep"),
+        source="gains",
+    ),
+    GraphKind(
+        "ep",
+        "Effort-precision over gain-recall",
+        "effort-precision at 100 levels of gain-recall",
+        _ELEMENTS,
+        Axis("gain-recall", "share of the ideal gain", 0.0, 1.0),
+        Axis("effort-precision", "share", 0.0),
+        default=("ep",),
+        allowed=("ep",),
+        family=("ep", "MAep", "iMAep"),
+    ),
+    GraphKind(
+        "nxcg",
+        "Normalised cumulated gain",
+        "normalised cumulated gain over rank",
+        _ELEMENTS,
+        Axis("rank", "results", 0.0),
+        Axis("nxCG", "share of the ideal gain", 0.0),
+        default=("nxCG",),
+        allowed=("nxCG",),
+        family=("nxCG", "MAnxCG"),
+        points=_RANKS,
+        ends=True,
+    ),
+    GraphKind(
+        "inex_eval",
+        "Precision over recall",
+        "precision at 100 levels of recall (2002 to 2004)",
+        _ELEMENTS,
+        Axis("recall", "share of all relevance", 0.0, 1.0),
+        Axis("precision", "share", 0.0),
+        default=("inex_eval",),
+        allowed=("inex_eval",),
+        family=("inex_eval",),
+    ),
+    GraphKind(
+        "ip",
+        "Interpolated precision over recall",
+        "interpolated precision at 101 levels of recall",
+        _TEXT,
+        Axis("recall", "share of relevant characters", 0.0, 1.0),
+        Axis("interpolated precision", "share of characters", 0.0),
+        default=("iP",),
+        allowed=("iP",),
+        family=("iP", "AiP"),
+    ),
+    GraphKind(
+        "gpgr",
+        "Generalised precision over recall",
+        "generalised precision at 11 levels of recall",
+        "highlighted text, documents grouped",
+        Axis("generalised recall", "share of relevant documents", 0.0, 1.0),
+        Axis("interpolated gP", "mean score", 0.0),
+        default=("igP",),
+        allowed=("igP",),
+        family=("igP", "gP", "AgP"),
+    ),
+    GraphKind(
+        "eprum",
+        "EPRUM precision over recall",
+        "expected precision at 100 levels of recall",
+        "best entry points",
+        Axis("recall", "share of targets", 0.0, 1.0),
+        Axis("expected precision", "share", 0.0),
+        default=("EPRUM",),
+        allowed=("EPRUM",),
+        family=("EPRUM",),
+    ),
+    GraphKind(
+        "bepd",
+        "Distance from best entry points",
+        "nearness to best entry points over the tolerance A",
+        "best entry points",
+        Axis("tolerance A", "mean document lengths", 0.01, 100.0, log=True),
+        Axis("BEPD", "mean nearness", 0.0),
+        default=("BEPD",),
+        allowed=("BEPD",),
+        family=("BEPD",),
+        varied="A",
+        points=_TOLERANCES,
+    ),
+    GraphKind(
+        "effort",
+        "Reading effort",
+        "recall and precision after so many characters read",
+        _TEXT,
+        Axis("characters read", "per topic", log=True),
+        Axis("share", "", 0.0),
+        default=("charR", "charP"),
+        allowed=("charR", "charP"),
+        varied="budget",
+        points=_BUDGETS,
+        ends=True,
+    ),
+    GraphKind(
+        "budget",
+        "Scores at budgets",
+        "recall, precision or F at the same amount read",
+        _TEXT,
+        Axis("characters read", "per topic", 0.0),
+        Axis("share", "", 0.0),
+        default=("charR",),
+        allowed=("charR", "charP", "charF", "iP"),
+        varied="budget",
+        points=_BUDGETS,
+        ends=True,
+    ),
+    GraphKind(
+        "topics",
+        "Scores on topics",
+        "scores on every topic, quartiles and mean",
+        _ANY,
+        Axis("score", ""),
+        Axis("run", ""),
+        special=topic_scores,
+    ),
+    GraphKind(
+        "differences",
+        "Differences",
+        "first run minus second on every topic",
+        f"two runs, {_ANY}",
+        Axis("topic", ""),
+        Axis("difference", ""),
+        special=differences,
+    ),
+    GraphKind(
+        "lengths",
+        "Lengths of results",
+        "share of results that are at most so long",
+        "places of results",
+        Axis("length", "characters", log=True),
+        Axis("results at most so long", "share", 0.0, 1.0),
+        source="lengths",
+    ),
+    GraphKind(
+        "overlap",
+        "Overlap",
+        "share of results that overlap an earlier one, over rank",
+        "places of results",
+        Axis("rank", "results", 0.0),
+        Axis("overlap", "share", 0.0),
+        default=("ListOverlap",),
+        allowed=_OVERLAP,
+        points=_FEWER_RANKS,
+        ends=True,
+    ),
+)
+
+GRAPHS = {kind.name: kind for kind in _KINDS}
+"""Kinds of graphs by name, in the order of listing."""
+
+
+def find_graph(name: str) -> GraphKind:
+    """Return the kind of graph of a name, in any case.
+
+    >>> find_graph("EP").title
+    'Effort-precision over gain-recall'
+    """
+    if name.casefold() in GRAPHS:
+        return GRAPHS[name.casefold()]
+    near = get_close_matches(name.casefold(), GRAPHS, 1, 0.5)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError(
+        f"unknown graph {name!r}{hint}; expected {', '.join(GRAPHS)} ('foveal plot --list' "
+        "describes them)"
+    )

@@ -1,46 +1,52 @@
-"""A page about runs that needs nothing but itself: which is best, is it sure, and why."""
+"""A self-contained page about runs: which is best, how certain that is, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foveal.analysis.aligned import check_assessors, chosen
-from foveal.analysis.comparison import Comparison, compare
+import polars as pl
+
+from foveal.analysis.comparison import compare
+from foveal.analysis.gain_curves import GainCurves
+from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.collection import SourceTexts
+from foveal.collection.document_texts import TextSource
 from foveal.errors import UsageError
-from foveal.evaluation import Options, evaluate, find_preset
-from foveal.evaluation.gain_curves import gain_curves
-from foveal.evaluation.scoring import RunLike
-from foveal.evaluation.texts import TextSource
-from foveal.evaluation.truth import Truth
+from foveal.evaluation import find_preset
+from foveal.evaluation.scoring import Evaluation, RunLike, map_runs
 from foveal.formats import read_judgements, read_topics
-from foveal.measures import Measure, parse_measures
+from foveal.measures import Measure, find_measure, parse_measures
+from foveal.measures.base import CURVE, OverlapRule
+from foveal.measures.xcg import Cumulated
 from foveal.model import Judgements, Results
-from foveal.report.graphs import gain_graph, gain_measures
-from foveal.report.page.answers import direction
+from foveal.report.graphs import GRAPHS, Graph, GraphKind, gain_graph, gain_measures
 from foveal.report.page.build import LARGEST, html, size_of
-from foveal.report.page.curves import gains_of, graphs_of, single_labels, wanted
-from foveal.report.page.data import collect
+from foveal.report.page.data import collect, direction
 from foveal.report.page.documents import document_views
-from foveal.report.page.returned import returned
+from foveal.report.page.run_profiles import profile_run
 
 __all__ = ["Page", "report_page"]
 
 _CURVES = 12
-"""Graphs of curves in a page."""
+"""Largest number of graphs of curves in a page."""
+_EFFORT, _EFFORT_POINTS = "charR", 7
+_READ = ("iP", "AiP")
+"""Measures of text read in order, which the graph of reading effort explains."""
 _RANK, _LEVEL, _RANKS = 10, 0.5, 100
-"""Where nxCG and ep are read off in the graph of cumulated gain, and where that ends."""
+"""Where nxCG and ep are read off in the graph of cumulated gain, and its last rank."""
 _DOCUMENTS = 600_000
-"""Bytes of document views, where the rest of the page leaves that much."""
+"""Bytes of document views, if the rest of the page leaves that much."""
 _FURNITURE = 20_000
-"""Bytes kept free for what is not data."""
+"""Bytes reserved for the rest of the page."""
 
 
 class Page(NamedTuple):
-    """The page as HTML, the data it holds, and what was odd but acceptable."""
+    """The page as HTML, its data, and warnings."""
 
     html: str
     data: dict[str, Any]
@@ -70,17 +76,17 @@ def report_page(
     runs, judgements, task, collection, executor, progress
         As for `foveal.evaluate`.
     measures : texts of measures
-        ``@curve`` makes a graph and no columns of the table.
+        ``@curve`` makes a graph, not columns of the table.
     documents : str, optional
-        The directory or archive that was indexed: its texts are shown.
+        The directory or archive that was indexed; the page shows its texts.
     name_from : str, optional
-        How documents are named, as in ``foveal index``.
+        The element that names a document, as in ``foveal index``.
     texts : TextSource, optional
-        Texts to show where there is no index.
+        Texts to show without an index.
     by : str, optional
-        The measure that decides which run is best; by default the first.
+        The measure that decides which run is best; by default the first that ranks runs.
     command : str
-        What was called, for the end of the page.
+        The command line, for the end of the page.
     **options
         The other options of `foveal.evaluate`.
 
@@ -96,82 +102,113 @@ def report_page(
     if options.get("cas"):
         options |= {"documents": documents, "name_from": name_from}
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    columns = single_labels(measures, task)
+    preset = None if task is None else find_preset(task)
+    single = [
+        text
+        for text in (*(() if preset is None else preset.texts), *measures)
+        if not text.endswith(f"@{CURVE}")
+    ]
+    columns = list(dict.fromkeys(m.label for text in single for m in parse_measures(text)))
     if not columns and (measures or task):
         raise UsageError("only curves are asked for; name a measure that is one number, as in AiP")
-    known: tuple[Measure, ...] = () if task is None else find_preset(task).measures
+
+    # Score each run once, by the measures of the table and by the points of the graphs.
+    known = () if preset is None else preset.measures
     known += tuple(measure for text in measures for measure in parse_measures(text))
-    asked, gained = wanted(known, _CURVES), gains_of(known)
-    points = [point for graph in asked for point in graph.points]
+    curves = _choose_graphs(known)
+    gained = next((GRAPHS["gain"].adapt(m) for m in known if isinstance(m, Cumulated)), None)
+    points = [point for _, own in curves for point in own]
     points += [] if gained is None else gain_measures(gained, _RANK, _LEVEL)
-    everything = evaluate(
-        list(runs),
-        given,
-        [*measures, *points],
-        task=task,
-        collection=collection,
-        executor=executor,
-        progress=progress,
-        **options,
+    evaluation = Evaluation(
+        given, [*measures, *points], task=task, collection=collection, **options
     )
+    profile = partial(profile_run, gains=None if gained is None else gained @ _RANK)
+    profiles = list(map_runs(profile, evaluation, list(runs), executor, progress))
+    everything = evaluation.results([own.scores for own in profiles])
     results = everything.only(columns)
-    leading = _leading(results, by)
-    truth = _truth(given, results, collection)
-    topics_file = options.get("topics_file")
-    found = returned(list(runs), results, truth, collection)
-    graphs = graphs_of(asked, everything)
+    leading = _choose_leading(results, by)
+    (gold,) = evaluation.golds
+
+    graphs: list[Graph] = []
+    for kind, own in curves:
+        graphs += kind.graphs(everything.only([point.label for point in own]))
     if gained is not None:
-        gains = gain_curves(
-            list(runs), given, gained @ _RANK, task=task, collection=collection, **options
-        )
+        gains = []
+        for name, run, counted in zip(everything.runs, profiles, everything.counted, strict=True):
+            topics = [topic for topic, use in zip(gold.topics, counted, strict=True) if use]
+            gains.append(GainCurves.over_topics(name, run.curves, topics))
         graphs.append(gain_graph(gains, everything, gained, rank=_RANK, level=_LEVEL, ranks=_RANKS))
+    comparison = None
+    ranking = [label for label in results.measures if direction(label)]
+    if len(results.runs) > 1 and ranking:
+        with suppress(UsageError):  # runs share too few topics, by every measure
+            # The page shows no intervals of differences, and bootstrapping all pairs takes long.
+            comparison = compare(results, measures=ranking, interval="t")
+    topics_file = options.get("topics_file")
     data = collect(
         results,
         graphs=graphs,
-        comparison=_compared(results),
-        judgements=truth,
-        returned=found,
+        comparison=comparison,
+        judgements=gold.judgements,
+        profiles=profiles,
         topics=None if topics_file is None else read_topics(topics_file),
         by=leading,
         command=command,
     )
+    returned = pl.concat(
+        own.results.with_columns(pl.lit(number, pl.Int64).alias("run"))
+        for number, own in enumerate(profiles)
+    )
     source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
-    room = LARGEST - size_of(data) - _FURNITURE
-    data["documents"] = document_views(truth, found, source, budget=max(min(_DOCUMENTS, room), 0))
+    budget = max(min(_DOCUMENTS, LARGEST - size_of(data) - _FURNITURE), 0)
+    data["documents"] = document_views(gold.judgements, returned, source, budget=budget)
     return Page(html(data), data, tuple(data["warnings"]))
 
 
-def _leading(results: Results, by: str | None) -> str:
-    """The measure of the first screen."""
-    if by is not None:
-        (label, *more) = chosen(results.measures, [by])
-        if more:
-            raise UsageError(f"{by} is several measures; expected one to tell which run is best")
-        if not direction(label):
-            raise UsageError(f"{label} counts and does not rank; expected a measure that does")
-        return label
-    ranking = [label for label in results.measures if direction(label)]
-    return ranking[0] if ranking else results.measures[0]
+def _choose_graphs(measures: Sequence[Measure]) -> list[tuple[GraphKind, tuple[Measure, ...]]]:
+    """Return the graphs that belong to measures, each with the scores that are its points.
+
+    A graph needs nothing that its measure does not need: all points can be calculated wherever the
+    measure can.
+
+    >>> from foveal.measures import AiP
+    >>> [(kind.name, str(points[0])) for kind, points in _choose_graphs([AiP])]
+    [('ip', 'iP@0.00'), ('effort', 'charR(budget=100)')]
+    """
+    found: dict[tuple[str, str], tuple[GraphKind, tuple[Measure, ...]]] = {}
+    for measure in measures:
+        if measure.averages:
+            continue
+        drawn = [
+            (kind, kind.adapt(measure))
+            for kind in GRAPHS.values()
+            if kind.source == "results" and kind.special is None and measure.name in kind.family
+        ]
+        if measure.name in _READ:
+            drawn.append((GRAPHS["effort"], find_measure(_EFFORT)))
+        for kind, bare in drawn:
+            points = tuple(kind.list_points(bare))
+            if kind.name == "effort":  # every point is scored separately, which takes time
+                points = points[:: len(points) // _EFFORT_POINTS or 1]
+            if all(
+                set(point.needs) <= set(measure.needs)
+                and point.overlap_rule in (measure.overlap_rule, OverlapRule.ALLOW)
+                and point.grouped <= measure.grouped
+                and point.structural == measure.structural
+                for point in (points[0], points[-1])
+            ):
+                found.setdefault((kind.name, bare.label), (kind, points))
+    return list(found.values())[:_CURVES]
 
 
-def _truth(given: Judgements, results: Results, collection: str | Path | None) -> Judgements:
-    """The judgements as the runs were scored against them."""
-    used = results.meta["options"]
-    options = Options(
-        only_topics=results.topics,
-        pools=used.get("pools"),
-        assessors=used.get("assessors", "union"),
-    )
-    return Truth(given, options, collection).judgements.combined(options.assessors)
-
-
-def _compared(results: Results) -> Comparison | None:
-    """Every run against every other; None where that is not possible."""
-    ranking = [label for label in results.measures if direction(label)]
-    if len(results.runs) < 2 or not ranking:
-        return None
-    try:
-        # Intervals of differences are not shown, and resampling all pairs for them takes long.
-        return compare(results, measures=ranking, interval="t")
-    except UsageError:  # too few topics in common, by every measure
-        return None
+def _choose_leading(results: Results, by: str | None) -> str:
+    """Return the measure of the first screen."""
+    if by is None:
+        ranking = [label for label in results.measures if direction(label)]
+        return (ranking or results.measures)[0]
+    label, *more = select_labels(results.measures, [by])
+    if more:
+        raise UsageError(f"{by} is several measures; expected one to tell which run is best")
+    if not direction(label):
+        raise UsageError(f"{label} counts and does not rank; expected a measure that does")
+    return label

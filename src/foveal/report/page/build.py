@@ -1,10 +1,11 @@
-"""One HTML file from data, style, script and template: nothing is fetched from anywhere."""
+"""One HTML file from data, style, script and template, which loads nothing from the network."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -14,13 +15,11 @@ from typing import Any
 __all__ = ["LARGEST", "html", "size_of"]
 
 LARGEST = 2_000_000
-"""Bytes that a page should not exceed."""
+"""Largest size of a page in bytes."""
 _CELL = 110
-"""Bytes of a cell of the summary, about."""
+"""Approximate bytes of a cell of the summary."""
 _LONG = 40
-"""Signs from which the name of a run goes on in a next line, so that scores stay in sight."""
-
-
+"""Characters of a run name that stay on one line; longer names wrap to keep scores in view."""
 _SCRIPTS = (
     "elements",
     "tables",
@@ -33,78 +32,74 @@ _SCRIPTS = (
     "documents",
     "start",
 )
-"""The parts of the script, in the order in which they need each other."""
+"""The parts of the script, in the order of their dependencies."""
 
 
-def _asset(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """One script of all parts, in a scope of its own."""
-    parts = "\n".join(_asset(f"script/{name}.js") for name in _SCRIPTS)
-    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+@cache
+def _read_assets() -> tuple[str, str, str]:
+    """Return the style, the script (all parts in one scope) and the template."""
+    folder = files(__package__)
+    paths = ["style.css", "template.html", *(f"script/{name}.js" for name in _SCRIPTS)]
+    style, template, *parts = (folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
+    script = "\n".join(parts)
+    return style, f'"use strict";\n(() => {{\n{script}}})();\n', template
 
 
 def _json(data: Mapping[str, Any]) -> str:
-    """Data that cannot end the script element it stands in."""
+    """Write data as JSON that cannot end its script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def size_of(data: Mapping[str, Any]) -> int:
-    """Bytes of a page without views of documents, estimated from above."""
+    """Return an upper estimate of the bytes of a page without views of documents."""
     cells = len(data["runs"]) * len(data["measures"])
-    assets = _script() + _asset("style.css") + _asset("template.html")
-    return len(_json(data).encode()) + cells * _CELL + len(assets.encode())
+    return len((_json(data) + "".join(_read_assets())).encode()) + cells * _CELL
 
 
 def html(data: Mapping[str, Any]) -> str:
-    """The page.
+    """Return the page.
 
-    Its policy allows one script and one style, by their hashes; whatever else a browser might be
-    tempted to load or run, such as a name that holds markup, is forbidden.
+    Its policy allows one script and one style, by their hashes. The browser loads and runs nothing
+    else, not even markup in the name of a run.
     """
-    script, style = _script(), _asset("style.css")
+    style, script, template = _read_assets()
+    hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    best = data["answers"][data["by"]]
-    return Template(_asset("template.html")).substitute(
+    best, task = data["answers"][data["by"]], data["provenance"]["task"]
+    title = f"{len(data['runs'])} runs, {len(data['topics'])} topics"
+    warnings = "".join(f"<li>{escape(line)}</li>" for line in data["warnings"])
+    return Template(template).substitute(
         policy=escape(policy),
         style=style,
         script=script,
         data=_json(data),
-        title=escape(_title(data)),
+        title=escape(f"{task}: {title}" if task else title),
         sure=best["sure"],
         answer=escape(best["text"]),
         rule=escape(data["rule"]),
         summary=_summary(data),
-        warnings=_warnings(data["warnings"]),
+        warnings=f"<ul>{warnings}</ul>" if warnings else "<p>Nothing was odd about the inputs.</p>",
         provenance=_provenance(data["provenance"]),
         command=escape(data["command"] or "(called from Python)"),
     )
 
 
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
-
-
-def _title(data: Mapping[str, Any]) -> str:
-    task = data["provenance"]["task"]
-    about = f"{len(data['runs'])} runs, {len(data['topics'])} topics"
-    return f"{task}: {about}" if task else about
-
-
 def _summary(data: Mapping[str, Any]) -> str:
-    """The table of runs and measures, complete without any script."""
+    """Return the table of runs and measures, which needs no script."""
     best = {(i, j) for i, j in data["best"]}
-    head = "".join(
-        f'<th scope="col" class="n" data-column="{j}" title="{escape(measure["says"])}">'
-        f'<button type="button">{_breakable(measure["label"])}</button></th>'
-        for j, measure in enumerate(data["measures"])
-    )
+    head = ""
+    for j, measure in enumerate(data["measures"]):
+        label = escape(measure["label"])
+        for mark, breakable in (("(", "<wbr>("), (",", ",<wbr>"), (")@", ")<wbr>@")):
+            label = label.replace(mark, breakable)
+        head += (
+            f'<th scope="col" class="n" data-column="{j}" title="{escape(measure["says"])}">'
+            f'<button type="button">{label}</button></th>'
+        )
     rows = []
     for i, run in enumerate(data["runs"]):
         cells = []
@@ -113,7 +108,8 @@ def _summary(data: Mapping[str, Any]) -> str:
             shown = f"<b>{escape(text)}</b>" if (i, j) in best else escape(text)
             shown += f"<sup>{escape(letters)}</sup>" if letters else ""
             if limits:
-                shown += f"<small>{_four(limits[0])}&ndash;{_four(limits[1])}</small>"
+                low, high = (f"{end / 10_000:.4f}" for end in limits)
+                shown += f"<small>{low}&ndash;{high}</small>"
             cells.append(f'<td class="n">{shown}</td>')
         kind = ' class="long"' if len(run) > _LONG else ""
         name = f'<th scope="row"{kind}>{escape(run)}</th>'
@@ -124,28 +120,8 @@ def _summary(data: Mapping[str, Any]) -> str:
     )
 
 
-def _breakable(label: str) -> str:
-    """A long name that may go on in the next line after what separates its parts.
-
-    >>> _breakable("ep(quant=gen5)@0.1")
-    'ep<wbr>(quant=gen5)<wbr>@0.1'
-    """
-    text = escape(label)
-    for mark, split in (("(", "<wbr>("), (",", ",<wbr>"), (")@", ")<wbr>@")):
-        text = text.replace(mark, split)
-    return text
-
-
-def _four(value: int) -> str:
-    return f"{value / 10_000:.4f}"
-
-
-def _warnings(warnings: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in warnings)
-    return f"<ul>{items}</ul>" if items else "<p>Nothing was odd about the inputs.</p>"
-
-
 def _provenance(known: Mapping[str, Any]) -> str:
+    """Return the versions, task, options and inputs."""
     versions = ", ".join(f"{name} {number}" for name, number in known["versions"].items())
     options = ", ".join(
         f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -10,22 +11,44 @@ from typing import Any
 import numpy as np
 
 from foveal._version import __version__
-from foveal.analysis.comparison import Comparison
+from foveal.analysis.comparison import Comparison, Pairs, TestSettings
 from foveal.analysis.correlation import kendall_tau_b
-from foveal.analysis.rankings import scores
+from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
 from foveal.measures import parse_measure
 from foveal.model import Judgements, Results, Topics
-from foveal.report import tables
 from foveal.report.graphs import Graph
-from foveal.report.page.answers import answer, direction, intervals, rule
-from foveal.report.page.curves import plain
-from foveal.report.page.returned import OVERLAP, Returned
-from foveal.report.page.scores import scaled
+from foveal.report.grids import Grid
+from foveal.report.page.run_profiles import OVERLAP, RunProfile
+from foveal.report.tables import grid
 
-__all__ = ["collect"]
+__all__ = ["answer", "collect", "direction", "scaled"]
 
 _VALUES = 130_000
 """Scores of single topics that the page holds: about five bytes each."""
+_MOST_POINTS = 100
+"""Largest number of points of a line; more are not visible."""
+_RULE = "paired t-test, two-sided, Holm's correction over all pairs, alpha 0.05"
+
+
+def scaled(value: float) -> int | None:
+    """Return a score in ten-thousandths, rounded as it is printed; None for an undefined one.
+
+    The page must show what ``foveal evaluate`` prints, and other languages round halves otherwise.
+
+    >>> scaled(0.03125), f"{0.03125:.4f}", scaled(float("nan"))
+    (312, '0.0312', None)
+    """
+    return None if math.isnan(value) else int(f"{value:.4f}".replace(".", ""))
+
+
+def direction(label: str) -> int:
+    """Return 1 if higher is better, -1 if lower is, 0 if the measure does not rank runs.
+
+    >>> direction("AiP"), direction("T2Ieffort@3"), direction("num_ret")
+    (1, -1, 0)
+    """
+    better = parse_measure(label).higher_is_better
+    return 0 if better is None else 1 if better else -1
 
 
 def collect(
@@ -34,28 +57,55 @@ def collect(
     graphs: Sequence[Graph],
     comparison: Comparison | None,
     judgements: Judgements,
-    returned: Returned,
+    profiles: Sequence[RunProfile],
     topics: Topics | None,
     by: str,
     command: str,
 ) -> dict[str, Any]:
-    """The data of a page, all but the views of documents.
+    """Return the data of a page, all but the views of documents.
 
-    `results` have the measures of the table; the answer of the first screen is by the measure `by`.
+    `results` hold the measures of the table; the answer of the first screen uses the measure `by`.
     """
-    table = tables.grid(results, per_topic=False)
-    labels = results.measures
-    told = [intervals(results, comparison, label) for label in labels]
-    per_topic = labels[: max(_VALUES // max(results.counted.size, 1), 1)]
-    warnings = [*results.meta["warnings"], *(() if comparison is None else comparison.warnings)]
+    table = grid(results, per_topic=False)
+    labels, n = results.measures, len(results.runs)
+    compared = {} if comparison is None else {own.measure: own for own in comparison.measures}
+    # A run that is alone has intervals, too.
+    alone = n == 1 and not np.isinf(results.values).any()
+    letters, limits = [], []
+    for label in labels:
+        if comparison is not None and label in compared:
+            found = comparison.letters(label)
+            letters.append([found[run] for run in results.runs])
+        else:
+            letters.append([""] * n)
+        has_intervals = alone or label in compared
+        limits.append(_find_intervals(results, label) if has_intervals else [None] * n)
+    overlaps = [
+        None
+        if own.overlap is None or not counted.any()
+        else [scaled(mean) for mean in own.overlap[counted].mean(axis=0).tolist()]
+        for own, counted in zip(profiles, results.counted, strict=True)
+    ]
+    relevant = np.bincount(
+        judgements.topic[judgements.relevant], minlength=len(judgements.topics)
+    ).tolist()
+    counts = dict(zip(judgements.topics, relevant, strict=True))
+    titles = {} if topics is None else {topic.id: topic.title for topic in topics}
     shares = results.meta["unjudged"]["judged"]
     return {
         "runs": list(results.runs),
         "tasks": [results.meta["tasks"].get(run) for run in results.runs],
-        "topics": _topics(results, judgements, topics),
+        "topics": [
+            {"id": topic, "title": titles.get(topic) or "", "relevant": counts.get(topic, 0)}
+            for topic in results.topics
+        ],
         "measures": [
-            {"label": label, "sign": direction(label), "whole": parse_measure(label).summed}
-            | {"says": _says(label)}
+            {
+                "label": label,
+                "sign": direction(label),
+                "whole": parse_measure(label).summed,
+                "says": (parse_measure(label).__doc__ or "").strip().partition("\n")[0],
+            }
             for label in labels
         ],
         "by": labels.index(by),
@@ -63,29 +113,37 @@ def collect(
         "best": sorted([i, j - 1] for i, j in table.best),
         "overall": [[None if np.isnan(v) else v for v in row] for row in results.overall.tolist()],
         "averaged": results.averaged.tolist(),
-        "letters": [letters for letters, _, _ in told],
-        "limits": [
-            [None if pair is None else [scaled(end) for end in pair] for pair in limits]
-            for _, limits, _ in told
+        "letters": letters,
+        "limits": limits,
+        "p": [
+            [scaled(p) for p in compared[label].adjusted["t"].tolist()]
+            if label in compared
+            else None
+            for label in labels
         ],
-        "p": [None if square is None else _upper(square) for _, _, square in told],
-        "rule": rule(),
-        "answers": [answer(results, table, comparison, label) for label in labels],
+        "rule": _RULE,
+        "answers": [answer(results, table, compared.get(label), label) for label in labels],
         "values": [
             [[scaled(v) for v in row] for row in results.values[:, :, k].tolist()]
-            for k in range(len(per_topic))
+            for k in range(min(len(labels), max(_VALUES // max(results.counted.size, 1), 1)))
         ],
         "counted": results.counted.astype(int).tolist(),
-        "curves": [plain(graph) for graph in graphs],
-        "correlation": _correlation(results),
-        "profiles": returned.profiles,
+        "curves": [_describe_graph(graph) for graph in graphs],
+        "correlation": _correlate_measures(results),
+        "profiles": [
+            {**own.returned, "overlap": means}
+            for own, means in zip(profiles, overlaps, strict=True)
+        ],
         "overlap": list(OVERLAP),
         "unjudged": [
             None if (share := shares.get(run)) is None else scaled(1 - share)
             for run in results.runs
         ],
         "unjudged_k": results.meta["unjudged"]["k"],
-        "warnings": warnings,
+        "warnings": [
+            *results.meta["warnings"],
+            *(() if comparison is None else comparison.warnings),
+        ],
         "provenance": {
             "versions": {
                 "foveal": __version__,
@@ -93,7 +151,10 @@ def collect(
                 **{name: version(name) for name in ("numpy", "polars", "scipy")},
             },
             "task": results.meta["task"],
-            "options": {k: _listed(v) for k, v in results.meta["options"].items()},
+            "options": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in results.meta["options"].items()
+            },
             "inputs": list(results.meta["inputs"]),
             "judged": len(results.topics),
         },
@@ -101,43 +162,109 @@ def collect(
     }
 
 
-def _says(label: str) -> str:
-    """The first sentence on a measure."""
-    first, _, _ = (parse_measure(label).__doc__ or "").strip().partition("\n")
-    return first
+def answer(results: Results, table: Grid, pairs: Pairs | None, label: str) -> dict[str, Any]:
+    """Return a sentence on the best run by a measure, and if the lead is sure: yes, no, unknown."""
+    column, sign, sure = results.measures.index(label), direction(label), "unknown"
+    values = results.overall[:, column]
+    if not sign or np.isnan(values).all():
+        return {"measure": label, "sure": sure, "text": f"{label} does not rank runs."}
+    runs, cells = results.runs, [row[column + 1] for row in table.rows]
+    order = np.argsort(np.where(np.isnan(values), np.inf, -sign * values), kind="stable").tolist()
+    topics = int(results.averaged[order[0], column])
+    start = f"By {label}, over {topics} topic{'' if topics == 1 else 's'}, "
+    best = f"{runs[order[0]]} ({cells[order[0]]})"
+    if len(order) == 1:
+        text = f"{start}{best} stands alone: there is no other run to compare it with."
+    elif pairs is None:
+        second = f"{runs[order[1]]} ({cells[order[1]]})"
+        text = f"{start}{best} is best, before {second}; the difference could not be tested."
+    else:
+        order = pairs.order.tolist()
+        adjusted = pairs.square(pairs.adjusted["t"], np.nan)[order[0]]
+        shared = len(pairs.scores.topics)
+        if (results.averaged[:, column] != shared).any():
+            # Means over each run's own topics may order runs differently: show the tested ones.
+            start = f"By {label}, on the {shared} topics that all runs share, "
+            cells = [f"{mean:.4f}" for mean in pairs.scores.means.tolist()]
+        p = adjusted[order[1]]
+        chance = "p < 0.0001" if p < 0.00005 else f"p = {p:.4f}"
+        best = f"{runs[order[0]]} ({cells[order[0]]})"
+        second = f"{runs[order[1]]} ({cells[order[1]]}; {chance})"
+        alike = [i for i in order[1:] if not adjusted[i] < TestSettings().alpha]
+        if order[1] in alike:
+            others = len(alike) - 1
+            more = f", nor from {others} other run{'s' if others > 1 else ''}" if others else ""
+            sure = "no"
+            text = (
+                f"{start}{best} is on top, but does not differ significantly from the next, "
+                f"{second}{more}."
+            )
+        else:
+            sure = "yes"
+            text = f"{start}{best} is best, and significantly better than the next, {second}."
+    return {"measure": label, "sure": sure, "text": text}
 
 
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+def _find_intervals(results: Results, label: str) -> list[list[int | None] | None]:
+    """Return the bootstrap interval of each run's mean, over the topics of that mean.
+
+    If all runs share their topics, these are the intervals of `compare`.
+    """
+    values = results.values[:, :, results.measures.index(label)]
+    own = results.counted & ~np.isnan(values)
+    found: list[list[int | None] | None] = [None] * len(values)
+    for topics in np.unique(own, axis=0):
+        if np.count_nonzero(topics) < 2:
+            continue
+        rows = np.flatnonzero((own == topics).all(axis=1))
+        part = np.ascontiguousarray(values[np.ix_(rows, topics)])
+        part = round_noise(part, np.abs(part).max(axis=1, keepdims=True))
+        low, high = TestSettings().limits(part)
+        for i, a, b in zip(rows.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[i] = [scaled(a), scaled(b)]
+    return found
 
 
-def _topics(
-    results: Results, judgements: Judgements, topics: Topics | None
-) -> list[dict[str, Any]]:
-    relevant = np.bincount(
-        judgements.topic[judgements.relevant], minlength=len(judgements.topics)
-    ).tolist()
-    counts = dict(zip(judgements.topics, relevant, strict=True))
-    titles = {} if topics is None else {topic.id: topic.title for topic in topics}
-    return [
-        {"id": topic, "title": titles.get(topic) or "", "relevant": counts.get(topic, 0)}
-        for topic in results.topics
-    ]
+def _describe_graph(graph: Graph) -> dict[str, Any]:
+    """Return a graph as plain values, y in ten-thousandths."""
+    lines: list[dict[str, Any]] = []
+    for line in graph.lines:
+        shown = np.arange(len(line.x))
+        if len(shown) > _MOST_POINTS + 1:
+            shown = np.unique(np.linspace(0, len(shown) - 1, _MOST_POINTS + 1).round().astype(int))
+        lines.append(
+            {
+                "name": line.name,
+                "mark": line.mark,
+                "series": line.series,
+                "x": [float(f"{value:.6g}") for value in line.x[shown].tolist()],
+                "y": [scaled(value) for value in line.y[shown].tolist()],
+            }
+        )
+    shared = lines[0]["x"] if lines else []
+    for values in lines:  # in most graphs all lines have the same x values
+        if values["x"] == shared:
+            del values["x"]
+    return {
+        "kind": graph.kind,
+        "title": graph.title,
+        "across": graph.x.text,
+        "up": graph.y.text,
+        "log": graph.x.log,
+        "x": shared,
+        "lines": lines,
+        "notes": list(graph.notes),
+    }
 
 
-def _upper(square: Sequence[Sequence[float | None]]) -> list[int | None]:
-    """Values above the diagonal, row by row, in ten-thousandths."""
-    n = len(square)
-    values = [square[i][j] for i in range(n) for j in range(i + 1, n)]
-    return [None if value is None else scaled(value) for value in values]
-
-
-def _correlation(results: Results) -> dict[str, Any] | None:
-    """Kendall's tau of the rankings of runs by every two measures that rank."""
+def _correlate_measures(results: Results) -> dict[str, Any] | None:
+    """Return Kendall's tau of the rankings of runs by every two measures."""
     ranking = [label for label in results.measures if direction(label)]
-    of = {label: scores(results, label) for label in ranking}
-    of = {label: values for label, values in of.items() if not np.isnan(values).any()}
-    if len(of) < 2 or len(results.runs) < 3:
+    scores = {label: compute_ranking_scores(results, label) for label in ranking}
+    scores = {label: values for label, values in scores.items() if not np.isnan(values).any()}
+    if len(scores) < 2 or len(results.runs) < 3:
         return None
-    tau = [[kendall_tau_b(one, other) for other in of.values()] for one in of.values()]
-    return {"labels": list(of), "tau": [[scaled(value) for value in row] for row in tau]}
+    tau = [
+        [scaled(kendall_tau_b(one, other)) for other in scores.values()] for one in scores.values()
+    ]
+    return {"labels": list(scores), "tau": tau}

@@ -1,0 +1,210 @@
+"""Scores of runs on the topics they share, by one measure, and the measures to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from foveal.errors import UsageError, some
+from foveal.measures import Measure, parse_measure, parse_measures
+from foveal.model import Results
+
+__all__ = [
+    "ScoreMatrix",
+    "averages_others",
+    "check_assessors",
+    "compute_ranking_scores",
+    "free_name",
+    "higher_is_better",
+    "parse_label",
+    "round_noise",
+    "select_labels",
+]
+
+Floats = npt.NDArray[np.float64]
+
+_BITS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """Scores of runs by one measure, on the topics that count for all of them.
+
+    Parameters
+    ----------
+    measure : str
+    runs, topics : tuple of str
+        The axes of `values`.
+    values : float64 array (run, topic)
+        Never ``nan`` and never infinite.
+    left_out : tuple of str
+        Topics that some run is not counted on, or has no defined score on.
+    higher_is_better : bool
+    """
+
+    measure: str
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: Floats
+    left_out: tuple[str, ...] = ()
+    higher_is_better: bool = True
+
+    @classmethod
+    def from_results(
+        cls, results: Results, measure: str, runs: Sequence[str] | None = None
+    ) -> ScoreMatrix:
+        """Match the topics of runs by their ids.
+
+        Examples
+        --------
+        >>> saved = Results.from_tidy(
+        ...     [("a", "1", "AP", 0.5), ("a", "2", "AP", 0.25), ("b", "2", "AP", 1.0)], {}
+        ... )
+        >>> both = ScoreMatrix.from_results(saved, "AP")
+        >>> both.topics, both.values.tolist(), both.left_out
+        (('2',), [[0.25], [1.0]], ('1',))
+        """
+        part = results.only([measure])
+        part = part if runs is None else part.of_runs(runs)
+        values = part.values[:, :, 0]
+        if np.isinf(values).any():
+            i, j = np.argwhere(np.isinf(values))[0].tolist()
+            raise UsageError(
+                f"{measure}: the score of run {part.runs[i]!r} on topic {part.topics[j]} is "
+                f"{values[i, j]}; expected a finite number"
+            )
+        shared = np.logical_and.reduce(~np.isnan(values) & part.counted)
+        (label,) = part.measures
+        return cls(
+            measure=label,
+            runs=part.runs,
+            topics=tuple(t for t, kept in zip(part.topics, shared, strict=True) if kept),
+            values=np.ascontiguousarray(values[:, shared]),
+            left_out=tuple(t for t, kept in zip(part.topics, shared, strict=True) if not kept),
+            higher_is_better=label not in part.lower_is_better and higher_is_better(label),
+        )
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each run over the shared topics."""
+        return np.asarray(self.values.mean(axis=1), dtype=np.float64)
+
+    @property
+    def greatest(self) -> float:
+        """The greatest absolute score, the scale of rounding errors."""
+        return float(np.abs(self.values).max(initial=0.0))
+
+    def orient(self, means: Floats) -> Floats:
+        """Return means to rank by: greater is better, and rounding errors make no difference."""
+        return round_noise(means if self.higher_is_better else -means, self.greatest)
+
+
+def round_noise(values: Floats, greatest: Floats | float) -> Floats:
+    """Remove floating-point noise, which is relative to the `greatest` score.
+
+    Numbers that differ by less than about 1e-12 of it become equal, on any scale. The results are
+    multiples of one power of two, so that their sums are exact.
+
+    >>> means = np.array([0.1 + 0.2, 0.3])
+    >>> len(np.unique(means)), len(np.unique(round_noise(means, 1.0)))
+    (2, 1)
+    """
+    scale = np.maximum(greatest, np.finfo(np.float64).tiny)
+    # Scores next to the smallest float would underflow and are not rounded.
+    step = np.ldexp(1.0, np.maximum(np.frexp(scale)[1] - _BITS, -1000))
+    return np.asarray(np.rint(values / step) * step, dtype=np.float64)
+
+
+def parse_label(label: str) -> Measure | None:
+    """Return the measure of a label; None for a user's own column."""
+    try:
+        return parse_measure(label)
+    except UsageError:
+        return None
+
+
+def higher_is_better(label: str) -> bool:
+    """Return True unless lower is better; counts and a user's own columns are True, too.
+
+    >>> higher_is_better("AiP"), higher_is_better("T2Ieffort@3"), higher_is_better("my own")
+    (True, False, True)
+    """
+    measure = parse_label(label)
+    return measure is None or measure.higher_is_better is not False
+
+
+def averages_others(label: str) -> bool:
+    """Return True for a mean of other measures' means, which is not a mean of values by topic.
+
+    >>> averages_others("inex_eval(quant=mean7)"), averages_others("inex_eval(quant=strict)")
+    (True, False)
+    """
+    measure = parse_label(label)
+    return measure is not None and bool(measure.averages)
+
+
+def compute_ranking_scores(results: Results, label: str) -> Floats:
+    """Return the scores that rank the runs: their means over shared topics, greater is better.
+
+    A measure that averages the means of others is ranked by its value over all topics. Each run's
+    value is then over the topics that count for that run, even if other runs lack them.
+    """
+    if averages_others(label):
+        part = results.only([label])
+        return round_noise(
+            part.overall[:, 0], float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
+        )
+    scores = ScoreMatrix.from_results(results, label)
+    return scores.orient(scores.means) if scores.topics else np.full(len(results.runs), np.nan)
+
+
+def select_labels(known: Sequence[str], measures: Iterable[str | Measure]) -> list[str]:
+    """Return the labels of measures in any spelling, or the names of own columns, each once.
+
+    >>> select_labels(["iP@0.01", "AP", "my own"], ["AP", "my own", "iP@.01", "AP"])
+    ['AP', 'my own', 'iP@0.01']
+    """
+    found: list[str] = []
+    for given in measures:
+        try:
+            labels = [m.label for m in parse_measures(str(given))]
+        except UsageError:
+            labels = [str(given)]
+        if not set(labels) <= set(known) and str(given) in known:
+            labels = [str(given)]
+        for label in labels:
+            if label not in known:
+                raise UsageError(f"no measure {label!r} in the results; they hold {some(known)}")
+        found += labels
+    return list(dict.fromkeys(found))
+
+
+def check_assessors(given: Mapping[str, object] | Results) -> None:
+    """Refuse options or results with one score per assessor.
+
+    Assessors judge different topics by different standards: runs are neither ranked nor paired
+    across them.
+    """
+    if isinstance(given, Results):
+        for meta in given.meta.get("parts", [given.meta]):
+            check_assessors(meta.get("options", {}))
+    elif given.get("assessors") == "each":
+        raise UsageError(
+            "with assessors 'each' every run is several, one for each assessor, and these cannot "
+            "be compared; choose union, majority, intersection or the name of one"
+        )
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Append underscores to a name until it is not taken.
+
+    >>> free_name("run", ["a", "run", "run_"])
+    'run__'
+    """
+    used = set(taken)
+    while name in used:
+        name += "_"
+    return name

@@ -1,0 +1,392 @@
+"""Place runs and judgements on the text of a collection: XPaths become spans, lengths known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from foveal.collection.lookup import Collection, Trees, held
+from foveal.collection.xpaths import owners
+from foveal.errors import InputError, Problem, Tally
+from foveal.formats.xpaths import ELEMENT
+from foveal.model import UNKNOWN, Judgements, Run
+from foveal.spans import Ints
+
+__all__ = [
+    "CLIPPED",
+    "MAPPED",
+    "describe_missing",
+    "is_element",
+    "is_whole_document",
+    "place_elements",
+    "place_judgements",
+    "place_run",
+    "resolve_results",
+]
+
+Bools = npt.NDArray[np.bool_]
+_SHOWN = 3
+
+CLIPPED = "results clipped at the end of their document: {}"
+MAPPED = "results mapped to the smallest element around them: {}"
+"""What may be said of results."""
+
+
+def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run:
+    """The run with every result on the text of its document.
+
+    Documents and paths that the collection does not hold are errors with the line; with `lenient`
+    such results keep their rank, hold nothing, and are counted.
+    """
+    placed, problems = resolve_results(run, collection)
+    notes = run.notes
+    if problems:
+        if not lenient:
+            raise InputError(problems)
+        shown = [f"line {p.line}: {p.message}" for p in problems[:_SHOWN]]
+        notes = (*notes, Tally(describe_missing, len(problems), shown))
+    return placed.moved(notes=notes)
+
+
+def describe_missing(number: int, shown: Sequence[str]) -> str:
+    """What is said of `number` results that have no place."""
+    more = "; ..." if number > _SHOWN else ""
+    return (
+        f"results that the collection does not hold: {number} ({'; '.join(shown[:_SHOWN])}{more})"
+    )
+
+
+def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
+    """The run on the collection's text, and the results that have no place there (left empty)."""
+    # Each document of a topic is looked up once: half of the results, or a third.
+    number = collection.numbers(run.doc.gather(run.heads))
+    length = collection.lengths_of(number)[run.head_of]
+    number = number[run.head_of]
+    if run.xpath is not None and _all_by_path(run, length):
+        found = collection.resolve_numbered(run.doc, number, run.xpath)
+        if not found.problem:
+            start, end, _, element = found
+            return run.moved(start=start, end=end, length=length, element=element), []
+    start, end = run.start.copy(), run.end.copy()
+    element = np.full(len(run), UNKNOWN)
+    # A path of one step is the whole document only if the root has that name.
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
+    by_path = np.flatnonzero((end < 0) & named & (length >= 0))
+    whole = (end < 0) & ~named
+    end[whole] = length[whole]
+    problem: dict[int, str] = {
+        i: f"document {run.doc[i]!r} is not in the collection"
+        for i in np.flatnonzero(length < 0).tolist()
+    }
+    if len(by_path) and run.xpath is not None:
+        # To gather long texts takes as long as to look them up, and mostly it is all of them.
+        some = len(by_path) < len(run)
+        doc, xpath = run.doc, run.xpath
+        if some:
+            doc, xpath, number = doc.gather(by_path), xpath.gather(by_path), number[by_path]
+        found = collection.resolve_numbered(doc, number, xpath)
+        start[by_path], end[by_path] = found.start, found.end
+        element[by_path] = found.element
+        problem |= {int(by_path[i]): message for i, message in found.problem.items()}
+    nowhere = end < 0
+    start[nowhere] = end[nowhere] = 0
+    problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
+    return run.moved(start=start, end=end, length=length, element=element), problems
+
+
+def _all_by_path(run: Run, length: Ints) -> bool:
+    """Whether every result is a path in a document that is there."""
+    assert run.xpath is not None
+    given = not run.xpath.null_count() and bool((run.end < 0).all())
+    return given and bool((length >= 0).all())
+
+
+def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
+    """The judgements on the collection's text: lengths checked, passages of XPaths placed."""
+    length = collection.lengths(judgements.doc)
+    declared = (judgements.header or {}).get("whitespace", collection.whitespace)
+    if declared != collection.whitespace:
+        raise InputError.at(
+            judgements.sources[0].path,
+            None,
+            f"offsets count white space by the rule {declared!r}, but the index "
+            f"{collection.path} was built with {collection.whitespace!r}",
+        )
+    reach = np.zeros(len(judgements), dtype=np.int64)
+    np.maximum.at(reach, judgements.row, judgements.end)
+    unknown = length < 0
+    differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
+    beyond = ~unknown & ~differs & (reach > length)
+    problems = [
+        judgements.problem(
+            i,
+            f"document {judgements.doc[i]!r} is {judgements.length[i]} characters long here, but "
+            f"{length[i]} in the collection; the index is of other documents or white space",
+        )
+        for i in np.flatnonzero(differs).tolist()
+    ]
+    problems += [
+        judgements.problem(
+            i,
+            f"a span ends at {reach[i]}, past the end of document {judgements.doc[i]!r} of "
+            f"{length[i]} characters in the collection",
+        )
+        for i in np.flatnonzero(beyond).tolist()
+    ]
+    if problems:
+        raise InputError(problems)
+    notes = judgements.notes
+    if unknown.all() and len(unknown):
+        raise InputError.at(
+            judgements.sources[0].path,
+            None,
+            f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
+            f"{collection.path}; it is of another collection",
+        )
+    if unknown.any():
+        missing = pl.Series(judgements.doc).filter(pl.Series(unknown)).unique(maintain_order=True)
+        shown = ", ".join(missing.head(_SHOWN).to_list())
+        notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
+    known = np.where(unknown, judgements.length, length)
+    placed = replace(judgements, length=np.where(known < 0, UNKNOWN, known), notes=notes)
+    return placed if judgements.places is None else _with_places(placed, collection)
+
+
+def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
+    """Passages and best entry points that were XPaths as spans and offsets."""
+    assert judgements.places is not None
+    places = judgements.places.sort("row", maintain_order=True)
+    row = places["row"].to_numpy()
+    xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
+    found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
+    if found.problem:
+        raise InputError(
+            judgements.problem(int(row[i]), found.problem[i], line=int(places["line"][i]))
+            for i in sorted(found.problem)
+        )
+    entry = places["bep"].to_numpy()
+    bep = judgements.bep.copy()
+    bep[row[entry]] = found.start[entry]
+    counts = np.bincount(row[~entry], minlength=len(judgements))
+    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
+    if len(lost):
+        first = judgements.problem(int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}")
+        notes = (
+            *notes,
+            (
+                f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
+                f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
+            ),
+        )
+    return replace(
+        judgements,
+        notes=notes,
+        bep=bep,
+        bounds=np.concatenate([[0], np.cumsum(counts)]),
+        start=found.start[~entry],
+        end=found.end[~entry],
+        relevant=counts > 0,
+        has_text=True,
+        grade=None,
+        quotes=None,
+    )
+
+
+# -- results as elements ---------------------------------------------------------------------------
+
+
+def is_element(run: Run) -> Bools:
+    """Return which results name an element by its XPath."""
+    if run.xpath is None:
+        return np.zeros(len(run), dtype=bool)
+    return _is_element(run.xpath)
+
+
+def _is_element(xpath: pl.Series) -> Bools:
+    found: Bools = xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    return found
+
+
+def is_whole_document(run: Run) -> Bools:
+    """Which results are whole documents, as long as no collection gave them an end."""
+    article: Bools = (run.start == 0) & (run.end < 0)
+    return article if run.xpath is None else article & run.xpath.is_null().to_numpy()
+
+
+def place_elements(
+    run: Run,
+    collection: Collection,
+    *,
+    snap: bool = False,
+    lenient: bool = False,
+    passages: bool = False,
+) -> Run:
+    """The run on the text of a collection, every result with the XPath of an element.
+
+    Of elements with the same extent the deepest is meant, but a whole document is its root. A
+    result past the end of its document is left for the measures to refuse.
+
+    Parameters
+    ----------
+    run : Run
+    collection : Collection
+    snap : bool
+        A result that is no element becomes the smallest one around it.
+    lenient : bool
+        Results past the end of their document are clipped, and those that the collection does not
+        hold are left empty.
+    passages : bool
+        A result that is no element is named by the points where it starts and ends.
+
+    With neither `snap` nor `passages`, a result that is no element is an error.
+    """
+    placed = place_run(run, collection, lenient=lenient)
+    if lenient:
+        placed = _clipped(placed)
+    left = _to_name(run, placed, lenient=lenient, passages=passages)
+    if not len(left):
+        return placed
+    docs = placed.doc.gather(left)
+    names = docs.unique(maintain_order=True)
+    trees, tree = collection.trees(names), _numbers(docs, names)
+    element = _of_extent(trees, tree, placed.start[left], placed.end[left])
+    if snap:  # a place without extent is a point, not an empty element that stands there
+        element[placed.start[left] == placed.end[left]] = UNKNOWN
+    articles = is_whole_document(run)[left]
+    element[articles] = trees.bounds[tree[articles]]
+    odd = np.flatnonzero(element < 0)
+    points: list[str] = []
+    if len(odd) and passages and not snap:
+        points = _points(placed, collection, left[odd])
+    elif len(odd):
+        rows = left[odd]
+        element[odd] = _around(placed, collection, trees, tree[odd], rows)
+        if not snap:
+            around = collection.xpaths(trees.path[element[odd]])
+            raise InputError(map(_no_element, [placed] * len(odd), rows.tolist(), around))
+    xpath = np.full(len(run), None, dtype=object)
+    if placed.xpath is not None:
+        xpath[:] = placed.xpath.to_list()
+    start, end = placed.start.copy(), placed.end.copy()
+    known = np.flatnonzero(element >= 0)
+    rows, found = left[known], element[known]
+    xpath[rows] = collection.xpaths(trees.path[found]).to_list()
+    start[rows], end[rows] = trees.start[found], trees.end[found]
+    assert placed.element is not None
+    numbers = placed.element.copy()
+    numbers[rows] = found - trees.bounds[tree[known]]
+    notes = placed.notes
+    if points:
+        xpath[left[odd]] = points
+    elif len(odd):
+        notes = (*notes, Tally(MAPPED, len(odd)))
+    series = pl.Series(xpath.tolist(), dtype=pl.String)
+    return placed.moved(xpath=series, start=start, end=end, element=numbers, notes=notes)
+
+
+def _clipped(run: Run) -> Run:
+    assert run.length is not None
+    past = (run.length >= 0) & ((run.end > run.length) | (run.start > run.length))
+    if not past.any():
+        return run
+    note = Tally(CLIPPED, int(past.sum()))
+    return replace(
+        run,
+        start=np.where(past, np.minimum(run.start, run.length), run.start),
+        end=np.where(past, np.minimum(run.end, run.length), run.end),
+        notes=(*run.notes, note),
+    )
+
+
+def _to_name(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
+    """Results that need the name of an element; those that have no place get none."""
+    assert placed.length is not None
+    if not passages and placed.element is not None and (placed.element >= 0).all():
+        return np.zeros(0, dtype=np.int64)
+    by_path = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
+    lost = by_path & (run.end < 0) & (placed.end == 0) & lenient
+    inside = (placed.end <= placed.length) & (placed.start <= placed.length)
+    done = by_path
+    if not passages:
+        assert placed.element is not None
+        done = placed.element >= 0
+        others = np.flatnonzero(~done & by_path)
+        if len(others) and run.xpath is not None:
+            done[others] = _is_element(run.xpath.gather(others))
+    return np.flatnonzero(~done & ~lost & inside & (placed.length >= 0))
+
+
+def _numbers(values: pl.Series, distinct: pl.Series) -> Ints:
+    table = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
+    found = pl.DataFrame({"value": values}).join(table, on="value", maintain_order="left")
+    return found["number"].to_numpy()
+
+
+def _of_extent(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
+    """The deepest element with each extent, `UNKNOWN` where there is none."""
+    of_tree = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
+    elements = pl.DataFrame(
+        {
+            "tree": of_tree,
+            "start": trees.start,
+            "end": trees.end,
+            "element": np.arange(len(trees.path)),
+        }
+    ).unique(["tree", "start", "end"], keep="last", maintain_order=True)
+    asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
+    on = ["tree", "start", "end"]
+    found = asked.join(elements, on=on, how="left", maintain_order="left")
+    return found["element"].fill_null(UNKNOWN).to_numpy().copy()
+
+
+def _around(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
+    """The element of each attribute or point by its path, else the smallest around each result."""
+    assert run.length is not None
+    found = _smallest(trees, tree, *held(run.start[rows], run.end[rows], run.length[rows]))
+    if run.xpath is not None:
+        paths = collection.path_numbers(owners(run.xpath.gather(rows)))
+        for i in np.flatnonzero(paths >= 0).tolist():
+            first, last = trees.bounds[tree[i]], trees.bounds[tree[i] + 1]
+            # The elements of a document are sorted by their paths.
+            found[i] = first + np.searchsorted(trees.path[first:last], paths[i])
+    return found
+
+
+def _smallest(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
+    """The smallest element around each span; of equals the deepest."""
+    found = np.empty(len(tree), dtype=np.int64)
+    asked = zip(tree.tolist(), start.tolist(), end.tolist(), strict=True)
+    for i, (number, first, after) in enumerate(asked):
+        own = slice(int(trees.bounds[number]), int(trees.bounds[number + 1]))
+        starts, ends = trees.start[own], trees.end[own]
+        around = (starts <= first) & (ends >= after)
+        size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
+        # Children come after their parents; without any text the root is meant.
+        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
+    return found
+
+
+def _points(run: Run, collection: Collection, which: Ints) -> list[str]:
+    """The points between which each result lies, document by document."""
+    ranges = np.empty(len(which), dtype=object)
+    asked = pl.DataFrame({"doc": run.doc.gather(which), "at": np.arange(len(which))})
+    for (doc,), group in asked.group_by("doc"):
+        at = group["at"].to_numpy()
+        start, end = run.start[which[at]], run.end[which[at]]
+        opening = collection.points(str(doc), start, np.zeros(len(at), dtype=bool))
+        closing = collection.points(str(doc), end, end > start)
+        ranges[at] = [f"{a} {b}" for a, b in zip(opening, closing, strict=True)]
+    return list(ranges.tolist())
+
+
+def _no_element(run: Run, row: int, around: str) -> Problem:
+    return Problem(
+        run.source.path,
+        int(run.line[row]),
+        f"[{run.start[row]},{run.end[row]}) of {run.doc[row]!r} is no element; the smallest around "
+        f"it is {around} (--snap takes it)",
+    )

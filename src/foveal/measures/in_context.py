@@ -1,0 +1,346 @@
+"""gP, gR, AgP, igP: measures of the in-context tasks, on documents ranked by their first result.
+
+The score S(d) of a document is one of three. ``F``: precision and recall of the returned parts
+within the document. ``BEP``: distance of the returned entry point from the best one. ``T2I``: what
+a reader with limited patience finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
+from foveal.measures.documents import count_relevant
+from foveal.measures.interpolated import best_from, rank_reaching, ranks_reaching
+from foveal.measures.totals import sum_first
+
+__all__ = [
+    "AverageGeneralisedPrecision",
+    "GeneralisedPrecision",
+    "GeneralisedRecall",
+    "InContext",
+    "InterpolatedGeneralisedPrecision",
+    "WeightedAverageGeneralisedPrecision",
+    "WeightedGeneralisedRecall",
+    "reading_score",
+]
+
+Span = tuple[int, int]
+
+
+class InContext(Measure):
+    """A measure over documents ranked by their first result, each with a score in [0, 1]."""
+
+    grouped = True
+
+    score = Choice("F", "BEP", "T2I", description="how a document is scored")
+    beta = Number(1.0, "score=F: weight of recall")
+    n = Number(500, "score=BEP: distance in characters at which the score is 0", low=1)
+    irr = Whole(300, "score=T2I: irrelevant characters after which the reader stops")
+    stop = Choice(
+        "total",
+        "consecutive",
+        description="score=T2I: the irrelevant characters count in all, or only in a row",
+    )
+
+    @property
+    def overlap_rule(self) -> OverlapRule:
+        return OverlapRule.ONE_PER_DOCUMENT if self.score == "BEP" else OverlapRule.ERROR
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        if self.score == "BEP":
+            return (Need.TEXT, Need.RELEVANT_STARTS, Need.BEP)
+        extra = (Need.RELEVANT_LENGTHS,) if self.score == "T2I" else ()
+        return (Need.TEXT, Need.RELEVANT_SPANS, *extra)
+
+    @property
+    def _scoring(self) -> tuple[str, float, float, int, str]:
+        return self.score, self.beta, self.n, self.irr, self.stop
+
+    def document_scores(self, alignment: Alignment) -> Floats:
+        """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
+        return alignment.cached(_score_documents, *self._scoring)
+
+    def generalised_precision(self, alignment: Alignment) -> Floats:
+        """Return gP[r] at every rank of every topic of the run."""
+        return alignment.cached(_average_scores, *self._scoring)
+
+
+def _score_documents(
+    alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
+) -> Floats:
+    if score == "T2I":
+        return _score_by_reading(alignment, irr, stop)
+    scores = np.zeros(len(alignment.run.heads))
+    if score == "F":
+        docs = alignment.documents
+        hit = docs.rsize > 0
+        p = docs.rsize[hit] / docs.size[hit]
+        r = docs.rsize[hit] / docs.rel_size[hit]
+        weight = beta**2
+        scores[hit] = (1 + weight) * p * r / (weight * p + r)
+        return scores
+    head, row, bep = alignment.run.heads, alignment.document_row, alignment.gold.judgements.bep
+    known = np.flatnonzero(alignment.relevant_documents)
+    known = known[bep[row[known]] >= 0]
+    distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
+    scores[known] = np.maximum(n - distance, 0) / n
+    return scores
+
+
+def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
+    """Return the mean score of the first documents of a topic, at every rank."""
+    scores, bounds = alignment.cached(_score_documents, *scoring), alignment.document_bounds
+    total = np.empty(len(scores))
+    # Not as differences of one sum over all topics: those are not exact.
+    for low, high in pairwise(bounds.tolist()):
+        np.cumsum(scores[low:high], out=total[low:high])
+    before = np.repeat(bounds[:-1], np.diff(bounds))
+    return total / (np.arange(1, len(scores) + 1) - before)
+
+
+def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
+    run, judgements = alignment.run, alignment.gold.judgements
+    scores = np.zeros(len(run.heads))
+    if alignment.overlap is Overlap.UNION:
+        start, end, owner = alignment.pieces
+    else:
+        start, end, owner = run.start, alignment.end, np.arange(len(run))
+    document = run.head_of[owner]
+    order = np.lexsort((end, start, document))
+    document = document[order]
+    relevant = np.flatnonzero(alignment.relevant_documents)
+    first = np.searchsorted(document, relevant).tolist()
+    last = np.searchsorted(document, relevant, side="right").tolist()
+    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
+    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
+        row = int(alignment.document_row[d])
+        scores[d] = reading_score(
+            parts[low:high],
+            judgements.passages(row),
+            int(alignment.gold.length[row]),
+            patience,
+            consecutive=stop == "consecutive",
+        )
+    return scores
+
+
+def reading_score(
+    parts: Sequence[Span],
+    passages: Sequence[Span],
+    length: int,
+    patience: int,
+    *,
+    consecutive: bool = False,
+) -> float:
+    """Share of relevant text in what a reader of limited patience reads of a document.
+
+    The reader takes the returned parts in offset order, then the rest of the document from its
+    beginning, and stops after `patience` irrelevant characters, in all or `consecutive` ones.
+
+    >>> round(reading_score([(20, 40), (60, 100)], [(10, 40), (70, 80)], 100, 15), 4)
+    0.6667
+    """
+    relevant = irrelevant = streak = 0
+    read = [part for part in parts if part[0] < part[1]]
+    for start, end in [*read, *_gaps(parts, length)]:
+        for size, useful in _stretches(start, end, passages):
+            if useful:
+                relevant += size
+                streak = 0
+                continue
+            spent = streak if consecutive else irrelevant
+            step = min(size, patience - spent)
+            irrelevant += step
+            streak += step
+            if spent + step >= patience:
+                return relevant / (relevant + irrelevant)
+    return relevant / (relevant + irrelevant) if relevant else 0.0
+
+
+def _gaps(parts: Sequence[Span], length: int) -> list[Span]:
+    """What the parts (sorted by start) leave of the document."""
+    gaps, reached = [], 0
+    for start, end in parts:
+        if start > reached:
+            gaps.append((reached, min(start, length)))
+        reached = max(reached, end)
+    gaps.append((reached, length))
+    return [(a, b) for a, b in gaps if a < b]
+
+
+def _stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
+    """[start, end) cut at the borders of the passages: (size, relevant) in order."""
+    found = []
+    for a, b in passages:
+        if b <= start:
+            continue
+        if a >= end:
+            break
+        if a > start:
+            found.append((a - start, False))
+            start = a
+        found.append((min(b, end) - start, True))
+        start = min(b, end)
+    if start < end:
+        found.append((end - start, False))
+    return found
+
+
+class GeneralisedPrecision(InContext):
+    """Mean score of the first k documents.
+
+    A document scores between 0 and 1 by how well its returned parts match its relevant text
+    (F), how near the entry point is (BEP), or what a reader finds (T2I).
+    """
+
+    name = "gP"
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    curve = ("1", "2", "3", "5", "10", "25", "50")
+    formula = "gP[k] = (1/k) sum of S(d_j), j <= k"
+    source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 4"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3, "gP@2")
+    ideal = None
+
+    short = Choice(
+        "pad", "last", description="beyond a short list: divide by k, or keep the last value"
+    )
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        k, bounds = self.rank or 1, alignment.document_bounds
+        total = sum_first(self.document_scores(alignment), bounds, k)
+        ranks = np.minimum(np.diff(bounds), k) if self.short == "last" else k
+        return alignment.fill_topics(total / ranks)
+
+
+class GeneralisedRecall(Measure):
+    """Share of the relevant documents among the first k."""
+
+    name = "gR"
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    grouped = True
+    formula = "gR[k] = (1/Nrel) sum of rel(d_j), j <= k"
+    source = "Pehcevski, Thom and Kamps, eqs 5-6"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
+    ideal = None
+
+    needs = ()
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found = alignment.fill_topics(count_relevant(alignment, self.rank))
+        return found / np.maximum(alignment.gold.nrel, 1)
+
+
+class WeightedGeneralisedRecall(Measure):
+    """Share of the relevant text that the first k documents hold, returned or not."""
+
+    name = "gRw"
+    aliases = ("gR'",)
+    section = "13.2"
+    cutoff = Cutoff.RANK
+    grouped = True
+    formula = "gR'[k] = (1/Trel) sum of Trel(d_j), j <= k"
+    source = "Pehcevski, Thom and Kamps, eqs 5-6"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
+    ideal = None
+
+    needs = (Need.TEXT,)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        found = sum_first(alignment.documents.rel_size, alignment.document_bounds, self.rank)
+        return alignment.fill_topics(found) / np.maximum(alignment.gold.trel, 1)
+
+
+class AverageGeneralisedPrecision(InContext):
+    """Generalised precision averaged over the ranks of the relevant documents.
+
+    Relevant documents that are not returned count 0; one whose returned parts miss the relevant
+    text still counts as found, with the gP at its rank. With scores of 0 and 1 this is AP.
+    """
+
+    name = "AgP"
+    aliases = ("MAgP",)
+    section = "13.2"
+    formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
+    source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        relevant = np.flatnonzero(alignment.relevant_documents)
+        own = np.searchsorted(relevant, alignment.document_bounds)
+        gained = sum_first(self.generalised_precision(alignment)[relevant], own)
+        return alignment.fill_topics(gained) / np.maximum(alignment.gold.nrel, 1)
+
+
+class WeightedAverageGeneralisedPrecision(InContext):
+    """AgP with documents weighted by how much relevant text they hold.
+
+    Form 8 weighs the gP at each relevant document; it can prefer a list with two documents
+    swapped behind a non-relevant one. Form 11 multiplies the final weighted recall by the plain
+    mean of those gP. ``interpolated`` is the mean of the best gP at 11 levels of weighted recall.
+    """
+
+    name = "AgPw"
+    aliases = ("AgP'", "MAgP'")
+    section = "13.2"
+    formula = (
+        "form=8: sum of (Trel(d_j)/Trel) gP[j]; form=11: gR'[end] * mean of gP[j] over retrieved "
+        "relevant j; interpolated: mean over x = 0, .1, ..., 1 of max gP[r] with gR'[r] >= x"
+    )
+    source = "Pehcevski, Thom and Kamps, eqs 8 and 11"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3679)
+
+    form = Choice("8", "11", "interpolated", description="which equation", first=True)
+
+    def score_topic(self, topic: TopicView) -> float:
+        gp = self.generalised_precision(topic.alignment)[topic.own_documents]
+        at = np.flatnonzero(topic.relevant)
+        if not len(at):
+            return 0.0
+        weight = topic.documents.rel_size[at]
+        if self.form == "8":
+            return float((weight * gp[at]).sum()) / topic.trel
+        if self.form == "11":
+            return int(weight.sum()) / topic.trel * float(gp[at].mean())
+        found = np.cumsum(topic.documents.rel_size)
+        return float(best_from(gp)[ranks_reaching(found, topic.trel, 10)].mean())
+
+
+class InterpolatedGeneralisedPrecision(InContext):
+    """The best generalised precision at recall x or beyond; igP@curve gives the 11 points."""
+
+    name = "igP"
+    section = "13.2"
+    cutoff = Cutoff.RECALL
+    curve = tuple(f"{j / 10:.1f}" for j in range(11))
+    formula = "igP[x] = max gP[r] over ranks with gR[r] >= x"
+    source = "Pehcevski, Thom and Kamps, 11-point graph; inex_eval 3.1"
+    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4222, "igP@0.5")
+
+    recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
+
+    def score_topic(self, topic: TopicView) -> float:
+        # A relevant document counts as found even if the returned parts miss its relevant text.
+        if self.recall == "gRw":
+            found, total = np.cumsum(topic.documents.rel_size), topic.trel
+        else:
+            found, total = np.cumsum(topic.relevant), topic.relevant_documents
+        best = best_from(self.generalised_precision(topic.alignment)[topic.own_documents])
+        return float(best[rank_reaching(found, total, self.at)])
+
+
+MEASURES = (
+    GeneralisedPrecision,
+    GeneralisedRecall,
+    WeightedGeneralisedRecall,
+    AverageGeneralisedPrecision,
+    WeightedAverageGeneralisedPrecision,
+    InterpolatedGeneralisedPrecision,
+)

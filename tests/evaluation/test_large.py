@@ -1,0 +1,430 @@
+"""Runs and judgements in slices: the same bytes as at once, and the same refusals."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples.make_crossings import CAMPAIGN
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foveal
+from command import call
+from foveal.collection import Collection, build_index
+from foveal.collection.placement import place_elements
+from foveal.errors import Tally
+from foveal.evaluation.large import NEED, NEED_OF_JUDGEMENTS, GroupedEvaluation, prepare
+from foveal.executors import Processes
+from foveal.measures import Measure, Need, OverlapRule, all_measures, parse_measure
+from foveal.measures.base import Cutoff
+from inputs import refusal
+
+SMALL = 300
+"""Bytes of a slice."""
+LINES = ("fol", "elements", "trec", "jsonl", "parquet")
+
+
+def everything() -> list[Measure]:
+    """Every measure, at a cut-off where it has one."""
+    labels = {Cutoff.RANK: "@5", Cutoff.RECALL: "@0.1"}
+    return [parse_measure(own.name + labels.get(own.cutoff, "")) for own in all_measures()]
+
+
+ALL = [measure for measure in everything() if measure.name != "inex_eval_ng"]
+"""But one, which takes grades that the campaign does not have."""
+OF_TEXT = [m for m in ALL if {Need.STRUCTURE, Need.ELEMENTS, Need.LENGTHS}.isdisjoint(m.needs)]
+
+
+def outcome(runs: Any, judgements: Any, measures: Any, size: int | None, **options: Any) -> str:
+    """The results with everything about them, or why there are none."""
+    memory = None if size is None else NEED_OF_JUDGEMENTS * size
+    try:
+        return foveal.evaluate(runs, judgements, measures, memory=memory, **options).to_json()
+    except foveal.InputError as error:
+        return "\n".join(error.lines())
+    except foveal.FovealError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def agree(sliced: str, at_once: str) -> bool:
+    """Whether they are the same; of what is wrong, slices may find more than the first check."""
+    if at_once.startswith("{"):
+        return sliced == at_once
+    return set(at_once.splitlines()) <= set(sliced.splitlines())
+
+
+def check(runs: Any, judgements: Any, measures: Any, *, good: bool, **options: Any) -> None:
+    at_once = outcome(runs, judgements, measures, None, **options)
+    assert at_once.startswith("{") == good, at_once
+    for size in (1, 10 * SMALL):
+        assert agree(outcome(runs, judgements, measures, size, **options), at_once)
+
+
+# -- every measure on a real campaign ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def crossings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The campaign with an index, a run in all formats, and each of them with its lines mixed."""
+    folder = tmp_path_factory.mktemp("crossings")
+    build_index(CAMPAIGN / "documents", folder / "index")
+    run = foveal.read_run(CAMPAIGN / "runs" / "noisy.jsonl")
+    index = Collection.open(folder / "index")
+    placed = place_elements(run, index, snap=True, lenient=True)
+    for form in LINES:
+        foveal.write_run(placed, folder / form, form)
+        if form == "parquet":
+            continue
+        lines = (folder / form).read_text().splitlines()
+        head = lines[:1] if form == "jsonl" else []
+        mixed = lines[len(head) :]
+        random.Random(form).shuffle(mixed)
+        (folder / f"{form}-mixed").write_text("\n".join([*head, *mixed]))
+    return folder
+
+
+@pytest.mark.parametrize("name", [*LINES, *(f"{form}-mixed" for form in LINES[:-1])])
+def test_every_measure_has_the_same_value_on_slices(name: str, crossings: Path) -> None:
+    options = {"collection": crossings / "index", "snap": True, "lenient": True, "regroup": True}
+    judgements = CAMPAIGN / "judgements.jsonl"
+    whole = outcome(crossings / name, judgements, ALL, None, **options, overlap="drop")
+    assert whole.startswith("{")
+    assert outcome(crossings / name, judgements, ALL, SMALL, **options, overlap="drop") == whole
+
+
+@pytest.mark.parametrize("overlap", ["union", "allow"])
+@pytest.mark.parametrize("name", ["fol", "jsonl-mixed"])
+def test_other_options_do_not_change_that(name: str, overlap: str, crossings: Path) -> None:
+    check(
+        crossings / name,
+        CAMPAIGN / "judgements.jsonl",
+        [measure for measure in ALL if measure.overlap_rule is not OverlapRule.ONE_PER_DOCUMENT],
+        good=True,
+        collection=crossings / "index",
+        snap=True,
+        lenient=True,
+        regroup=True,
+        overlap=overlap,
+        only_topics=("2", "3", "none"),
+        max_results=4,
+        topics="run",
+    )
+
+
+def test_grades_of_the_years_before_do_not_change_that(tmp_path: Path) -> None:
+    grades = [("/a[1]", "3", "1"), ("/a[1]/b[1]", "2", "3"), ("/a[1]/b[2]", "0", "0")]
+    elements = [dict(zip(("xpath", "exhaustivity", "specificity"), g, strict=True)) for g in grades]
+    judged = [{"topic": str(topic), "doc": "D", "elements": elements} for topic in range(1, 5)]
+    judgements = written(tmp_path, "\n".join(map(json.dumps, judged)), "j")
+    (tmp_path / "D.xml").write_text("<a>one<b>two</b><b>three</b></a>")
+    build_index(tmp_path / "D.xml", tmp_path / "index")
+    lines = [f"{topic} Q0 D 1 1 mine {path}" for topic in range(1, 4) for path, *_ in grades]
+    run = written(tmp_path, "\n".join(lines))
+    options = {"overlap": "allow", "collection": tmp_path / "index"}
+    check(run, judgements, ["inex_eval_ng", "inex_eval"], good=True, **options)
+
+
+@pytest.mark.parametrize(
+    "task", ["2009.Focused", "2009.RelevantInContext", "2010.RestrictedFocused"]
+)
+def test_tasks_do_not_change_that(task: str, crossings: Path) -> None:
+    for overlap, truncate in (("drop", True), (None, False)):
+        options: dict[str, Any] = {"task": task, "overlap": overlap, "truncate": truncate}
+        at_once = outcome(
+            crossings / "fol-mixed", CAMPAIGN / "judgements.qrels", (), None, **options
+        )
+        for size in (10 * SMALL,):
+            sliced = outcome(
+                crossings / "fol-mixed", CAMPAIGN / "judgements.qrels", (), size, **options
+            )
+            assert agree(sliced, at_once)
+
+
+# -- generated campaigns -------------------------------------------------------------------------
+
+
+def generated(rng: random.Random, folder: Path) -> tuple[list[Path], Path]:
+    """One or two files of judgements, and a run; lines in order or not, some of them wrong."""
+    docs = {f"D{i}": rng.randint(20, 90) for i in range(8)}
+    topics = [str(i) for i in rng.sample(range(1, 15), 6)]
+    kind, wrong = rng.choice(["fol", "trec", "jsonl", "jsonl"]), rng.random()
+    files = []
+    for number in range(rng.choice([1, 1, 2])):
+        lines = [
+            line
+            for topic in topics
+            for doc in rng.sample(sorted(docs), rng.randint(1, 6))
+            for line in judgement_lines(rng, kind, topic, doc, docs[doc] + (wrong < 0.05))
+        ]
+        if rng.random() < 0.4:
+            rng.shuffle(lines)
+        if 0.05 < wrong < 0.1:
+            lines[len(lines) // 2] = "oops oops"
+        files.append(folder / f"judgements{number}")
+        files[-1].write_text("\n".join(lines))
+    lines = []
+    for topic in [*rng.sample(topics, rng.randint(3, 6)), *rng.choice([[], ["98", "99"]])]:
+        for rank, doc in enumerate(rng.sample([*sorted(docs), "U"], rng.randint(1, 8)), 1):
+            start = rng.randint(0, docs.get(doc, 30))
+            end = rng.randint(start, docs.get(doc, 30)) + 9 * (rng.random() < 0.02)
+            lines.append(f"{topic} Q0 {doc} {rank} {1 / rank} mine {start} {end - start}")
+    if rng.random() < 0.3:
+        rng.shuffle(lines)
+    if 0.1 < wrong < 0.15:
+        lines[-2:-2] = ["1 Q0 D 1 x mine 0 1", "all Q0 D 1 1 mine 0 1"]
+    (folder / "run").write_text("\n".join(lines))
+    return files, folder / "run"
+
+
+def judgement_lines(
+    rng: random.Random, kind: str, topic: str, doc: str, length: int
+) -> Sequence[str]:
+    cuts = sorted(rng.sample(range(length + 1), 2 * rng.randint(0, 3)))
+    spans = list(zip(cuts[::2], cuts[1::2], strict=True))
+    if kind == "trec":
+        return [f"{topic} 0 {doc} {rng.randint(0, 2)}"]
+    if kind == "fol":
+        size = sum(end - start for start, end in spans)
+        rest = " ".join(f"{start}:{end - start}" for start, end in spans)
+        bep = spans[0][0] if spans and rng.random() < 0.7 else -1
+        return [f"{topic} Q0 {doc} {size} {length}" + (f" {bep} {rest}" if size else "")]
+    records = []
+    for assessor in rng.sample(["ann", "bob", None], rng.choice([1, 1, 2])):
+        marked: list[dict[str, Any]] = [{"start": start, "end": end} for start, end in spans]
+        if marked and rng.random() < 0.1:
+            marked[0] |= {"grade": rng.choice([0, 1, 2]), "sets": ["a"]}
+        record: dict[str, Any] = {"topic": topic, "doc": doc, "spans": marked}
+        record |= {"length": length} if rng.random() < 0.7 else {}
+        record |= {"bep": spans[0][0]} if spans and rng.random() < 0.5 else {}
+        records.append(json.dumps(record | ({"assessor": assessor} if assessor else {})))
+    return records
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=30)
+def test_generated_campaigns_have_the_same_results_or_refusals(
+    seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rng = random.Random(seed)
+    judgements, run = generated(rng, tmp_path_factory.mktemp("generated"))
+    options: dict[str, Any] = {
+        "assessors": rng.choice(["union", "union", "each", "majority", "intersection", "ann"]),
+        "pools": rng.choice([None, None, None, ("ann",)]),
+        "only_topics": rng.choice([None, None, tuple("1234567"), ("99",)]),
+        "overlap": rng.choice([None, "drop", "union", "allow"]),
+        "topics": rng.choice(["judged", "run", "both"]),
+        "lenient": rng.random() < 0.8,
+        "regroup": rng.random() < 0.8,
+    }
+    measures = rng.sample(OF_TEXT, 5)
+    at_once = outcome(run, judgements, measures, None, **options)
+    for size in (60,):
+        assert agree(outcome(run, judgements, measures, size, **options), at_once)
+
+
+# -- what only the whole tells -------------------------------------------------------------------
+
+QRELS = "".join(f"{t} Q0 D{d} 10 {90 + d} 5 5:10\n" for t in range(1, 6) for d in range(3))
+
+
+def written(folder: Path, text: str, name: str = "x.run") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def run_of(*results: tuple[int, str], name: str = "mine") -> str:
+    return "".join(f"{topic} Q0 {doc} 1 1 {name} 0 10\n" for topic, doc in results)
+
+
+def test_lengths_are_known_from_the_judgements_of_other_topics(tmp_path: Path) -> None:
+    lines = ['{"topic": "1", "doc": "D", "spans": []}', '{"topic": "2", "doc": "E", "spans": []}']
+    lines.append('{"topic": "3", "doc": "D", "length": 40, "spans": [{"start": 0, "end": 9}]}')
+    judgements = written(tmp_path, "\n".join(lines), "j")
+    run = written(tmp_path, '{"topic": "1", "doc": "D"}\n{"topic": "3", "doc": "D"}\n')
+    check(run, judgements, ["charP@1", "T2I"], good=True)
+
+
+def test_topics_without_a_judged_document_stay(tmp_path: Path) -> None:
+    lines = ['{"topic": "1", "spans": []}', '{"topic": "3", "spans": []}']
+    lines.append(
+        '{"topic": "2", "doc": "D", "length": 40, "bep": 0, "spans": [{"start": 0, "end": 9}]}'
+    )
+    judgements = written(tmp_path, "\n".join(lines), "j.jsonl")
+    run = written(tmp_path, "".join(f'{{"topic": "{t}", "doc": "D"}}\n' for t in (1, 2, 4)))
+    other = written(tmp_path, '{"topic": "3", "doc": "E", "length": 9, "spans": []}\n', "k.jsonl")
+    check(run, judgements, OF_TEXT, good=True)
+    check(run, [judgements, other], ["charP@1"], good=True)
+    check(run, judgements, ["charP@1"], good=True, only_topics=("1", "2"))
+
+
+def test_the_mean_length_is_that_of_all_judged_documents(tmp_path: Path) -> None:
+    run = written(tmp_path, run_of((1, "D0"), (2, "D1"), (4, "D2")))
+    check(run, written(tmp_path, QRELS, "j"), "BEPD", good=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("5 Q0 D0 10 91 5 5:10", "document 'D0' is 91 characters long here, but 90 on line 1"),
+        ("4 Q0 D0 10 90 5 5:10", "topic '4', document 'D0' is already judged on line 10"),
+        ("5 Q0 D9 11 90 5 5:10", "11 relevant characters, but the passages hold 10"),
+        ("all Q0 D9 10 90 5 5:10", "a topic may not be called 'all'"),
+    ],
+)
+def test_late_judgements_are_refused_with_file_and_line(
+    line: str, expected: str, tmp_path: Path
+) -> None:
+    judgements = written(tmp_path, QRELS.replace("5 Q0 D0 10 90 5 5:10", line), "j")
+    run = written(tmp_path, run_of((1, "D0")))
+    check(run, judgements, "P@1", good=False)
+    assert expected in outcome(run, judgements, "P@1", 1)
+    assert f"{judgements}:13: " in outcome(run, judgements, "P@1", 1)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["5 Q0 D0 1 x mine 0 10"],
+        ["5 Q0 D0 1 1 mine 0"],
+        ["5 Q0 D0 1 inf mine -3 10", "1 Q0 D0 1 1 mine 9 -1"],
+        ["all Q0 D0 1 1 mine 0 10", "1 Q0 D0 1 1 mine 0 10", "all Q0 D0 1 1 mine 0 10"],
+        ["5 Q0 D0 1 1 mine 0 500", "4 Q0 D0 1 1 mine 500 10"],
+        ["5 Q0 D0 1 1 mine 5 10", "5 Q0 D0 1 1 mine 0 10", "4 Q0 D1 1 1 mine 0 10"],
+        ["5 Q0 D0 1 1 mine 0 500", "4 Q0 D0 1 y mine 500 10"],
+    ],
+)
+def test_late_results_are_refused_with_file_and_line(lines: list[str], tmp_path: Path) -> None:
+    text = run_of((1, "D0"), (2, "D1"), (4, "D1")) + "\n".join(lines)
+    check(written(tmp_path, text), written(tmp_path, QRELS, "j"), ["iP@0.1", "P@1"], good=False)
+
+
+def test_a_run_is_called_as_its_first_line_says(tmp_path: Path) -> None:
+    run = written(tmp_path, run_of((1, "D0"), name="first") + run_of((2, "D0"), name="second"))
+    results = foveal.evaluate(run, written(tmp_path, QRELS, "j"), "P@1", memory=NEED)
+    assert results.runs == ("first",)
+
+
+def test_runs_without_a_judged_or_evaluated_topic_are_refused(tmp_path: Path) -> None:
+    judgements = written(tmp_path, QRELS, "j")
+    run = written(tmp_path, run_of((8, "D0"), (9, "D1")))
+    check(run, judgements, "P@1", good=False)
+    check(written(tmp_path, run_of((4, "D0"))), judgements, "P@1", good=False, only_topics=("1",))
+
+
+def test_scores_and_ranks_that_only_some_results_have(tmp_path: Path) -> None:
+    judgements = written(tmp_path, QRELS, "j")
+    rows = [
+        {"topic": str(t), "doc": f"D{d}", "start": 0, "end": 9, "rank": d + 1, "score": 1.0}
+        for t in range(1, 5)
+        for d in range(3)
+    ]
+    del rows[7]["score"]
+    check(written(tmp_path, "\n".join(map(json.dumps, rows))), judgements, "AgP", good=True)
+    for row in rows[6:9]:
+        del row["rank"]
+    check(written(tmp_path, "\n".join(map(json.dumps, rows))), judgements, "AgP", good=False)
+
+
+def test_compressed_files_and_several_runs_give_the_same(tmp_path: Path) -> None:
+    judgements = written(tmp_path, QRELS, "j")
+    (tmp_path / "j.gz").write_bytes(gzip.compress(judgements.read_bytes()))
+    runs = []
+    for number in range(3):
+        runs.append(tmp_path / f"{number}.run.gz")
+        text = run_of((1, "D0"), (number + 2, "D1"), name=f"r{number}")
+        runs[-1].write_bytes(gzip.compress(text.encode()))
+    check(runs, tmp_path / "j.gz", ["P@1", "charR"], good=True, topics="both")
+    whole = outcome(runs, judgements, "P@1", None)
+    with ThreadPoolExecutor(2) as pool:
+        assert outcome(runs, judgements, "P@1", 1, executor=pool) == whole
+    # Processes split large runs themselves; large judgements stay in this process.
+    with Processes(2) as pool:
+        for size in (1, judgements.stat().st_size):
+            assert outcome(runs, judgements, "P@1", size, executor=pool) == whole
+
+
+def test_threads_share_judgements_in_slices(tmp_path: Path) -> None:
+    judgements = written(tmp_path, QRELS, "j")
+    text = run_of(*((topic, "D1") for topic in range(1, 6)))
+    runs = [written(tmp_path, text.replace("mine", f"r{n}"), f"{n}.run") for n in range(12)]
+    whole = outcome(runs, judgements, ["P@1", "charR"], None)
+    with ThreadPoolExecutor(8) as pool:
+        assert outcome(runs, judgements, ["P@1", "charR"], 1, executor=pool) == whole
+
+
+# -- when, and what for --------------------------------------------------------------------------
+
+
+def test_only_judgements_of_text_are_cut(tmp_path: Path) -> None:
+    def is_cut(judgements: Path, measure: str, memory: int | None = 1, **options: Any) -> bool:
+        return isinstance(prepare(judgements, measure, memory, options)[0], GroupedEvaluation)
+
+    judgements = written(tmp_path, QRELS, "j")
+    assert is_cut(judgements, "iP@0.1")
+    assert not is_cut(judgements, "iP@0.1", None)
+    element = '{"xpath": "/a[1]", "exhaustivity": "3", "specificity": "1"}'
+    listed = written(tmp_path, f'{{"topic": "1", "doc": "D", "elements": [{element}]}}', "e")
+    assert not is_cut(listed, "nxCG@5", overlap="allow")
+    assert not is_cut(listed, "P@5")
+
+
+def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
+    run, judgements = CAMPAIGN / "runs" / "sections.xml", CAMPAIGN / "judgements.jsonl"
+    message = refusal(lambda: foveal.evaluate(run, judgements, "judged@5", memory=100))
+    assert "cannot be read in slices: XML is one tree" in message
+    assert "foveal convert" in message
+
+
+@pytest.mark.parametrize("text", ["", "many", "-1", "0", "5X"])
+def test_what_is_no_size_is_refused(text: str, tmp_path: Path) -> None:
+    files = written(tmp_path, run_of((1, "D0"))), written(tmp_path, QRELS, "j")
+    message = refusal(lambda: foveal.evaluate(*files, "P@1", memory=text), error=foveal.UsageError)
+    assert "expected one such as 500M or 4G" in message
+
+
+def test_the_command_takes_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = written(tmp_path, run_of((1, "D0"), (2, "D1")))
+    args = ("evaluate", str(run), "-j", str(written(tmp_path, QRELS, "j")), "-m", "P@1")
+    assert call(capsys, *args, "--memory", "100") == call(capsys, *args)
+    assert "is not a size" in call(capsys, *args, "--memory", "lots").err
+
+
+def test_remarks_add_up() -> None:
+    assert Tally("cut: {}", 2) + Tally("cut: {}", 0) + Tally("cut: {}", 3) == "cut: 5"
+    names = Tally("topics, {}: {}", 4, "abcd") + Tally("topics, {}: {}", 3, "efg")
+    assert names == "topics, 7: a, b, c, d, e and 2 more"
+
+
+# -- what can be read only once ------------------------------------------------------------------
+
+
+def fed(folder: Path, name: str, text: str) -> Path:
+    """A named pipe that somebody writes this into, once."""
+    pipe = folder / name
+    os.mkfifo(pipe)
+    threading.Thread(target=pipe.write_text, args=(text,), daemon=True).start()
+    return pipe
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_pipes_are_read_once_and_whole(tmp_path: Path, processes: bool) -> None:
+    lines = run_of(*((topic, f"U{i}") for topic in range(1, 5) for i in range(300)))
+    lines = run_of((1, "D0"), (2, "D1")) + lines
+    files = written(tmp_path, lines), written(tmp_path, QRELS, "j")
+    at_once = foveal.evaluate(*files, ["charR", "ret_size"], overlap="union")
+    pipes = fed(tmp_path, "run", lines), fed(tmp_path, "qrels", QRELS)
+    with Processes(2) if processes else nullcontext() as executor:
+        found = foveal.evaluate(*pipes, ["charR", "ret_size"], overlap="union", executor=executor)
+    assert found.values.tolist() == at_once.values.tolist()
+    assert found["mine", "ret_size"] > 0
