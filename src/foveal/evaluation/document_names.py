@@ -40,7 +40,7 @@ _SHOWN = 2
 _DIRECTORY = r"^.*[/\\]([^/\\]+)$"
 _EXTENSION = r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$"
 _SPECIAL = r"[/\\.]|[^\x00-\x7f]"
-"""What else than case two spellings of a name can differ in."""
+"""Characters besides case in which two spellings of a name can differ."""
 _REMEDIES = {
     "extension": "use the same extension in both, or none",
     "directory": "use the same directory in both, or none",

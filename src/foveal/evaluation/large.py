@@ -64,7 +64,7 @@ Bools = npt.NDArray[np.bool_]
 _SMALL = 1 << 28
 """Bytes that every machine has: files that need less are read at once unless a limit is given."""
 _COMPRESSED = 12
-"""How much larger than a compressed file its content may be."""
+"""Assumed ratio of the size of a file's content to its compressed size."""
 _FEW = 10_000
 """Results up to which nothing is gained by giving back the memory of a group."""
 _HEAD = 1 << 16

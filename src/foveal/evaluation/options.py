@@ -28,7 +28,7 @@ CAS_READINGS = ("VV", "SV", "VS", "SS")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How runs are prepared and which topics count.
+    """Options of an evaluation: preparation of runs, and topics that count.
 
     Parameters
     ----------

@@ -58,10 +58,10 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 RunLike = Run | str | Path
 Objects = Mapping[Any, Any] | Iterable[Any]
-"""What `foveal.run_of` and `foveal.judgements_of` take; pandas' frames too, which have no type."""
+"""Objects that `foveal.run_of` and `foveal.judgements_of` take; pandas' frames have no type."""
 
 UNJUDGED_COUNTS = "unjudged results count as not relevant"
-"""How the warning about unjudged results begins."""
+"""First words of the warning about unjudged results."""
 _TOP = 10
 """Ranks in which unjudged results are counted."""
 _SHOWN = 5
@@ -81,7 +81,7 @@ class Scores:
     judged_shares: dict[str, float]
     """Share of judged documents in the top 10 of each topic, in the order of the run."""
     in_run: Bools
-    """Which judged topics have results."""
+    """True for judged topics with results."""
     unjudged_topics: int
     """Number of topics of the run that are not judged."""
     results: int

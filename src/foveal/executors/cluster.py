@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application")
 _AWAY_SECONDS = 5
-"""How long the scheduler may be unreachable."""
+"""Time for which the scheduler may be unreachable."""
 
 
 @contextmanager

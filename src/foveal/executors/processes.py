@@ -27,7 +27,7 @@ __all__ = ["Processes"]
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-"""How often a task may end its worker."""
+"""Number of times that a task may end its worker."""
 
 
 class Processes(Executor):

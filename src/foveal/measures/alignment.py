@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Overlap(Enum):
-    """How a measure sees results that overlap earlier ones."""
+    """A treatment of results that overlap earlier ones."""
 
     AS_IT_IS = "as it is"
     UNION = "only new text counts"
@@ -212,7 +212,7 @@ class Alignment(_WithCache):
         # Each document of a topic is looked up once: a half or a third of the results.
         code = gold.docs.find(run.doc.gather(run.heads))
         self.in_judgements: Bools = code >= 0
-        """Which documents are judged for any topic, in the order of `Run.heads`."""
+        """True for documents that are judged for any topic, in the order of `Run.heads`."""
         some = np.flatnonzero(self.in_judgements)
         self.document_row = np.full(len(code), UNKNOWN, dtype=np.int64)
         """The judgement of each document of each topic, in the order of `Run.heads`."""
@@ -240,12 +240,12 @@ class Alignment(_WithCache):
 
     @cached_property
     def relevant_documents(self) -> Bools:
-        """Which documents are relevant, in the order of `Run.heads`."""
+        """True for relevant documents, in the order of `Run.heads`."""
         return np.append(self.gold.judgements.relevant, False)[self.document_row]
 
     @property
     def relevant(self) -> Bools:
-        """Which results are in a relevant document."""
+        """True for results in a relevant document."""
         return self.relevant_documents[self.run.head_of]
 
     @cached_property
@@ -257,7 +257,7 @@ class Alignment(_WithCache):
 
     @cached_property
     def placed(self) -> Bools:
-        """Which results have a start and an end."""
+        """True for results that have a start and an end."""
         return (self.run.start >= 0) & (self.end >= 0)
 
     @cached_property
@@ -592,7 +592,7 @@ class TopicView:
 
     @cached_property
     def own_documents(self) -> slice:
-        """Which documents of the run are this topic's."""
+        """The documents of this topic, as a slice of those of the run."""
         if self.place is None:
             return slice(0, 0)
         low, high = self.alignment.document_bounds[self.place : self.place + 2].tolist()
@@ -600,7 +600,7 @@ class TopicView:
 
     @property
     def relevant(self) -> Bools:
-        """Which documents of this topic are relevant."""
+        """True for relevant documents of this topic."""
         return self.alignment.relevant_documents[self.own_documents]
 
     @cached_property

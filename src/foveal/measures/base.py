@@ -1,4 +1,4 @@
-"""What a measure is: a value with a name, typed parameters, a cut-off and a calculation.
+"""`Measure`: a value with a name, typed parameters, a cut-off and a computation.
 
 A measure of the registry is a subclass of `Measure` in the file of its family. Its declaration
 drives everything else: the text syntax, ``foveal measures NAME``, the reference pages, validation
@@ -48,7 +48,7 @@ _LEVEL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"
 
 
 class Cutoff(Enum):
-    """What may stand behind the ``@`` of a measure."""
+    """Kind of cut-off that a measure takes after its ``@``."""
 
     NONE = "no cut-off"
     RANK = "rank"
@@ -66,12 +66,12 @@ class Cutoff(Enum):
 
     @property
     def of_recall(self) -> bool:
-        """Whether it is a level of recall, not a rank."""
+        """True for a level of recall, False for a rank."""
         return self in (Cutoff.RECALL, Cutoff.RECALL_OPTIONAL)
 
 
 class OverlapRule(Enum):
-    """What a measure does with results that overlap, unless ``--overlap`` says otherwise."""
+    """Treatment of overlapping results by a measure, unless ``--overlap`` says otherwise."""
 
     ALLOW = "counted as they are"
     ERROR = "an error"
@@ -79,7 +79,7 @@ class OverlapRule(Enum):
 
 
 class Need(Enum):
-    """What a measure needs from its inputs, and what would supply it."""
+    """An input that a measure needs, and what would supply it."""
 
     TEXT = (
         "relevant text",
@@ -301,7 +301,7 @@ class Measure:
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     section: ClassVar[str] = ""
-    """Of the specification; measures of other packages have none."""
+    """Section of the specification; measures of other packages have none."""
     formula: ClassVar[str]
     source: ClassVar[str]
     example: ClassVar[Example]
@@ -319,7 +319,7 @@ class Measure:
     ideal: ClassVar[float | None] = 1.0
     """The score of a run that returns exactly the relevant passages; None: it depends."""
     higher_is_better: ClassVar[bool | None] = True
-    """Which end of the scale is good; None: neither, as for counts."""
+    """True if high scores are good, False if low ones are, None for counts."""
     unsound: ClassVar[str] = ""
     """Why its scores mislead, for measures of other tools that are kept for comparison."""
     axioms: ClassVar[Mapping[str, str]] = {}
@@ -405,7 +405,7 @@ class Measure:
 
     @property
     def spelling(self) -> str:
-        """How to write it: name and cut-off, for help texts."""
+        """Name and kind of cut-off, for help texts."""
         return (
             self.name
             + {
@@ -441,12 +441,12 @@ class Measure:
 
     @property
     def overlap_rule(self) -> OverlapRule:
-        """What this measure with these parameters does with overlapping results."""
+        """Treatment of overlapping results by this measure with these parameters."""
         return OverlapRule.ALLOW
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What this measure with these parameters needs from run and judgements."""
+        """Inputs that this measure with these parameters needs."""
         return (Need.TEXT, Need.SPANS)
 
     @property

@@ -348,7 +348,7 @@ class _Shares(NamedTuple):
     """The gains of results in ideal elements."""
 
     gain: Floats
-    """Of all results; 0 for those that are not in an ideal element."""
+    """Gains of all results; 0 for those that are not in an ideal element."""
     result: Ints
     """Those that are, by ideal element, then by rank."""
     spent: Floats

@@ -164,7 +164,7 @@ def reading_score(
 
 
 def _gaps(parts: Sequence[Span], length: int) -> list[Span]:
-    """What the parts (sorted by start) leave of the document."""
+    """Return the gaps that the parts, sorted by start, leave of the document."""
     gaps, reached = [], 0
     for start, end in parts:
         if start > reached:

@@ -16,7 +16,7 @@ from foveal.spans import Ints
 __all__ = ["BUDGET", "UNIT", "UNITS", "Readings", "read_within", "readings"]
 
 UNITS = ("characters", "tokens", "results")
-"""What a budget can count."""
+"""Units of a budget."""
 BUDGET = OptionalNumber("none", "how much is read; the result that crosses it is cut", whole=True)
 """The parameter that limits how much is read from the top."""
 UNIT = Choice(
@@ -25,11 +25,11 @@ UNIT = Choice(
 )
 """The parameter that says what the budget counts."""
 _SLACK = 1e-6
-"""Of a character or token: the tokens of a piece are a share of its result's, which is rounded."""
+"""Part of a character or token: the tokens of a piece are a rounded share of its result's."""
 
 
 class Readings(NamedTuple):
-    """What is read of every topic of a run (rows) within every budget (columns)."""
+    """Text read of every topic of a run (rows) within every budget (columns)."""
 
     found: Ints
     """Relevant characters."""

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 class Entries(NamedTuple):
-    """What the reader meets at each result of a run."""
+    """Passages and text that the reader meets at each result of a run."""
 
     new: Ints
     """Passages found for the first time."""

@@ -15,7 +15,7 @@ __all__ = ["PrecisionRecall", "TopicCounts", "rank_results", "sum_first"]
 
 
 class TopicCounts(NamedTuple):
-    """What was found and read on each topic of a run, and sought on each judged topic."""
+    """Amounts found and read on each topic of a run, and sought on each judged topic."""
 
     found: Ints | Floats
     read: Ints
