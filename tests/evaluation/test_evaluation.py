@@ -145,3 +145,8 @@ def test_measures_and_tasks_of_another_type_are_refused() -> None:
     for measures, task in (([3], None), ((), ["2009.Focused"])):
         with pytest.raises(foveal.UsageError, match="expected"):
             foveal.Evaluation({"1": [("d", 0, 9)]}, measures, task=task)  # type: ignore[arg-type]
+
+
+def test_it_shows_its_topics_and_measures() -> None:
+    evaluation = foveal.Evaluation({"1": [("d", 0, 9)]}, ["charR", "charP@5"])
+    assert repr(evaluation) == "<Evaluation: 1 topic, charR, charP@5>"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.evaluation.scoring import has_negative_judgements
+from foveal.evaluation.score_warnings import has_negative_judgements
 
 
 def judgements(**topics: str) -> foveal.Judgements:

@@ -33,7 +33,7 @@ from foveal.analysis.verdicts import (
 )
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options, evaluate, find_preset
-from foveal.evaluation.scoring import UNJUDGED_COUNTS
+from foveal.evaluation.score_warnings import UNJUDGED_COUNTS
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import OverlapRule

@@ -26,10 +26,17 @@ from foveal.evaluation.preparation import (
     prepare_gold,
     select_judgements,
 )
+from foveal.evaluation.score_warnings import (
+    TOP,
+    describe_unjudged,
+    explain_document_measures,
+    has_negative_judgements,
+    list_measures,
+)
 from foveal.formats import STDIN, is_stream, read_judgements, read_run
 from foveal.formats.source import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
-from foveal.measures.base import CURVE, Measure, Need
+from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
 from foveal.model.run import Provenance, Run, distinct_names
@@ -46,7 +53,6 @@ __all__ = [
     "count_judged",
     "count_topics",
     "evaluate",
-    "has_negative_judgements",
     "list_runs",
     "map_runs",
     "score_aligned",
@@ -60,11 +66,6 @@ RunLike = Run | str | Path
 Objects = Mapping[Any, Any] | Iterable[Any]
 """Objects that `foveal.run_of` and `foveal.judgements_of` take; pandas' frames have no type."""
 
-UNJUDGED_COUNTS = "unjudged results count as not relevant"
-"""First words of the warning about unjudged results."""
-_TOP = 10
-"""Ranks in which unjudged results are counted."""
-_SHOWN = 5
 _LARGE = 1 << 21
 """Bytes of a file that might take more than 256 MB of memory when it is compressed."""
 
@@ -180,7 +181,7 @@ class Evaluation:
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
             self.warnings.append(
-                f"--overlap union is about text and changes nothing for {_list_measures(nested)}; "
+                f"--overlap union is about text and changes nothing for {list_measures(nested)}; "
                 "measures of elements have a parameter overlap"
             )
         self.mean_length, self.mean_length_source = math.nan, ""
@@ -204,6 +205,10 @@ class Evaluation:
         )
         """The prepared judgements of each of them."""
         self.every_topic = frozenset(given.topics)
+
+    def __repr__(self) -> str:
+        shown = some([measure.label for measure in self.measures])
+        return f"<Evaluation: {counted(len(self.judgements.topics), 'topic')}, {shown}>"
 
     def _open_index(self, path: str) -> Collection:
         from foveal.collection.opened import opened
@@ -353,10 +358,10 @@ class Evaluation:
             warnings += self._describe_undefined(undefined_anywhere)
         low = {label: share for label, share in shares.items() if share < 1}
         if low and has_negative_judgements(self.judgements):
-            warnings.append(_describe_unjudged(low))
+            warnings.append(describe_unjudged(low))
         of_documents = [measure for measure in self.measures if measure.name in ("P", "R")]
         if has_parts and of_documents:
-            warnings.append(_explain_document_measures(of_documents))
+            warnings.append(explain_document_measures(of_documents))
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,
@@ -370,7 +375,7 @@ class Evaluation:
             ],
             "topics": {"judged": len(topics), "runs": per_run},
             "unjudged": {
-                "k": _TOP,
+                "k": TOP,
                 "judged": {k: None if math.isnan(share) else share for k, share in shares.items()},
             },
             "warnings": warnings,
@@ -400,7 +405,7 @@ class Evaluation:
             by_topics.setdefault(tuple(topics), []).append(self.measures[k])
         for named, those in by_topics.items():
             every = len(those) == len(self.measures)
-            which = "all measures" if every else _list_measures(those)
+            which = "all measures" if every else list_measures(those)
             yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
 
 
@@ -445,8 +450,8 @@ def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
     judged_results, names = count_judged(alignment)
     # The share of judged documents among the first 10 results of each topic.
     bounds = alignment.run.bounds
-    sizes = np.minimum(np.diff(bounds), _TOP)
-    top = np.arange(min(_TOP, int(sizes.max(initial=0))))
+    sizes = np.minimum(np.diff(bounds), TOP)
+    top = np.arange(min(TOP, int(sizes.max(initial=0))))
     rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
     seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
     shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
@@ -518,66 +523,6 @@ def _average(
     return overall, numbers
 
 
-# -- warnings --------------------------------------------------------------------------------------
-
-
-def _describe_unjudged(shares: Mapping[str, float]) -> str:
-    """Name the runs that return unjudged documents on top, the worst first."""
-    low = sorted((share, run) for run, share in shares.items())
-    # Two decimals, cut off: a share below 1 must not read 1.00.
-    shown = ", ".join(
-        f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
-    )
-    more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
-    return f"{UNJUDGED_COUNTS}; judged@{_TOP} on topics with results: {shown}{more}"
-
-
-def has_negative_judgements(judgements: Judgements) -> bool:
-    """Return True if most topics have a document that was judged not relevant.
-
-    Then assessors looked at a pool, and documents that are not listed were not looked at. Where
-    only relevant documents are listed, everything else is unjudged by design.
-
-    >>> listed = {"D1": {"spans": [(0, 9)], "length": 9}}
-    >>> has_negative_judgements(Judgements.from_highlights({"1": listed}))
-    False
-    >>> has_negative_judgements(Judgements.from_highlights({"1": listed | {"D2": {"spans": []}}}))
-    True
-    """
-    topics = len(np.unique(judgements.topic[~judgements.relevant]))
-    return 2 * topics > len(judgements.topics)
-
-
-def _explain_document_measures(measures: Sequence[Measure]) -> str:
-    """Explain that P and R count documents, and name the measures that count text."""
-    shown = some([measure.label for measure in measures])
-    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
-    s = "s" if len(measures) == 1 else ""
-    return f"{shown} count{s} documents, not text; {others} count{s} text"
-
-
-def _list_measures(measures: Sequence[Measure]) -> str:
-    """Return measures for reading: each once with all its cut-offs, only a few in all.
-
-    >>> from foveal.measures import parse_measures as parse
-    >>> _list_measures([*parse("nxCG@curve"), *parse("nxCG@10"), *parse("MAep")])
-    'nxCG@10,curve, MAep'
-    """
-    cutoffs: dict[Measure, list[Any]] = {}
-    for measure in measures:
-        own = cutoffs.setdefault(type(measure)(measure.settings), [])
-        own += [] if measure.at is None else [measure.at]
-    names = []
-    for bare, given in cutoffs.items():
-        points = [(bare @ point).at for point in bare.curve]
-        whole = bool(points) and set(points) <= set(given)
-        shown = [f"{at:f}" for at in given if not (whole and at in points)]
-        shown += [CURVE] if whole else []
-        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
 # -- many runs -------------------------------------------------------------------------------------
 
 
@@ -629,17 +574,18 @@ def evaluate(
     if not given:
         raise UsageError("no run given")
     evaluation: Evaluation
+    threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
     if memory is not None or _may_be_large(given, judgements):
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
         evaluation, score = prepare(judgements, measures, memory, options)
-        is_grouped = isinstance(evaluation, GroupedEvaluation)
-        if is_grouped and not isinstance(executor, ThreadPoolExecutor):
-            executor = ThreadPoolExecutor(1)  # its temporary file belongs to this process
+        if isinstance(evaluation, GroupedEvaluation):  # its temporary file is of this process
+            threads, executor = 1, executor if isinstance(executor, ThreadPoolExecutor) else None
     else:
         evaluation = Evaluation(judgements, measures, **options)
-    return evaluation.results(map_runs(score, evaluation, given, executor, progress))
+    scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
+    return evaluation.results(scores)
 
 
 def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
@@ -676,8 +622,12 @@ def map_runs(
     runs: Sequence[RunLike],
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
+    threads: int | None = None,
 ) -> Iterator[T]:
-    """Yield ``function(evaluation, run)`` for each run in order, by default in threads."""
+    """Yield ``function(evaluation, run)`` for each run in order.
+
+    Without an executor, runs are scored in `threads`, by default one per core.
+    """
     if executor is None and len(runs) == 1:
         yield function(evaluation, runs[0])
         if progress is not None:
@@ -687,7 +637,7 @@ def map_runs(
 
     with ExitStack() as stack:
         if executor is None:
-            executor = stack.enter_context(ThreadPoolExecutor(min(cores(), len(runs))))
+            executor = stack.enter_context(ThreadPoolExecutor(threads or min(cores(), len(runs))))
         else:
             refuse_forks(executor)
             # Other processes cannot read this one's standard input.

@@ -1,0 +1,85 @@
+"""Warnings about the scores of runs: unjudged results, and measures that count documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from foveal.errors import some
+from foveal.measures.base import CURVE, Measure
+from foveal.model.judgements import Judgements
+
+__all__ = [
+    "TOP",
+    "UNJUDGED_COUNTS",
+    "describe_unjudged",
+    "explain_document_measures",
+    "has_negative_judgements",
+    "list_measures",
+]
+
+TOP = 10
+"""Ranks in which unjudged results are counted."""
+UNJUDGED_COUNTS = "unjudged results count as not relevant"
+"""First words of the warning about unjudged results."""
+_SHOWN = 5
+
+
+def describe_unjudged(shares: Mapping[str, float]) -> str:
+    """Name the runs that return unjudged documents on top, the worst first."""
+    low = sorted((share, run) for run, share in shares.items())
+    # Two decimals, cut off: a share below 1 must not read 1.00.
+    shown = ", ".join(
+        f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
+    )
+    more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
+    return f"{UNJUDGED_COUNTS}; judged@{TOP} on topics with results: {shown}{more}"
+
+
+def has_negative_judgements(judgements: Judgements) -> bool:
+    """Return True if most topics have a document that was judged not relevant.
+
+    Then assessors looked at a pool, and documents that are not listed were not looked at. Where
+    only relevant documents are listed, everything else is unjudged by design.
+
+    >>> listed = {"D1": {"spans": [(0, 9)], "length": 9}}
+    >>> has_negative_judgements(Judgements.from_highlights({"1": listed}))
+    False
+    >>> has_negative_judgements(Judgements.from_highlights({"1": listed | {"D2": {"spans": []}}}))
+    True
+    """
+    topics = len(np.unique(judgements.topic[~judgements.relevant]))
+    return 2 * topics > len(judgements.topics)
+
+
+def explain_document_measures(measures: Sequence[Measure]) -> str:
+    """Explain that P and R count documents, and name the measures that count text."""
+    shown = some([measure.label for measure in measures])
+    others = some([f"char{measure.name}@{measure.at}" for measure in measures])
+    s = "s" if len(measures) == 1 else ""
+    return f"{shown} count{s} documents, not text; {others} count{s} text"
+
+
+def list_measures(measures: Sequence[Measure]) -> str:
+    """Return measures for reading: each once with all its cut-offs, only a few in all.
+
+    >>> from foveal.measures import parse_measures as parse
+    >>> list_measures([*parse("nxCG@curve"), *parse("nxCG@10"), *parse("MAep")])
+    'nxCG@10,curve, MAep'
+    """
+    cutoffs: dict[Measure, list[Any]] = {}
+    for measure in measures:
+        own = cutoffs.setdefault(type(measure)(measure.settings), [])
+        own += [] if measure.at is None else [measure.at]
+    names = []
+    for bare, given in cutoffs.items():
+        points = [(bare @ point).at for point in bare.curve]
+        whole = bool(points) and set(points) <= set(given)
+        shown = [f"{at:f}" for at in given if not (whole and at in points)]
+        shown += [CURVE] if whole else []
+        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
