@@ -203,11 +203,13 @@ def wait_for(folder: str) -> int:
 
 
 def refuse(line: int) -> int:
-    raise InputError([Problem("a.run", line, "is bad"), Problem("b.run", None, "is worse")])
+    raise InputError(
+        [Problem("run.bad", "a.run", line, "is bad"), Problem("run.bad", "b.run", None, "is worse")]
+    )
 
 
 def refuse_at_length(size: int) -> None:
-    raise InputError.at("a.run", 1, "x" * size)
+    raise InputError.at("run.bad", "a.run", 1, "x" * size)
 
 
 def fail_at(number: int) -> int:
@@ -215,7 +217,7 @@ def fail_at(number: int) -> int:
     if number == 3:
         time.sleep(0.2)
     if number in (3, 5):
-        raise InputError.at("a.run", number, "is bad")
+        raise InputError.at("run.bad", "a.run", number, "is bad")
     return number
 
 

@@ -131,12 +131,12 @@ def test_errors_arrive_whole(cluster: Cluster) -> None:
     with pytest.raises(InputError) as caught:
         list(map_in_order(cluster, refuse, [7]))
     assert caught.value.problems == (
-        Problem("a.run", 7, "is bad"),
-        Problem("b.run", None, "is worse"),
+        Problem("run.bad", "a.run", 7, "is bad"),
+        Problem("run.bad", "b.run", None, "is worse"),
     )
     with pytest.raises(InputError) as caught:
         list(map_in_order(cluster, refuse_at_length, [20_000]))
-    assert caught.value.problems == (Problem("a.run", 1, "x" * 20_000),)
+    assert caught.value.problems == (Problem("run.bad", "a.run", 1, "x" * 20_000),)
 
 
 def test_an_unforeseen_error_says_where_it_arose(cluster: Cluster) -> None:

@@ -193,7 +193,12 @@ def test_a_shared_object_without_room_for_a_file(
 @pytest.mark.parametrize(
     "error",
     [
-        InputError([Problem("a.run", 3, "score 'x' is not a number"), Problem("b", None, "é")]),
+        InputError(
+            [
+                Problem("run.bad", "a.run", 3, "score 'x' is not a number"),
+                Problem("run.bad", "b", None, "é"),
+            ]
+        ),
         UsageError("no measure given"),
         FovealError("a message"),
         LostTaskError("task: given up"),
@@ -211,8 +216,8 @@ def test_all_problems_of_an_input_arrive(processes: Processes) -> None:
     with pytest.raises(InputError) as caught:
         processes.submit(refuse, 7).result()
     assert caught.value.problems == (
-        Problem("a.run", 7, "is bad"),
-        Problem("b.run", None, "is worse"),
+        Problem("run.bad", "a.run", 7, "is bad"),
+        Problem("run.bad", "b.run", None, "is worse"),
     )
 
 

@@ -60,15 +60,19 @@ def _in_python(message: str) -> str:
 
 
 class Problem(NamedTuple):
-    """One thing wrong with an input, printed as ``file:line: message``."""
+    """One thing wrong with an input, printed as ``file:line: text``.
 
+    `code` is a stable identifier such as ``run.overlap``; programs match it, never the text.
+    """
+
+    code: str
     file: str
     line: int | None
-    message: str
+    text: str
 
     def __str__(self) -> str:
         where = escape_controls(self.file) + ("" if self.line is None else f":{self.line}")
-        return f"{where}: {escape_controls(self.message, keep=_BREAK)}"
+        return f"{where}: {escape_controls(self.text, keep=_BREAK)}"
 
 
 class FovealError(Exception):
@@ -96,7 +100,7 @@ class UsageError(FovealError):
 class InputError(FovealError):
     """One or more defects of the input files, and a last line about all of them if there is one.
 
-    >>> print(InputError([Problem("a.run", 3, "score 'x' is not a number")]))
+    >>> print(InputError([Problem("run.score", "a.run", 3, "score 'x' is not a number")]))
     a.run:3: score 'x' is not a number
     """
 
@@ -106,14 +110,14 @@ class InputError(FovealError):
         super().__init__(self.problems)
 
     @classmethod
-    def at(cls, file: str, line: int | None, message: str) -> InputError:
-        return cls([Problem(file, line, message)])
+    def at(cls, code: str, file: str, line: int | None, text: str) -> InputError:
+        return cls([Problem(code, file, line, text)])
 
     @classmethod
     def together(cls, errors: Iterable[InputError]) -> InputError:
         """What is wrong with the parts of one input, line by line; what several say, once.
 
-        >>> parts = [InputError.at("a.run", 7, "odd"), InputError.at("a.run", 3, "odd")]
+        >>> parts = [InputError.at("run.odd", "a.run", line, "odd") for line in (7, 3)]
         >>> InputError.together(parts).lines()
         ['a.run:3: odd', 'a.run:7: odd']
         """

@@ -149,7 +149,7 @@ def test_adding_the_same_again_is_refused_and_changes_nothing(tmp_path: Path) ->
     with pytest.raises(InputError) as error:
         build_index([index, new], index)
     message = f"is called 'd00' like {index}; expected one document of each name"
-    assert (error.value.problems[0].file, error.value.problems[0].message) == (
+    assert (error.value.problems[0].file, error.value.problems[0].text) == (
         "new/d00.xml",
         message,
     )

@@ -58,7 +58,7 @@ def told(text: str) -> tuple[list[str], dict[int | None, str]]:
     reading = read_tolerantly(source(text))
     docs = [] if reading.run is None else sorted(reading.run.doc.to_list())
     assert len({problem.line for problem in reading.problems}) == len(reading.problems)
-    return docs, {problem.line: problem.message for problem in reading.problems}
+    return docs, {problem.line: problem.text for problem in reading.problems}
 
 
 def assert_told(text: str, lines: dict[int, str], docs: list[str]) -> None:

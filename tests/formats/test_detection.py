@@ -292,7 +292,7 @@ def test_any_bytes_are_read_or_refused_with_the_place(data: bytes) -> None:
             for problem in error.problems:
                 assert problem.file == "x"
                 assert problem.line is None or 1 <= problem.line <= lines, str(problem)
-                assert len(problem.message.split()) > 2, str(problem)
+                assert len(problem.text.split()) > 2, str(problem)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,9 @@ class _Placed:
             self.first.setdefault(found.how, number + 1)
             policy = ambiguous if found.how == AMBIGUOUS else missing
             if not found.placed and policy == "error":
-                problems.append(Problem(source.path, number + 1, aligner.message(doc, text)))
+                problems.append(
+                    Problem("unclassified", source.path, number + 1, aligner.message(doc, text))
+                )
                 continue
             if found.placed or policy == "first":
                 start, end = in_unit(aligner.texts[doc], found.places[0], unit)

@@ -162,7 +162,10 @@ def _judged(frame: pl.DataFrame, name: str, given: Texts, notes: list[str]) -> J
     defects.raise_if(
         [
             *defects.at(
-                odd.to_numpy(), "grade {} is not a finite number", frame["grade"].cast(pl.String)
+                "unclassified",
+                odd.to_numpy(),
+                "grade {} is not a finite number",
+                frame["grade"].cast(pl.String),
             )
         ]
     )
@@ -171,7 +174,7 @@ def _judged(frame: pl.DataFrame, name: str, given: Texts, notes: list[str]) -> J
     if has_text:
         bare = graded & frame["start"].is_null()
         message = "relevant by its grade, but without start and end; other spans have them"
-        defects.raise_if([*defects.at(bare.to_numpy(), message)])
+        defects.raise_if([*defects.at("unclassified", bare.to_numpy(), message)])
     frame = frame.with_columns(relevant=graded)
     if "size" in frame.columns:
         frame = frame.with_columns(length=pl.coalesce("length", "size"))
@@ -189,6 +192,7 @@ def _judged(frame: pl.DataFrame, name: str, given: Texts, notes: list[str]) -> J
         own.raise_if(
             [
                 *own.at(
+                    "unclassified",
                     several,
                     f"topic {{!r}}, document {{!r}} has more than one {what}",
                     rows["topic"],

@@ -81,13 +81,19 @@ def placed(frame: pl.DataFrame, name: str, given: Texts) -> tuple[pl.DataFrame, 
     frame = frame.with_columns(end=pl.coalesce("end", pl.col("start") + size))
     half = frame["start"].is_null() ^ frame["end"].is_null()
     defects.raise_if(
-        [*defects.at(half.to_numpy(), "start and end belong together; one is missing")]
+        [
+            *defects.at(
+                "unclassified", half.to_numpy(), "start and end belong together; one is missing"
+            )
+        ]
     )
     start, end = (frame[side].fill_null(UNKNOWN).to_numpy() for side in ("start", "end"))
     known = frame["start"].is_not_null().to_numpy()
     negative = known & ((start < 0) | (end < 0))
     problems = [
-        *defects.at(negative, "[{},{}) is no span; expected offsets from 0", start, end),
+        *defects.at(
+            "unclassified", negative, "[{},{}) is no span; expected offsets from 0", start, end
+        ),
         *check_spans(defects, np.where(negative, 0, start), np.where(negative, 0, end)),
     ]
     defects.raise_if(problems)
@@ -122,7 +128,9 @@ def _with_documents(frame: pl.DataFrame, name: str, aligner: Aligner) -> pl.Data
 def _said(row: Mapping[str, object], message: str, name: str) -> Problem:
     number = row["line"]
     assert isinstance(number, int)
-    return Problem(name, number, f"topic {row['topic']!r}, {row['kind']}: {message}")
+    return Problem(
+        "unclassified", name, number, f"topic {row['topic']!r}, {row['kind']}: {message}"
+    )
 
 
 def _without_names(frame: pl.DataFrame, name: str) -> Iterator[Problem]:
@@ -132,7 +140,7 @@ def _without_names(frame: pl.DataFrame, name: str) -> Iterator[Problem]:
     ).select("topic", "doc", "kind", "line")
     for row in bad.iter_rows(named=True):
         if not row["topic"]:
-            yield Problem(name, row["line"], f"{row['kind']}: topic is missing")
+            yield Problem("unclassified", name, row["line"], f"{row['kind']}: topic is missing")
         else:
             kind = _KINDS.get(row["kind"], DICT)
             yield _said(row, f"the document is missing; {kind.no_doc}", name)

@@ -107,7 +107,7 @@ def rows_of(
         try:
             kind, found = _read(item, topic, columns, doc, kinds)
         except _MisfitError as error:
-            problems.append(Problem(name, number, f"{_about(topic)}{error}"))
+            problems.append(Problem("unclassified", name, number, f"{_about(topic)}{error}"))
             kind, found = DICT, {}
         names.append(kind.name)
         told.append(found)
@@ -118,7 +118,10 @@ def rows_of(
         frame = pl.DataFrame(table, schema={column: COLUMNS[column] for column in table})
     except UnicodeEncodeError as error:
         raise InputError.at(
-            name, None, f"{_shown(error.object)} holds half a character (a lone surrogate)"
+            "unclassified",
+            name,
+            None,
+            f"{_shown(error.object)} holds half a character (a lone surrogate)",
         ) from None
     number_of = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     return frame.with_columns(pl.Series("kind", names, dtype=pl.String), line=number_of)
@@ -213,7 +216,9 @@ def _typed_column(
             values[i] = None if value is None else _typed(column, value)
         except _MisfitError as error:
             values[i] = None
-            problems.append(Problem(name, i + 1, f"{_about(told[i].get('topic'))}{error}"))
+            problems.append(
+                Problem("unclassified", name, i + 1, f"{_about(told[i].get('topic'))}{error}")
+            )
     return values
 
 

@@ -147,7 +147,9 @@ def _listed(frame: pl.DataFrame, name: str, given: Texts) -> Run:
     early = ((frame["rank"] < frame["rank"].shift(1)) & same).fill_null(value=False)
     before = frame["rank"].shift(1)
     message = "rank {} after rank {}; expected a list in rank order"
-    defects.raise_if([*defects.at(early.to_numpy(), message, frame["rank"], before)])
+    defects.raise_if(
+        [*defects.at("unclassified", early.to_numpy(), message, frame["rank"], before)]
+    )
     optional = [c for c in ("xpath",) if frame[c].count()]
     optional += [c for c in ("rank",) if frame[c].count() == len(frame) > 0]
     unscored = frame["score"].null_count()

@@ -112,6 +112,7 @@ class Compared:
             rows = np.unique(judgements.pair[lost]).tolist()
             raise InputError(
                 judgements.problem(
+                    "unclassified",
                     row,
                     f"the length of document {judgements.doc[row]!r} is not known, but that of "
                     "others is; expected a length for all, or a collection (-C) that knows it",

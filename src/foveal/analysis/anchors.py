@@ -184,7 +184,9 @@ class Anchors:
             if shift is None:
                 problem = f"best entry point {truth.bep[row]} of document {truth.doc[row]!r}"
                 why = "no mended spans around it tell where it is now"
-                left.append(str(truth.problem(row, f"{problem} left as it is: {why}")))
+                left.append(
+                    str(truth.problem("unclassified", row, f"{problem} left as it is: {why}"))
+                )
             else:
                 bep[row] += shift
                 entries += shift != 0
@@ -234,7 +236,7 @@ class Anchors:
             }[own.kind]
             why = "the document is not as it was" if unsure else own.note
             note = f" ({why})" if why else ""
-            yield str(truth.problem(row, f"{what} left as it is: {told}{note}"))
+            yield str(truth.problem("unclassified", row, f"{what} left as it is: {told}{note}"))
 
     def _entry_shift(self, row: int) -> int | None:
         """By how much a best entry point moved, as the spans around it tell; None if they do not.
@@ -319,7 +321,10 @@ def verify(
     if not judgements.has_text:
         path = judgements.sources[0].path
         raise InputError.at(
-            path, None, "no span has offsets; judgements by XPath get them with 'convert -C INDEX'"
+            "unclassified",
+            path,
+            None,
+            "no span has offsets; judgements by XPath get them with 'convert -C INDEX'",
         )
     if not 0 < similarity <= 1:
         raise UsageError(f"similarity {similarity} is not possible; expected above 0 up to 1")
@@ -351,6 +356,7 @@ def verify(
                 )
     if not documents and len(judgements):
         raise InputError.at(
+            "unclassified",
             judgements.sources[0].path,
             None,
             f"none of the {counted(len(spans), 'judged document')} ({judgements.doc[0]}, ...) is "

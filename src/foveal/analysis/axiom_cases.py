@@ -310,7 +310,7 @@ class Laboratory:
             aligned = align_run(run, self.judged, measures, Options())
         except InputError as error:
             if len(measures) == 1:
-                return {measures[0]: error.problems[0].message}
+                return {measures[0]: error.problems[0].text}
             return {m: v for one in measures for m, v in self.scores(run, [one]).items()}
         place = [self.judged.topic_at[topic] for topic in self.topics]
         values = score_measures(aligned, measures)

@@ -155,6 +155,7 @@ class Division:
         if len(lost):
             raise InputError(
                 Problem(
+                    "unclassified",
                     run.source.path,
                     int(run.line[i]),
                     message.format(int(run.start[i]), int(run.end[i]), run.doc[i])
@@ -191,25 +192,31 @@ def read_division(path: str | Path) -> Division:
     problems = check_required(defects, frame)
     problems += check_given(defects, frame["start"], frame["end"])
     problems += defects.at(
-        frame["start"].is_null().to_numpy(), f"start and end are missing; expected {_MEANT_ALL}"
+        "unclassified",
+        frame["start"].is_null().to_numpy(),
+        f"start and end are missing; expected {_MEANT_ALL}",
     )
     defects.raise_if(problems)
     start, end = frame["start"].to_numpy(), frame["end"].to_numpy()
     problems = check_spans(defects, start, end)
-    problems += defects.at(start == end, "a unit without text at {}", start)
+    problems += defects.at("unclassified", start == end, "a unit without text at {}", start)
     defects.raise_if(problems)
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
     name = str(header.get("run") or source.stem)
     ids = units["id"]
     if ids.null_count() not in (0, len(ids)):
-        raise source.error(None, "some units have an id and others none; expected all or none")
+        raise source.error(
+            "unclassified", None, "some units have an id and others none; expected all or none"
+        )
     if not len(units):
-        raise source.error(None, "holds no unit; expected doc, start and end on each line")
+        raise source.error(
+            "unclassified", None, "holds no unit; expected doc, start and end on each line"
+        )
     places = (units["start"].to_numpy().copy(), units["end"].to_numpy().copy())
     try:
         return _checked(name, units["doc"], *places, None if ids.null_count() else ids)
     except UsageError as error:
-        raise source.error(None, str(error)) from None
+        raise source.error("unclassified", None, str(error)) from None
 
 
 def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Division:
@@ -227,22 +234,26 @@ def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Division:
         try:
             value = loads(line)
         except ValueError as error:
-            raise source.error(number, f"not valid JSON: {error}") from None
+            raise source.error("unclassified", number, f"not valid JSON: {error}") from None
         page = value if isinstance(value, dict) else {}
         doc, offsets = page.get("doc"), page.get("offsets")
         if not (isinstance(doc, str) and isinstance(offsets, list) and _ascending(offsets)):
             raise source.error(
-                number, 'expected {"doc": NAME, "offsets": [0, 1800, ...]} with rising offsets'
+                "unclassified",
+                number,
+                'expected {"doc": NAME, "offsets": [0, 1800, ...]} with rising offsets',
             )
         length = page.get("length", lengths.get(doc))
         if type(length) is not int or length <= offsets[-1]:
             raise source.error(
-                number, f"the last page of {doc!r} has no end; give the length of the document"
+                "unclassified",
+                number,
+                f"the last page of {doc!r} has no end; give the length of the document",
             )
         chunks += [(doc, a, b) for a, b in zip(offsets, [*offsets[1:], length], strict=True)]
         ids += [f"{doc}:page{n}" for n in range(1, len(offsets) + 1)]
     if not chunks:
-        raise source.error(None, "holds no page")
+        raise source.error("unclassified", None, "holds no page")
     return Division.of(chunks, name=source.stem, ids=ids)
 
 

@@ -173,7 +173,9 @@ def read_same_text(path: str | Path) -> Copies:
     problems = [
         problem
         for name in _SCHEMA
-        for problem in defects.at(frame[name].is_null().to_numpy(), f"{name} is missing")
+        for problem in defects.at(
+            "unclassified", frame[name].is_null().to_numpy(), f"{name} is missing"
+        )
     ]
     problems += check_given(defects, frame["start"], frame["end"]) if not problems else []
     defects.raise_if(problems)
@@ -182,7 +184,7 @@ def read_same_text(path: str | Path) -> Copies:
     try:
         return Copies(frame)
     except UsageError as error:
-        raise source.error(None, str(error)) from None
+        raise source.error("unclassified", None, str(error)) from None
 
 
 @overload
@@ -215,6 +217,7 @@ def _moved_run(run: Run, copies: Copies) -> Run:
     nowhere = np.flatnonzero((run.start < 0) | (run.end < 0))
     if len(nowhere):
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[nowhere[0]]),
             "the result has no start and end; copies are found by their places",

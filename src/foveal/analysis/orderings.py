@@ -141,6 +141,7 @@ def read_orderings(path: str | Path, runs: Sequence[str]) -> tuple[Ordering, ...
         match = _LINE.fullmatch(text)
         if match is None or match["worse"] == ">=":
             raise source.error(
+                "unclassified",
                 number,
                 f"{text!r} is no ordering; expected 'better >= worse [every|mean]', names with "
                 "blanks in quotes",
@@ -148,12 +149,16 @@ def read_orderings(path: str | Path, runs: Sequence[str]) -> tuple[Ordering, ...
         better, worse = (_unquoted(match[side]) for side in ("better", "worse"))
         for name in (better, worse):
             if name not in runs:
-                raise source.error(number, f"no run {name!r}; the runs are {', '.join(runs)}")
+                raise source.error(
+                    "unclassified", number, f"no run {name!r}; the runs are {', '.join(runs)}"
+                )
         if better == worse:
-            raise source.error(number, f"run {better!r} is compared with itself")
+            raise source.error("unclassified", number, f"run {better!r} is compared with itself")
         found.append(Ordering(better, worse, match["kind"] != "mean"))
     if not found:
-        raise source.error(None, "no ordering in the file; expected 'better >= worse' on a line")
+        raise source.error(
+            "unclassified", None, "no ordering in the file; expected 'better >= worse' on a line"
+        )
     return tuple(dict.fromkeys(found))
 
 

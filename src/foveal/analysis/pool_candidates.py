@@ -192,6 +192,7 @@ def _check_places(run: Run) -> None:
     if len(nowhere):
         raise InputError(
             Problem(
+                "unclassified",
                 run.source.path,
                 int(run.line[i]),
                 f"the place of {run.xpath[i] if run.xpath is not None else 'this result'!r} in "
@@ -211,6 +212,7 @@ def _paths(run: Run) -> pl.Series:
     if len(bare):
         raise InputError(
             Problem(
+                "unclassified",
                 run.source.path,
                 int(run.line[i]),
                 f"[{run.start[i]},{run.end[i]}) of {run.doc[i]!r} has no XPath; a collection (-C) "

@@ -206,6 +206,7 @@ def recall_base(
     has_elements = chosen.places is not None or chosen.elements is not None
     if chosen.relevant.any() and not (chosen.has_text or has_elements):
         raise InputError.at(
+            "unclassified",
             chosen.sources[0].path,
             None,
             "the judgements are of whole documents and tell nothing of their elements; expected "
@@ -285,6 +286,7 @@ def _trees(evaluation: Evaluation) -> tuple[Judgements, Forest | None]:
     judgements, (gold,) = evaluation.judgements, evaluation.golds
     if gold.forest is None and gold.judgements.relevant.any():
         raise InputError.at(
+            "unclassified",
             judgements.sources[0].path,
             None,
             "the judgements list no elements, so that the trees of the documents are not known; "

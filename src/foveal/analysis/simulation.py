@@ -190,7 +190,10 @@ def simulate(
     combined = selected.combined(settings.assessors)
     if not combined.has_text:
         raise InputError.at(
-            combined.sources[0].path, None, "no text is highlighted; expected judged passages"
+            "unclassified",
+            combined.sources[0].path,
+            None,
+            "no text is highlighted; expected judged passages",
         )
     inserting = any("I" in ranking for ranking in rankings)
     units, passages, skipped = _units(combined, index, inserting=inserting)
@@ -263,6 +266,7 @@ def _units(
         if len(missing):
             raise InputError(
                 combined.problem(
+                    "unclassified",
                     row,
                     f"relevant document {combined.doc[row]!r} is not in the collection "
                     f"{index.path}; expected an index of the judged documents",

@@ -49,14 +49,20 @@ def _text(run: Run, i: int, texts: Mapping[str, str]) -> str:
     doc, start, end = run.doc[i], int(run.start[i]), int(run.end[i])
     line = int(run.line[i])
     if doc not in texts:
-        raise InputError.at(run.source.path, line, f"no text of document {doc!r} is given")
+        raise InputError.at(
+            "unclassified", run.source.path, line, f"no text of document {doc!r} is given"
+        )
     if start == UNKNOWN:
         raise InputError.at(
-            run.source.path, line, "the result has no offsets; tokens are counted in the text"
+            "unclassified",
+            run.source.path,
+            line,
+            "the result has no offsets; tokens are counted in the text",
         )
     text = texts[doc]
     if end > len(text):
         raise InputError.at(
+            "unclassified",
             run.source.path,
             line,
             f"the result ends at {end}, past the {len(text)} characters of document {doc!r}",

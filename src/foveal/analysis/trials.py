@@ -432,7 +432,7 @@ def _no_files(hearing: _Hearing) -> Iterator[None]:
         first, *_ = error.problems
         if hearing.made is None or first.file not in [run.name for run in hearing.runs]:
             raise
-        raise UsageError(f"simulated run {first.file}: {first.message}") from None
+        raise UsageError(f"simulated run {first.file}: {first.text}") from None
 
 
 def _expected(

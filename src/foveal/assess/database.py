@@ -139,12 +139,18 @@ class Database:
             place = self.path.parent / self.meta["index"]
             if not place.exists():
                 raise InputError.at(
-                    str(self.path), None, f"its index is not at {place}; say where it is (-C)"
+                    "unclassified",
+                    str(self.path),
+                    None,
+                    f"its index is not at {place}; say where it is (-C)",
                 )
             collection = Collection.open(place)
         if collection.source.sha256 != self.meta["index_identity"]:
             raise InputError.at(
-                collection.path, None, f"is not the index that the campaign {self.path} is of"
+                "unclassified",
+                collection.path,
+                None,
+                f"is not the index that the campaign {self.path} is of",
             )
         return collection
 

@@ -251,10 +251,12 @@ def _check_rows(campaign: Campaign, judged: Judgements) -> None:
     for row in range(len(judged)):
         topic = judged.topics[judged.topic[row]]
         if topic not in campaign.topics:
-            problems.append(judged.problem(row, f"topic {topic!r} is not in the campaign"))
+            problems.append(
+                judged.problem("unclassified", row, f"topic {topic!r} is not in the campaign")
+            )
         if lengths[row] < 0:
             message = f"document {judged.doc[row]!r} is not in the collection"
-            problems.append(judged.problem(row, message))
+            problems.append(judged.problem("unclassified", row, message))
     if problems:
         raise InputError(problems)
 
@@ -266,11 +268,17 @@ def _check_kind(campaign: Campaign, judged: Judgements) -> None:
     if procedure == "2003":
         if scale != "2003" and bool(judged.relevant.any()):
             raise InputError.at(
-                source, None, "has no grades of 2003; the campaign grades elements (2003)"
+                "unclassified",
+                source,
+                None,
+                "has no grades of 2003; the campaign grades elements (2003)",
             )
     elif not judged.has_text and bool(judged.relevant.any()):
         raise InputError.at(
-            source, None, f"has no highlighted text; the campaign ({procedure}) needs it"
+            "unclassified",
+            source,
+            None,
+            f"has no highlighted text; the campaign ({procedure}) needs it",
         )
 
 
@@ -282,14 +290,16 @@ def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, 
     for row in range(len(judged)):
         topic, doc = judged.topics[judged.topic[row]], str(judged.doc[row])
         document = campaign.document(doc)
-        problems += (judged.problem(row, said) for said in _misquoted(judged, row, document))
+        problems += (
+            judged.problem("unclassified", row, said) for said in _misquoted(judged, row, document)
+        )
         state = _state(campaign, judged, row, grades.get(row, {}))
         try:
             action = Action("replace", state=state)
             check(action, document.length)
             refuse(campaign.procedure, State(), action, campaign.elements(doc))
         except RefusedError as error:
-            problems.append(judged.problem(row, f"document {doc!r}: {error}"))
+            problems.append(judged.problem("unclassified", row, f"document {doc!r}: {error}"))
             continue
         found.append((topic, doc, _validated(campaign, topic, doc, state)))
     if problems:

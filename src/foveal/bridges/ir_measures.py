@@ -289,7 +289,9 @@ def _checked(frame: pl.DataFrame, value: str) -> pl.DataFrame:
         bad = frame.select(rows.fill_null(value=False).arg_true()).to_series()
         if len(bad):
             number = int(bad[0]) + 1
-            raise InputError.at("run" if value == "score" else "qrels", number, message)
+            raise InputError.at(
+                "unclassified", "run" if value == "score" else "qrels", number, message
+            )
     return frame
 
 

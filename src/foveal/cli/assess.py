@@ -203,6 +203,7 @@ def _source(index: Any) -> str:
     place = Path(index.path).parent / name
     if not place.exists():
         raise InputError.at(
+            "unclassified",
             index.path,
             None,
             f"was made from {name!r}, which is not beside it; say where it is (--documents)",
@@ -275,7 +276,7 @@ def _export(
         if not len(found):
             what = "assessed" if everything else "validated (--all takes the rest, too)"
             raise InputError.at(
-                campaign, None, f"there is nothing to export: no document is {what}"
+                "unclassified", campaign, None, f"there is nothing to export: no document is {what}"
             )
         found = _single(found, form, combine)
         found = prepared(found, opened.collection, form)
@@ -422,9 +423,11 @@ def _first_line(path: str) -> str:
         with click.open_file(path, encoding="utf-8") as stream:
             return str(stream.readline()).rstrip("\r\n")
     except OSError as error:
-        raise InputError.at(path, None, f"cannot be read: {error.strerror}") from None
+        raise InputError.at(
+            "unclassified", path, None, f"cannot be read: {error.strerror}"
+        ) from None
     except UnicodeDecodeError:
-        raise InputError.at(path, 1, "is not UTF-8") from None
+        raise InputError.at("unclassified", path, 1, "is not UTF-8") from None
 
 
 @command.command(

@@ -248,14 +248,16 @@ def _check_outputs(*paths: str | None) -> None:
         raise UsageError(f"{given[0]}: both the output and the picture; expected two files")
     for path, target in zip(given, targets, strict=True):
         if target.is_dir():
-            raise InputError.at(path, None, "is a directory; expected a file name")
+            raise InputError.at("unclassified", path, None, "is a directory; expected a file name")
         if target.exists() and not target.is_file():
             continue  # a device or a pipe
         try:
             with tempfile.TemporaryFile(dir=target.parent):
                 pass
         except OSError as error:
-            raise InputError.at(path, None, f"cannot be written: {error.strerror}") from None
+            raise InputError.at(
+                "unclassified", path, None, f"cannot be written: {error.strerror}"
+            ) from None
 
 
 def _check(heatmap: str | None, topic_sets: str | None, by: str) -> None:
@@ -289,12 +291,18 @@ def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
         if not name or name.startswith("#"):
             continue
         if not topics:
-            raise source.error(number, f"the set {name!r} has no topic; expected NAME TOPIC...")
+            raise source.error(
+                "unclassified", number, f"the set {name!r} has no topic; expected NAME TOPIC..."
+            )
         if name in sets:
-            raise source.error(number, f"a second set {name!r}; expected every name once")
+            raise source.error(
+                "unclassified", number, f"a second set {name!r}; expected every name once"
+            )
         sets[name] = tuple(dict.fromkeys(topics))
     if len(sets) < 2:
-        raise source.error(None, f"{len(sets)} sets of topics found; expected at least two")
+        raise source.error(
+            "unclassified", None, f"{len(sets)} sets of topics found; expected at least two"
+        )
     return sets
 
 

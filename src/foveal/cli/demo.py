@@ -122,7 +122,9 @@ def _prepare(target: Path, campaign: Path) -> None:
             _copy(campaign / part, target / part)
     except OSError as error:
         where = str(error.filename or target)
-        raise InputError.at(where, None, f"cannot be written: {error.strerror}") from None
+        raise InputError.at(
+            "unclassified", where, None, f"cannot be written: {error.strerror}"
+        ) from None
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -341,7 +341,7 @@ def list_files(paths: Sequence[str]) -> list[str]:
             continue
         inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
         if not inside:
-            raise InputError.at(path, None, "the directory holds no file")
+            raise InputError.at("unclassified", path, None, "the directory holds no file")
         found += map(str, inside)
     return found
 
@@ -387,6 +387,6 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
             if not Path(path).is_file():  # nothing that a run could be
                 raise
             first = error.problems[0]
-            hint = f"{first.message}; runs are scored against judgements, given with -j"
-            raise InputError.at(first.file, first.line, hint) from None
+            hint = f"{first.text}; runs are scored against judgements, given with -j"
+            raise InputError.at("unclassified", first.file, first.line, hint) from None
     return found

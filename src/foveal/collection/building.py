@@ -177,7 +177,9 @@ def open_sources(paths: Sequence[Path | Source | IndexSource]) -> list[Source | 
     for path in paths:
         opened = _opened(path) if isinstance(path, Path) else path
         if found.setdefault(str(opened.path), opened) is not opened:
-            raise InputError.at(str(opened.path), None, "is given twice as a source")
+            raise InputError.at(
+                "unclassified", str(opened.path), None, "is given twice as a source"
+            )
     order = arranged({path: getattr(source, "header", {}) for path, source in found.items()})
     return [found[path] for path in order]
 
@@ -223,7 +225,9 @@ def build_index(
         return build.run(executor, ahead, progress)
     except OSError as error:
         place, reason = error.filename or output, error.strerror or error
-        raise InputError.at(str(place), None, f"cannot be read or written: {reason}") from None
+        raise InputError.at(
+            "unclassified", str(place), None, f"cannot be read or written: {reason}"
+        ) from None
     except MemoryError:
         raise FovealError(
             "the build takes more memory than there is; with fewer processes it takes less, "
@@ -251,11 +255,17 @@ class _Build:
     def _check(self) -> None:
         """Refuse an output that cannot be, or sources that do not fit."""
         if self.output.is_dir():
-            raise InputError.at(str(self.output), None, "is a directory; expected a file name")
+            raise InputError.at(
+                "unclassified", str(self.output), None, "is a directory; expected a file name"
+            )
         if Path(os.path.realpath(self.output)).is_symlink():
-            raise InputError.at(str(self.output), None, "is a loop of links; expected a file name")
+            raise InputError.at(
+                "unclassified", str(self.output), None, "is a loop of links; expected a file name"
+            )
         if not self.output.parent.is_dir():
-            raise InputError.at(str(self.output), None, "its directory does not exist")
+            raise InputError.at(
+                "unclassified", str(self.output), None, "its directory does not exist"
+            )
         for source in self.sources:
             if isinstance(source, IndexSource):
                 self._check_index(source)
@@ -263,16 +273,16 @@ class _Build:
                 is_dir = source.path.is_dir()
                 what = "is a document of the source" if is_dir else "is the source itself"
                 message = f"{what}; expected another place for the index"
-                raise InputError.at(str(self.output), None, message)
+                raise InputError.at("unclassified", str(self.output), None, message)
 
     def _check_index(self, source: IndexSource) -> None:
         if self.is_shard:
             message = "is an index; expected documents, of which a shard can be taken"
-            raise InputError.at(str(source.path), None, message)
+            raise InputError.at("unclassified", str(source.path), None, message)
         found, expected = source.header["whitespace"], self.options.whitespace
         if found != expected:
             message = f"was built with white space {found!r}, expected {expected!r} as the others"
-            raise InputError.at(str(source.path), None, message)
+            raise InputError.at("unclassified", str(source.path), None, message)
 
     def run(
         self,
@@ -384,9 +394,13 @@ class _Build:
 
     def _finish(self, index: Partial) -> Summary:
         if len(index.failures) > self.options.max_errors:
-            raise InputError(Problem(place, None, text) for place, text in index.failures)
+            raise InputError(
+                Problem("unclassified", place, None, text) for place, text in index.failures
+            )
         if index.batches == 0 and not self.is_shard:
-            raise InputError.at(str(self.sources[0].path), None, "holds no document")
+            raise InputError.at(
+                "unclassified", str(self.sources[0].path), None, "holds no document"
+            )
         failures: list[tuple[str, str]] = []
         passed_over: Counter[str] = Counter()
         for number, source in enumerate(self.sources):

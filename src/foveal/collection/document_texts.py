@@ -121,7 +121,9 @@ class TextSource:
                         yield one
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
-            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+            raise InputError.at(
+                "unclassified", str(place), None, f"cannot be read: {reason}"
+            ) from None
 
     def _folder(self, source: Source) -> str:
         """The folders that hold everything in an archive, which names of documents leave out."""
@@ -160,7 +162,7 @@ class TextSource:
             add_item(item, recorder, self.name_tag)
         except DocumentError as error:
             where, message = error.placed(item.place)
-            raise InputError([Problem(where, None, message)]) from None
+            raise InputError([Problem("unclassified", where, None, message)]) from None
         if inside:
             (name,) = recorder.batch().documents
             if not (every or name in docs or name + extension in docs):
@@ -184,7 +186,7 @@ class TextSource:
             if member != doc:
                 name = name_of(member)
                 message = f"document {doc!r} is called {name!r} here; names are relative to {root}"
-                raise InputError.at(doc, None, message)
+                raise InputError.at("unclassified", doc, None, message)
         if not path.name or top not in path.resolve().parents:
             return
         files = [path] if path.is_file() else [*path.parent.glob(f"{escape(path.name)}.*")]
@@ -193,7 +195,7 @@ class TextSource:
                 f"this file of document {doc!r} cannot be read; expected XML, text with the "
                 "extension .txt or .md, or JSON Lines"
             )
-            raise InputError.at(str(min(files)), None, message)
+            raise InputError.at("unclassified", str(min(files)), None, message)
 
 
 class _Document(NamedTuple):
@@ -218,5 +220,5 @@ def _is_new(one: _Document, name: str, found: dict[str, _Document]) -> bool:
     if first.name == one.name and first.digest != one.digest:
         remedy = "" if one.with_extension == one.name else "; give the name with its extension"
         message = f"a second, other text of document {name!r}, the first is {first.place}{remedy}"
-        raise InputError.at(one.place, None, message)
+        raise InputError.at("unclassified", one.place, None, message)
     return first is without_text

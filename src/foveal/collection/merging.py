@@ -62,7 +62,7 @@ class IndexSource:
             same = False
         if not same:
             message = "changed since this command began; start again"
-            raise InputError.at(str(self.path), None, message)
+            raise InputError.at("unclassified", str(self.path), None, message)
 
     def verify(self) -> None:
         """Hash the whole index: what is damaged must not get a hash of its own elsewhere."""
@@ -135,7 +135,7 @@ def arranged(headers: Mapping[str, Mapping[str, Any]]) -> list[str]:
         other = sets.setdefault(key, {}).setdefault(shard["number"], path)
         if other != path:
             message = f"is shard {_name(header)} like {other}; expected one of each"
-            raise InputError.at(path, None, message)
+            raise InputError.at("unclassified", path, None, message)
     order: list[str] = []
     for place in places:
         order += [place] if isinstance(place, str) else _whole(sets[place], headers)
@@ -149,7 +149,7 @@ def _whole(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) 
     missing = [str(n) for n in range(1, first["shard"]["of"] + 1) if n not in shards]
     if missing:
         message = f"is shard {_name(first)}, but not there: {', '.join(missing)}; expected all"
-        raise InputError.at(shards[numbers[0]], None, message)
+        raise InputError.at("unclassified", shards[numbers[0]], None, message)
     after = first["shard"]["batches"][0]
     for number in numbers:
         shard = headers[shards[number]]["shard"]
@@ -158,7 +158,7 @@ def _whole(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) 
                 f"shard {_name(headers[shards[number]])} is of other documents or options than "
                 f"{shards[1]}: the shards were not cut from the same source"
             )
-            raise InputError.at(shards[number], None, message)
+            raise InputError.at("unclassified", shards[number], None, message)
         begin, end = shard["batches"]
         if begin != after:
             name = _name(headers[shards[number]])
@@ -166,7 +166,7 @@ def _whole(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) 
                 f"shard {name} begins with batch {begin}, expected {after}: "
                 "the shards were not cut from the same source"
             )
-            raise InputError.at(shards[number], None, message)
+            raise InputError.at("unclassified", shards[number], None, message)
         after = end
     return [shards[number] for number in numbers]
 

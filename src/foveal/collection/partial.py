@@ -436,7 +436,7 @@ class Partial:
         problems: list[Problem] = []
         for cut, place in self._cut_documents(folders):
             if cut in found:
-                problems.append(Problem(place, None, _twice(cut, found[cut])))
+                problems.append(Problem("unclassified", place, None, _twice(cut, found[cut])))
             found[cut] = place
         if problems:
             raise InputError(problems)
@@ -478,7 +478,7 @@ def _locked(path: Path) -> IO[bytes]:
         except BlockingIOError:
             stream.close()
             message = "another build of the same index is at work"
-            raise InputError.at(str(path.parent), None, message) from None
+            raise InputError.at("unclassified", str(path.parent), None, message) from None
     return stream
 
 

@@ -47,7 +47,7 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
     if problems:
         if not lenient:
             raise InputError(problems)
-        shown = [f"line {p.line}: {p.message}" for p in problems[:_SHOWN]]
+        shown = [f"line {p.line}: {p.text}" for p in problems[:_SHOWN]]
         notes = (*notes, Tally(describe_missing, len(problems), shown))
     return placed.moved(notes=notes)
 
@@ -94,7 +94,10 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
         problem |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
-    problems = [Problem(run.source.path, int(run.line[i]), problem[i]) for i in sorted(problem)]
+    problems = [
+        Problem("unclassified", run.source.path, int(run.line[i]), problem[i])
+        for i in sorted(problem)
+    ]
     return run.moved(start=start, end=end, length=length, element=element), problems
 
 
@@ -111,6 +114,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
         raise InputError.at(
+            "unclassified",
             judgements.sources[0].path,
             None,
             f"offsets count white space by the rule {declared!r}, but the index "
@@ -123,6 +127,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     beyond = ~unknown & ~differs & (reach > length)
     problems = [
         judgements.problem(
+            "unclassified",
             i,
             f"document {judgements.doc[i]!r} is {judgements.length[i]} characters long here, but "
             f"{length[i]} in the collection; the index is of other documents or white space",
@@ -131,6 +136,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     ]
     problems += [
         judgements.problem(
+            "unclassified",
             i,
             f"a span ends at {reach[i]}, past the end of document {judgements.doc[i]!r} of "
             f"{length[i]} characters in the collection",
@@ -142,6 +148,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     notes = judgements.notes
     if unknown.all() and len(unknown):
         raise InputError.at(
+            "unclassified",
             judgements.sources[0].path,
             None,
             f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
@@ -165,7 +172,9 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
     if found.problem:
         raise InputError(
-            judgements.problem(int(row[i]), found.problem[i], line=int(places["line"][i]))
+            judgements.problem(
+                "unclassified", int(row[i]), found.problem[i], line=int(places["line"][i])
+            )
             for i in sorted(found.problem)
         )
     entry = places["bep"].to_numpy()
@@ -174,7 +183,9 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     counts = np.bincount(row[~entry], minlength=len(judgements))
     notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
     if len(lost):
-        first = judgements.problem(int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}")
+        first = judgements.problem(
+            "unclassified", int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}"
+        )
         notes = (
             *notes,
             (
@@ -385,6 +396,7 @@ def _points(run: Run, collection: Collection, which: Ints) -> list[str]:
 
 def _no_element(run: Run, row: int, around: str) -> Problem:
     return Problem(
+        "unclassified",
         run.source.path,
         int(run.line[row]),
         f"[{run.start[row]},{run.end[row]}) of {run.doc[row]!r} is no element; the smallest around "

@@ -75,7 +75,7 @@ class Several(Collection):
                     f"was built with white space {part.whitespace!r}, but {first.path} with "
                     f"{first.whitespace!r}; expected the same"
                 )
-                raise InputError.at(part.path, None, message)
+                raise InputError.at("unclassified", part.path, None, message)
         headers = [part.header for part in self.parts]
         passed_over: Counter[str] = Counter()
         for header in headers:
@@ -98,7 +98,7 @@ class Several(Collection):
         files = index_files(Path(path))
         if not files:
             message = f"holds no index; expected files *{INDEX} of foveal index"
-            raise InputError.at(str(path), None, message)
+            raise InputError.at("unclassified", str(path), None, message)
         found = {str(file): Collection.open(file) for file in files}
         order = arranged({place: part.header for place, part in found.items()})
         return cls(str(path), [found[place] for place in order])
@@ -174,7 +174,7 @@ class Several(Collection):
             here = self.parts[part].path
             if doc in first:
                 message = f"holds document {doc!r} like {first[doc]}; expected one of each name"
-                yield Problem(here, None, message)
+                yield Problem("unclassified", here, None, message)
             first.setdefault(doc, here)
 
     def _part_of(self, code: Ints) -> Ints:

@@ -245,12 +245,14 @@ class Source:
             self._look()
         except OSError as error:
             place, reason = error.filename or path, error.strerror or error
-            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+            raise InputError.at(
+                "unclassified", str(place), None, f"cannot be read: {reason}"
+            ) from None
 
     def _look(self) -> None:
         path = self.path
         if not path.exists():
-            raise InputError.at(str(path), None, "no such file or directory")
+            raise InputError.at("unclassified", str(path), None, "no such file or directory")
         if path.is_dir():
             self._files = self._scan()
             self.fingerprint, self.size = self._files.fingerprint, self._files.size
@@ -258,6 +260,7 @@ class Source:
             return
         if not path.is_file():
             raise InputError.at(
+                "unclassified",
                 str(path),
                 None,
                 "is a pipe or a device, which can be read only once; expected a file or directory",
@@ -274,6 +277,7 @@ class Source:
             self._tasks = self._file_tasks
         else:
             raise InputError.at(
+                "unclassified",
                 str(path),
                 None,
                 "is no collection; expected a directory, zip, tar, XML, text or JSON Lines file",
@@ -330,7 +334,9 @@ class Source:
             links = later
         files = _Files(sorted(chain(real.rows(), linked))) if linked else real
         if not len(files):
-            raise InputError.at(str(self.path), None, f"holds no document ({', '.join(_KINDS)})")
+            raise InputError.at(
+                "unclassified", str(self.path), None, f"holds no document ({', '.join(_KINDS)})"
+            )
         return files
 
     def _walk(
@@ -474,9 +480,11 @@ class Source:
             yield from items
         except MemoryError:
             message = "the archive takes more memory than there is"
-            raise InputError.at(str(self.path), None, message) from None
+            raise InputError.at("unclassified", str(self.path), None, message) from None
         except (*_DAMAGE, RuntimeError, NotImplementedError) as error:
-            raise InputError.at(str(self.path), None, f"damaged archive: {error}") from None
+            raise InputError.at(
+                "unclassified", str(self.path), None, f"damaged archive: {error}"
+            ) from None
 
 
 def read_items(task: Task) -> Iterator[Item]:

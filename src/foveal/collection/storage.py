@@ -92,7 +92,7 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
 
     def _refuse(self, name: str) -> NoReturn:
         message = f"the index is damaged: section {name} differs"
-        raise InputError.at(str(self._path), None, message)
+        raise InputError.at("unclassified", str(self._path), None, message)
 
     def verify(self) -> None:
         """Hash every section, in little memory; raises if one differs."""
@@ -225,7 +225,9 @@ def identity(path: Path) -> str:
 def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
     """Header and memory-mapped arrays of an index file."""
     if is_stream(path):
-        raise InputError.at(str(path), None, "is a pipe or a device; expected an index file")
+        raise InputError.at(
+            "unclassified", str(path), None, "is a pipe or a device; expected an index file"
+        )
     try:
         stream = path.open("rb", buffering=0)  # nothing older than the disk
         try:
@@ -234,23 +236,27 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
             stream.close()
             raise
     except IsADirectoryError:
-        raise InputError.at(str(path), None, "is a directory; expected an index file") from None
+        raise InputError.at(
+            "unclassified", str(path), None, "is a directory; expected an index file"
+        ) from None
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise InputError.at(str(path), None, f"cannot be read: {reason}") from None
+        raise InputError.at("unclassified", str(path), None, f"cannot be read: {reason}") from None
 
 
 def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], Sections]:
     prefix = stream.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
-        raise InputError.at(str(path), None, "is no collection index of Foveal")
+        raise InputError.at("unclassified", str(path), None, "is no collection index of Foveal")
     _, version, length, expected = _PREFIX.unpack(prefix)
     if version != VERSION:
         message = f"index of version {version}, expected {VERSION}; build it anew"
-        raise InputError.at(str(path), None, message)
+        raise InputError.at("unclassified", str(path), None, message)
     head = stream.read(length)
     if len(head) < length or _hash(head) != expected:
-        raise InputError.at(str(path), None, "the index is damaged: its header is not whole")
+        raise InputError.at(
+            "unclassified", str(path), None, "the index is damaged: its header is not whole"
+        )
     # The first indexes did not say what was passed over.
     header = {"passed_over": [], **json.loads(head)}
     layout = header.pop("sections")
@@ -259,7 +265,7 @@ def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], Sections
     expected_size = start + sum(_aligned(e["bytes"]) for e in layout.values())
     if size != expected_size:
         message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
-        raise InputError.at(str(path), None, message)
+        raise InputError.at("unclassified", str(path), None, message)
     found = hashlib.sha256(prefix + head).hexdigest()
     return header, Sections(path, stream, start, layout, found)
 
@@ -277,4 +283,6 @@ def is_index(path: Path) -> bool:
         with path.open("rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
     except OSError as error:
-        raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
+        raise InputError.at(
+            "unclassified", str(path), None, f"cannot be read: {error.strerror}"
+        ) from None

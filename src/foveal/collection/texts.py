@@ -52,10 +52,12 @@ class SourceTexts:
                     found |= self._elements(item, asked, archive=source.archive)
                 except DocumentError as error:
                     where, message = error.placed(item.place)
-                    failures.append(Problem(where, None, message))
+                    failures.append(Problem("unclassified", where, None, message))
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
-            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+            raise InputError.at(
+                "unclassified", str(place), None, f"cannot be read: {reason}"
+            ) from None
         # An index leaves out the folders that hold everything in an archive, where they are names.
         prefix = "".join(f"{name}/" for name in folder or ()) if source.archive else ""
         for doc in sorted(asked):
@@ -64,7 +66,9 @@ class SourceTexts:
             called = [name for name in possible if name in found]
             if not called:
                 missing = f"holds no document {doc!r}, which is judged"
-                raise InputError(failures or [Problem(str(self.source), None, missing)])
+                raise InputError(
+                    failures or [Problem("unclassified", str(self.source), None, missing)]
+                )
             yield from ((doc, xpath, text) for xpath, text in found[called[0]])
 
     def documents(
@@ -91,15 +95,20 @@ class SourceTexts:
                         yield from self._documents(item, left, archive=source.archive)
                     except DocumentError as error:
                         where, message = error.placed(item.place)
-                        failures.append(Problem(where, None, message))
+                        failures.append(Problem("unclassified", where, None, message))
                 if progress is not None:
                     progress(task.done)
         except OSError as error:
             place, reason = error.filename or self.source, error.strerror or error
-            raise InputError.at(str(place), None, f"cannot be read: {reason}") from None
+            raise InputError.at(
+                "unclassified", str(place), None, f"cannot be read: {reason}"
+            ) from None
         if left:
             missing = "holds no document {!r} with the text that was indexed"
-            problems = [Problem(str(self.source), None, missing.format(name)) for name in left]
+            problems = [
+                Problem("unclassified", str(self.source), None, missing.format(name))
+                for name in left
+            ]
             raise InputError([*failures, *problems])
 
     def _documents(

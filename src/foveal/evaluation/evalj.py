@@ -72,7 +72,9 @@ class Job:
             try:
                 parsed = [measure for text in metric.texts for measure in parse_measures(text)]
             except UsageError as error:
-                raise self.configuration.error(metric.line, f"{metric.name}: {error}") from None
+                raise self.configuration.error(
+                    "unclassified", metric.line, f"{metric.name}: {error}"
+                ) from None
             found[metric] = tuple(parsed)
         return found
 
@@ -123,10 +125,10 @@ def plan(
         try:
             if not runs and not block.runs:
                 message = "no runs are named, neither here nor as RUN..."
-                raise configuration.error(block.line, message)
+                raise configuration.error("unclassified", block.line, message)
             if not judgements and not block.assessments:
                 message = "no assessments are named, neither here nor by -j"
-                raise configuration.error(block.line, message)
+                raise configuration.error("unclassified", block.line, message)
             every: Sequence[RunLike] = runs or _find_files(configuration, block.runs, define)
             chosen, silent = _choose_runs(configuration, block, every, declared)
             assessments = judgements or _find_files(configuration, block.assessments, define)
@@ -135,7 +137,7 @@ def plan(
                 folder = _find_path(configuration, block.results, define)
                 if folder.exists() and not folder.is_dir():
                     message = f"{block.results.text!r} is a file, not a folder"
-                    raise configuration.error(block.results.line, message)
+                    raise configuration.error("unclassified", block.results.line, message)
         except InputError as error:
             problems += error.problems
             continue
@@ -177,7 +179,9 @@ def _choose_runs(
     if not chosen:
         task = " or ".join(block.tasks)
         hint = f"they declare {', '.join(others)}{suggest(task, others)}" if others else "none does"
-        raise configuration.error(block.line, f"no run declares the task {task}; {hint}")
+        raise configuration.error(
+            "unclassified", block.line, f"no run declares the task {task}; {hint}"
+        )
     return chosen, silent
 
 
@@ -208,7 +212,7 @@ def _find_path(configuration: Configuration, word: Word, define: Mapping[str, st
         name = match[1] or match[2]
         if name not in define:
             message = f"${name} is not defined; give --define {name}=PATH"
-            raise configuration.error(word.line, message)
+            raise configuration.error("unclassified", word.line, message)
         return define[name]
 
     text = _NAME.sub(fill_in, word.text)
@@ -231,7 +235,7 @@ def _find_files(
         if word.text.endswith("/"):
             matching = [own for own in matching if own.is_dir()]
         if not matching:
-            raise configuration.error(word.line, f"nothing fits {word.text!r}")
+            raise configuration.error("unclassified", word.line, f"nothing fits {word.text!r}")
         files = [
             str(file)
             for own in matching
@@ -239,7 +243,7 @@ def _find_files(
             if file is own or (file.is_file() and not file.name.startswith("."))
         ]
         if not files:
-            raise configuration.error(word.line, f"{word.text!r} holds no file")
+            raise configuration.error("unclassified", word.line, f"{word.text!r} holds no file")
         found |= dict.fromkeys(files)
     return list(found)
 
@@ -296,7 +300,12 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
         unknown = [word for word in block.pools if word.text not in known]
         if unknown:
             raise InputError(
-                Problem(path, line, f"no assessments of pool {text!r}{suggest(text, known)}")
+                Problem(
+                    "unclassified",
+                    path,
+                    line,
+                    f"no assessments of pool {text!r}{suggest(text, known)}",
+                )
                 for text, line in unknown
             )
         selected["pools"] = tuple(word.text for word in block.pools)
@@ -313,6 +322,7 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     lacking = next((topic for topic in topics if topic not in kinds), None)
     if lacking is not None:
         raise error(
+            "unclassified",
             line,
             f"the query type of topic {lacking!r} is not known: the assessments do not record it "
             "(<inex_topic query_type>), nor does a --topics-file",
@@ -327,7 +337,11 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
             wanted.append(topic)
     if not wanted:
         others = ", ".join(sorted({kinds[topic] for topic in topics}))
-        raise error(line, f"no topic is of type {' or '.join(sorted(types))}; they are {others}")
+        raise error(
+            "unclassified",
+            line,
+            f"no topic is of type {' or '.join(sorted(types))}; they are {others}",
+        )
     only = options.get("only_topics")
     selected["only_topics"] = tuple(t for t in wanted if only is None or t in only)
     if not selected["only_topics"]:
@@ -364,6 +378,7 @@ def _check_distinct(outcomes: Sequence[Outcome]) -> None:
         for key in ((place, run, name) for run in results.runs for name in names):
             if key in seen:
                 raise job.configuration.error(
+                    "unclassified",
                     job.block.line,
                     f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
                     "blocks of one task need a RESULTS_DIR, or a file, each of their own",
@@ -404,7 +419,9 @@ def write_results(files: Mapping[Path, str]) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError.at(str(folder), None, f"cannot be made: {error.strerror}") from None
+            raise InputError.at(
+                "unclassified", str(folder), None, f"cannot be made: {error.strerror}"
+            ) from None
     for path, content in files.items():
         write_file(path, content)
 

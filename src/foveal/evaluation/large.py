@@ -163,6 +163,7 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
             reason = "it holds spans and paths, which only a collection (-C) can compare"
     if memory is not None:
         raise head.error(
+            "unclassified",
             None,
             f"takes up to {need >> 20} MB of memory, more than --memory allows, and cannot be "
             f"read in slices: {reason} (foveal convert makes lines of it)",

@@ -107,7 +107,7 @@ class Evaluator:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
         read = fol.read_judgements(source, official=True)
         if not len(read):
-            raise source.error(None, "no judgements")
+            raise source.error("unclassified", None, "no judgements")
         assert read.declared is not None
         self.declared: Ints = read.declared
         self.judgements: Judgements = replace(read.combined(), bep=read.bep)
@@ -170,7 +170,9 @@ class Evaluator:
         if not per_topic:
             hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
             reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
-            raise source.error(None, f"nothing to average: {reason} judged topic{hint}")
+            raise source.error(
+                "unclassified", None, f"nothing to average: {reason} judged topic{hint}"
+            )
         overall = self._average_topics(list(per_topic.values()), curves)
         return Table(
             run_id=_last_run_id(source) if len(loaded) else "",
@@ -187,7 +189,9 @@ class Evaluator:
     def _read(self, source: Source) -> Run:
         if not first_lines(source.data):
             if not self.every_topic:
-                raise source.error(None, "the run is empty (-c scores an empty run 0)")
+                raise source.error(
+                    "unclassified", None, "the run is empty (-c scores an empty run 0)"
+                )
             return Run.from_results({}, name=source.stem)
         run = fol.read_run(source, unresolved=True)
         lost = np.flatnonzero(run.start < 0).tolist()
@@ -195,6 +199,7 @@ class Evaluator:
             expected = "expected start and length (--lenient scores it as inex_eval 3.1 did)"
             raise InputError(
                 Problem(
+                    "unclassified",
                     source.path,
                     int(run.line[i]),
                     f"the place of the result in {run.doc[i]!r} is not resolved (X or -1); "
@@ -224,6 +229,7 @@ class Evaluator:
         if found:
             raise InputError(
                 Problem(
+                    "unclassified",
                     run.source.path,
                     int(run.line[row]),
                     f"{message} (topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r})",

@@ -398,6 +398,7 @@ def drop_topics(run: Run, excluded: frozenset[str], gold: Gold) -> Run:
 def refuse_excluded(path: str, topics: Sequence[str], evaluated: Sequence[str]) -> InputError:
     """Return the error about a run whose topics are all excluded."""
     return InputError.at(
+        "unclassified",
         path,
         None,
         f"all topics of the run are left out of the evaluation; the run has "
@@ -408,6 +409,7 @@ def refuse_excluded(path: str, topics: Sequence[str], evaluated: Sequence[str]) 
 def refuse_unjudged(path: str, topics: Sequence[str], judged: Sequence[str]) -> InputError:
     """Return the error about a run without a judged topic."""
     return InputError.at(
+        "unclassified",
         path,
         None,
         f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
@@ -417,7 +419,9 @@ def refuse_unjudged(path: str, topics: Sequence[str], judged: Sequence[str]) -> 
 
 def _refuse_results(run: Run, rows: Iterable[int], describe: Callable[[int], str]) -> InputError:
     """Return the error that names the line of each of these results."""
-    return InputError(Problem(run.source.path, int(run.line[i]), describe(i)) for i in rows)
+    return InputError(
+        Problem("unclassified", run.source.path, int(run.line[i]), describe(i)) for i in rows
+    )
 
 
 def _describe_place(run: Run, i: int) -> str:
@@ -517,7 +521,9 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         try:
             measure.check_gold(alignment.gold)
         except UsageError as error:
-            raise InputError.at(judgements.sources[0].path, None, error.console_message) from None
+            raise InputError.at(
+                "unclassified", judgements.sources[0].path, None, error.console_message
+            ) from None
         for need in measure.needs:
             if need in missing:
                 raise _refuse_measure(measure, need, judgements, missing[need])
@@ -578,8 +584,10 @@ def _refuse_measure(
                 f"{measure} needs {need.what}; {which} are given as XPaths, which only a "
                 "collection index resolves: give it with -C INDEX ('foveal index' makes one)"
             )
-            return InputError([judgements.problem(row, message, line=line)])
-    return InputError.at(*place, f"{measure} needs {need.what}; it takes {need.supplied_by}")
+            return InputError([judgements.problem("unclassified", row, message, line=line)])
+    return InputError.at(
+        "unclassified", *place, f"{measure} needs {need.what}; it takes {need.supplied_by}"
+    )
 
 
 # -- rules of tasks --------------------------------------------------------------------------------

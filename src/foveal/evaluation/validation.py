@@ -76,7 +76,7 @@ class Finding:
         return self.kind != UNCHECKED
 
     def __str__(self) -> str:
-        problem = str(Problem(self.file, self.line, self.message))
+        problem = str(Problem("unclassified", self.file, self.line, self.message))
         first, *more = problem.split("\n")  # a query, with a mark under the error
         return "\n".join([f"{first} [{self.kind}]", *more])
 
@@ -197,7 +197,7 @@ def validate(
 
 
 def _findings(kind: str, problems: Iterable[Problem]) -> list[Finding]:
-    return [Finding(kind, *problem) for problem in problems]
+    return [Finding(kind, *problem[1:]) for problem in problems]
 
 
 def _sort(found: Iterable[Finding]) -> list[Finding]:
@@ -250,13 +250,18 @@ def validate_topics(
             with suppress(NexiError):
                 parse(topic.structure, lenient=True)
                 accepted = ", accepted in lenient mode only"
-            where = topics.problem(i, f"topic {topic.id!r}{accepted}: {error}")
-            found.append(Finding("castitle", *where))
+            where = topics.problem("unclassified", i, f"topic {topic.id!r}{accepted}: {error}")
+            found.append(Finding("castitle", *where[1:]))
             continue
         if collection is not None and isinstance(query, CAS):
             tags = [tag for part in (query.target, *query.support) for tag in tags_in(part)]
             found += [
-                Finding("tag", *topics.problem(i, f"castitle of topic {topic.id!r}: {message}"))
+                Finding(
+                    "tag",
+                    *topics.problem(
+                        "unclassified", i, f"castitle of topic {topic.id!r}: {message}"
+                    )[1:],
+                )
                 for message in unknown_tags(tags, collection, classes)
             ]
     return found

@@ -75,7 +75,7 @@ def read_tolerantly(source: Source) -> Reading:
     if run is None and _has_fields(source) and found_kind(source) == "judgements":
         # One bad line of judgements is enough; XML and JSON name the kind themselves.
         hint = "no line is one of a run; these may be judgements"
-        problems = [Problem(source.path, None, hint), *problems[:1]]
+        problems = [Problem("unclassified", source.path, None, hint), *problems[:1]]
     return Reading(left, run, problems)
 
 
@@ -113,7 +113,7 @@ def _read_repeatedly(
             new = _find_odd_opening(source) or [
                 problem
                 for problem in error.problems
-                if not found or not problem.message.startswith("the run is empty")
+                if not found or not problem.text.startswith("the run is empty")
             ]
         rest, more = drop(source, new)
         found = [*found, *new, *more]
@@ -126,9 +126,14 @@ def _merge_problems(problems: Iterable[tuple[Problem, int]]) -> list[Problem]:
     """Return one problem for each place; a column above 0 is part of the place."""
     found: dict[tuple[str, int | None, int], dict[str, None]] = {}
     for problem, column in problems:
-        found.setdefault((problem.file, problem.line, column), {})[problem.message] = None
+        found.setdefault((problem.file, problem.line, column), {})[problem.text] = None
     return [
-        Problem(file, line, (f"column {column + 1}: " if column else "") + "; ".join(messages))
+        Problem(
+            "unclassified",
+            file,
+            line,
+            (f"column {column + 1}: " if column else "") + "; ".join(messages),
+        )
         for (file, line, column), messages in found.items()
     ]
 
@@ -175,7 +180,9 @@ def _find_odd_opening(source: Source) -> list[Problem]:
     most = int(known.mode(maintain_order=True)[0])
     opening = int((fields == most).arg_max() or 0)
     return [
-        Problem(source.path, number, f"{count} fields found, but most lines have {most}")
+        Problem(
+            "unclassified", source.path, number, f"{count} fields found, but most lines have {most}"
+        )
         for count, number in zip(fields.head(opening), numbers[:opening], strict=True)
     ]
 
@@ -203,7 +210,7 @@ def _drop_bad_bytes(source: Source) -> tuple[Source, list[Problem]]:
 def _drop_lines(source: Source, problems: list[Problem]) -> tuple[Source, list[Problem]]:
     """Return the source without the lines of these problems, or unchanged if that is impossible."""
     lines = {problem.line for problem in problems if problem.line is not None}
-    if any(problem.message == RESERVED for problem in problems):  # reported only once
+    if any(problem.text == RESERVED for problem in problems):  # reported only once
         rows = enumerate(source.data.split(b"\n"), 1)
         lines |= {number for number, row in rows if _RESERVED_TOPIC.search(row)}
     if not lines or source.data.startswith(MAGIC):
@@ -274,7 +281,7 @@ class _Submission:
         result, topic = (self._find_enclosing(name)[tags] for name in ("result", "topic"))
         topic[result >= 0] = -1
         dropped = {*result[result >= 0].tolist(), *topic[topic >= 0].tolist()}
-        if any(problem.message == RESERVED for problem in problems):  # reported only once
+        if any(problem.text == RESERVED for problem in problems):  # reported only once
             topics = self.markup.named("topic")
             names = zip(topics.tolist(), self.markup.values(topics, "topic-id", "id"), strict=True)
             dropped |= {number for number, name in names if name == ALL}
@@ -282,7 +289,9 @@ class _Submission:
             for tag in range(self.opens[number], self.closes[number] + 1):
                 self.tags[tag] = "\n"
         lost = lines[topic >= 0].tolist()
-        return self.source, [Problem(source.path, line, _UNREAD_TOPIC) for line in lost]
+        return self.source, [
+            Problem("unclassified", source.path, line, _UNREAD_TOPIC) for line in lost
+        ]
 
     def _find_enclosing(self, name: str) -> Ints:
         """Return for each tag the outermost element of this name around it, or -1."""
@@ -350,7 +359,9 @@ def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
         name = given.strip()
         if name in first:
             message = f"a second <topic> of {name!r}, first on line {first[name]}"
-            yield Problem(markup.source.path, line, f"{message}; expected one for each topic")
+            yield Problem(
+                "unclassified", markup.source.path, line, f"{message}; expected one for each topic"
+            )
         first.setdefault(name, line)
 
 
@@ -373,6 +384,7 @@ def find_other_names(source: Source) -> Iterator[Problem]:
     name = rows.str.splitn(" ", at + 2).struct[at]
     for row in name.is_first_distinct().arg_true().to_list()[1:]:
         yield Problem(
+            "unclassified",
             source.path,
             numbers[row],
             f"the run is called {name[row]!r} here, but {name[0]!r} on line {numbers[0]}; "
@@ -385,7 +397,7 @@ def list_notes(run: Run) -> Iterator[Problem]:
     for note in run.notes:
         if note != GROUPED:
             line = _ON_LINE.search(note)
-            yield Problem(run.source.path, int(line[1]) if line else None, note)
+            yield Problem("unclassified", run.source.path, int(line[1]) if line else None, note)
             continue
         # Each line on which a topic comes back after others.
         order = np.argsort(run.line, kind="stable")
@@ -395,6 +407,7 @@ def list_notes(run: Run) -> Iterator[Problem]:
         for number, at in zip(topic[opens].tolist(), line_of[opens].tolist(), strict=True):
             if number in first:
                 yield Problem(
+                    "unclassified",
                     run.source.path,
                     at,
                     f"topic {run.topics[number]!r} comes back after another one, first on line "

@@ -129,7 +129,9 @@ def read_run(
     read = import_module(f"foveal.formats.{form}").read_run
     run: Run = read(source, texts=texts) if form == "jsonl" else read(source)
     if not len(run):
-        raise InputError.at(run.source.path, None, "the run is empty: it holds no result")
+        raise InputError.at(
+            "unclassified", run.source.path, None, "the run is empty: it holds no result"
+        )
     if kept is not None:
         kept.keep(source, run)
     return run
@@ -162,7 +164,9 @@ def read_judgements(
         if form == "jsonl_judgements":
             parts.append(read(source, texts=texts))
             if not parts[-1].topics:
-                raise source.error(None, "the judgements are empty: no document is judged")
+                raise source.error(
+                    "unclassified", None, "the judgements are empty: no document is judged"
+                )
         else:
             parts.append(read(source))
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
@@ -176,7 +180,9 @@ def find_format(source: Source, kind: str) -> str:
         if source.data.startswith(MAGIC):
             if is_run:
                 return "parquet"
-            raise source.error(None, "Parquet and Arrow files hold runs here; expected judgements")
+            raise source.error(
+                "unclassified", None, "Parquet and Arrow files hold runs here; expected judgements"
+            )
         if first[:1] in (b"", b"["):
             raise describe_missing_line(source, kind)
         if first.startswith(b"{"):
@@ -192,13 +198,18 @@ def find_format(source: Source, kind: str) -> str:
         if genomics_run if is_run else genomics_gold:
             return "trec_genomics"
         if genomics_run:
-            raise source.error(number, "this is a run (TREC Genomics); expected judgements")
+            raise source.error(
+                "unclassified", number, "this is a run (TREC Genomics); expected judgements"
+            )
         if genomics_gold:
-            raise source.error(number, "these are judgements (TREC Genomics gold); expected a run")
+            raise source.error(
+                "unclassified", number, "these are judgements (TREC Genomics gold); expected a run"
+            )
     fields = first.split()
     if not is_run:
         if len(fields) < 4:
             raise source.error(
+                "unclassified",
                 number,
                 f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
                 f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
@@ -213,6 +224,7 @@ def find_format(source: Source, kind: str) -> str:
     if len(fields) == 7 and fields[6].startswith(b"/"):
         return "elements"
     raise source.error(
+        "unclassified",
         number,
         f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
         f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
@@ -233,5 +245,5 @@ def kind_of(path: str | Path | Source) -> str:
     source = first if isinstance(first, Source) else Source.open(first)
     kind = found_kind(source.in_lines())
     if kind is None:
-        raise source.error(None, "cannot be told to be a run, judgements or topics")
+        raise source.error("unclassified", None, "cannot be told to be a run, judgements or topics")
     return kind

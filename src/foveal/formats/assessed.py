@@ -133,7 +133,7 @@ def _scale(frame: pl.DataFrame, defects: Defects) -> str | None:
     first = str(scales[0])
     other = np.flatnonzero(scales.to_numpy() != first)
     message = f"grades of the scale of {{}}, but the first element has those of {first}"
-    defects.raise_if([*defects.at(other[:1], message, scales)])
+    defects.raise_if([*defects.at("unclassified", other[:1], message, scales)])
     return first
 
 

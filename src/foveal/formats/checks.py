@@ -47,11 +47,13 @@ class Defects(NamedTuple):
     source: Source
     line: Ints
 
-    def at(self, rows: Bools | Ints, message: str, *values: Ints | pl.Series) -> Iterator[Problem]:
+    def at(
+        self, code: str, rows: Bools | Ints, message: str, *values: Ints | pl.Series
+    ) -> Iterator[Problem]:
         """Yield a problem for each marked row; ``{}`` in the message takes the row's values."""
         for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
             text = message.format(*(value[row] for value in values))
-            yield Problem(self.source.path, int(self.line[row]), text)
+            yield Problem(code, self.source.path, int(self.line[row]), text)
 
     def raise_if(self, problems: list[Problem]) -> None:
         if problems:
@@ -66,12 +68,16 @@ def check_spans(defects: Defects, start: Ints, end: Ints) -> list[Problem]:
         return []
     unknown = (end == UNKNOWN) & (start <= 0) & (start >= UNKNOWN)
     negative = (start < 0) & ~unknown
-    problems = [*defects.at(negative, "start {} is negative; expected an offset from 0", start)]
+    problems = [
+        *defects.at(
+            "unclassified", negative, "start {} is negative; expected an offset from 0", start
+        )
+    ]
     far = np.maximum(start, end)
     absurd = (far > MAX_OFFSET) & ~negative
     backwards = (end < start) & ~negative & ~unknown & ~absurd
-    problems += defects.at(backwards, "end {1} is before start {0}", start, end)
-    problems += defects.at(absurd, f"offset {{}} {TOO_FAR}", far)
+    problems += defects.at("unclassified", backwards, "end {1} is before start {0}", start, end)
+    problems += defects.at("unclassified", absurd, f"offset {{}} {TOO_FAR}", far)
     return problems
 
 
@@ -81,7 +87,10 @@ def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Probl
         return []
     return [
         *defects.at(
-            ~np.isfinite(score), "score {} is not a finite number", pl.Series(score).cast(pl.String)
+            "unclassified",
+            ~np.isfinite(score),
+            "score {} is not a finite number",
+            pl.Series(score).cast(pl.String),
         )
     ]
 
@@ -89,7 +98,9 @@ def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Probl
 def check_ranks(defects: Defects, rank: pl.Series) -> list[Problem]:
     """Ranks below 0; some count from 0, most from 1."""
     negative = (rank < 0).fill_null(value=False).to_numpy()
-    return [*defects.at(negative, "rank {} is negative; expected a whole number", rank)]
+    return [
+        *defects.at("unclassified", negative, "rank {} is negative; expected a whole number", rank)
+    ]
 
 
 def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
@@ -97,28 +108,34 @@ def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
     problems: list[Problem] = []
     for name in ("topic", "doc"):
         absent = (frame[name].fill_null("") == "").to_numpy()
-        problems += defects.at(absent, f"{name} is missing")
+        problems += defects.at("unclassified", absent, f"{name} is missing")
     return problems
 
 
 def check_given(defects: Defects, start: pl.Series, end: pl.Series) -> list[Problem]:
     """Offsets as a file gives them, null where it does not: both or none, possible ones."""
     first, last = start.is_not_null().to_numpy(), end.is_not_null().to_numpy()
-    problems = [*defects.at(first ^ last, "start and end belong together; one is missing")]
+    problems = [
+        *defects.at("unclassified", first ^ last, "start and end belong together; one is missing")
+    ]
     for what, column in (("start", start), ("end", end)):
         negative = (column < 0).fill_null(value=False).to_numpy()
         problems += defects.at(
-            negative, f"{what} {{}} is negative; expected an offset from 0", column
+            "unclassified", negative, f"{what} {{}} is negative; expected an offset from 0", column
         )
         absurd = (column > MAX_OFFSET).fill_null(value=False).to_numpy()
-        problems += defects.at(absurd, f"{what} {{}} {TOO_FAR}", column)
+        problems += defects.at("unclassified", absurd, f"{what} {{}} {TOO_FAR}", column)
     return problems
 
 
 def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
     """Paths that do not start at the root."""
     bad = ~xpath.str.starts_with("/").fill_null(value=True).to_numpy()
-    return [*defects.at(bad, "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", xpath)]
+    return [
+        *defects.at(
+            "unclassified", bad, "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", xpath
+        )
+    ]
 
 
 def is_root(xpath: pl.Series) -> Bools:
@@ -146,7 +163,7 @@ def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
         return []
     reserved = (topic == ALL).fill_null(value=False).to_numpy()
     opens = reserved & ~np.concatenate([[False], reserved[:-1] & _adjacent(defects)])
-    return [*defects.at(opens, RESERVED)]
+    return [*defects.at("unclassified", opens, RESERVED)]
 
 
 def _adjacent(defects: Defects) -> Bools:
@@ -168,15 +185,27 @@ def check_lengths(defects: Defects, rows: pl.DataFrame, row: Ints, end: Ints) ->
     np.maximum.at(reach, row, end)
     known = length >= 0
     given = rows["length"].is_not_null().to_numpy()
-    problems = [*defects.at(given & ~known, "length {} is negative", length)]
+    problems = [*defects.at("unclassified", given & ~known, "length {} is negative", length)]
     given = rows["bep"].is_not_null().to_numpy()
-    problems += defects.at(given & (bep < 0), "best entry point {} is negative", bep)
-    for what, offset in (("length", length), ("best entry point", bep)):
-        problems += defects.at(offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset)
     problems += defects.at(
-        known & (reach > length), "a span ends at {}, past the document's length {}", reach, length
+        "unclassified", given & (bep < 0), "best entry point {} is negative", bep
+    )
+    for what, offset in (("length", length), ("best entry point", bep)):
+        problems += defects.at(
+            "unclassified", offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset
+        )
+    problems += defects.at(
+        "unclassified",
+        known & (reach > length),
+        "a span ends at {}, past the document's length {}",
+        reach,
+        length,
     )
     problems += defects.at(
-        known & (bep > length), "best entry point {} is past the document's length {}", bep, length
+        "unclassified",
+        known & (bep > length),
+        "best entry point {} is past the document's length {}",
+        bep,
+        length,
     )
     defects.raise_if(problems)

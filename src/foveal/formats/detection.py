@@ -69,8 +69,11 @@ def describe_missing_line(source: Source, what: str) -> InputError:
     number, _ = source.head
     if not number:
         verb = "is" if what == "run" else "are"
-        return source.error(None, f"the {what} {verb} empty: the file holds no line of data")
+        return source.error(
+            "unclassified", None, f"the {what} {verb} empty: the file holds no line of data"
+        )
     return source.error(
+        "unclassified",
         number,
         "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
         "per line (jq -c '.[]' FILE writes them)",
@@ -176,7 +179,9 @@ def expect(source: Source, kind: str) -> None:
         from foveal.formats.markup import root_tag
 
         message = f"root element <{root_tag(source)}>; expected <{ROOTS[kind]}>"
-        raise source.error(source.head[0], message)
+        raise source.error("unclassified", source.head[0], message)
     if found not in {None, kind}:
         what = "a run" if kind == "run" else kind
-        raise source.error(source.head[0], f"{_SENTENCES[str(found)]}; expected {what}")
+        raise source.error(
+            "unclassified", source.head[0], f"{_SENTENCES[str(found)]}; expected {what}"
+        )

@@ -92,6 +92,7 @@ def write_run(run: Run) -> str:
     if absent.any():
         line = int(run.line[absent][0])
         raise InputError.at(
+            "unclassified",
             run.source.path,
             line,
             "result has no XPath; this format needs one, a collection can tell it (-C)",

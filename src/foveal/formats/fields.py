@@ -122,8 +122,10 @@ def _list_problems(
     for row, number in zip(rows, numbers, strict=True):
         message = _defect(row.split(" "), schema, form)
         if message:
-            problems.append(Problem(source.path, number, message))
-    return problems or [Problem(source.path, None, f"cannot be read; expected lines of {form}")]
+            problems.append(Problem("unclassified", source.path, number, message))
+    return problems or [
+        Problem("unclassified", source.path, None, f"cannot be read; expected lines of {form}")
+    ]
 
 
 def _defect(fields: list[str], schema: dict[str, Any], form: str) -> str | None:

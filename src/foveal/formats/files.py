@@ -44,7 +44,9 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
                 if str(path) == "-" or _is_stream(target):
                     streams.append((path, data))  # a pipe or device cannot be replaced
                 elif target.is_dir():
-                    raise InputError.at(str(path), None, "is a directory; expected a file name")
+                    raise InputError.at(
+                        "unclassified", str(path), None, "is a directory; expected a file name"
+                    )
                 else:
                     ready.append((_beside(target, data), target, path))
         for temporary, target, path in ready:
@@ -114,7 +116,9 @@ def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] =
     assert holding in _HOLDINGS, holding
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise InputError.at(str(path), None, "is a file; expected a folder for several files")
+        raise InputError.at(
+            "unclassified", str(path), None, "is a file; expected a folder for several files"
+        )
     with _said_of(path):
         if holding == "anything" or not folder.exists():
             return
@@ -122,7 +126,10 @@ def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] =
         other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
     if other:
         raise InputError.at(
-            str(path), None, f"the folder holds {other[0]!r}; expected a new or an empty one"
+            "unclassified",
+            str(path),
+            None,
+            f"the folder holds {other[0]!r}; expected a new or an empty one",
         )
 
 
@@ -145,14 +152,18 @@ def _said_of(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError.at(str(path), None, f"cannot be written: {error.strerror}") from None
+        raise InputError.at(
+            "unclassified", str(path), None, f"cannot be written: {error.strerror}"
+        ) from None
 
 
 def _target(path: str | Path) -> Path:
     """Return the file to replace: a link stays, the file that it points to is replaced."""
     target = Path(os.path.realpath(path))
     if target.is_symlink():
-        raise InputError.at(str(path), None, "is a loop of links; expected a file name")
+        raise InputError.at(
+            "unclassified", str(path), None, "is a loop of links; expected a file name"
+        )
     return target
 
 

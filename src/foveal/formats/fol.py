@@ -82,7 +82,9 @@ def _read_unresolved(source: Source) -> tuple[Table, Ints, Ints]:
         text = table.frame[name]
         number = text.replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
         bad = number.is_null().to_numpy()
-        problems += defects.at(bad, f"{name} {{!r}} is neither a whole number nor X", text)
+        problems += defects.at(
+            "unclassified", bad, f"{name} {{!r}} is neither a whole number nor X", text
+        )
         columns.append(number.fill_null(0).to_numpy())
     start, length = columns
     known = start != UNKNOWN
@@ -106,8 +108,8 @@ def _refuse_run(
     found = [*check_names(defects, table.frame["topic"]), *problems]
     if score is not None:
         found += check_scores(defects, score)
-    found += defects.at((length < 0) & known, "length {} is negative", length)
-    found += defects.at(length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
+    found += defects.at("unclassified", (length < 0) & known, "length {} is negative", length)
+    found += defects.at("unclassified", length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
     start, length = np.where(known, start, 0), np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
     found += check_spans(defects, start, start + length)
     defects.raise_if(found)
@@ -120,6 +122,7 @@ def write_run(run: Run) -> str:
     frame = run.to_frame()
     if frame["end"].null_count():
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[run.end < 0][0]),
             "result has no end; FOL needs offsets, which a collection can tell (-C)",
@@ -215,24 +218,24 @@ def _refuse_judgements(
     defects = Defects(source, line)
     message = f"{{}} fields found, expected 5 or more: {LINE_FORMS['fol judgements']}"
     short = fields["doclen"].is_null().to_numpy()
-    defects.raise_if([*defects.at(short, message, text.str.count_matches(" ") + 1)])
+    defects.raise_if([*defects.at("unclassified", short, message, text.str.count_matches(" ") + 1)])
     problems = check_names(defects, fields["topic"])
     for name, what in (("relchars", "relevant characters"), ("doclen", "document length")):
         number = fields[name].cast(pl.Int64, strict=False)
         bad = number.is_null() if official else number.fill_null(-1) < 0
         message = f"{what} {{!r}} is not a whole number from 0"
-        problems += defects.at(bad.to_numpy(), message, fields[name])
+        problems += defects.at("unclassified", bad.to_numpy(), message, fields[name])
         far = (number > MAX_OFFSET).fill_null(value=False).to_numpy()
-        problems += defects.at(far, f"{what} {{}} {TOO_FAR}", number)
+        problems += defects.at("unclassified", far, f"{what} {{}} {TOO_FAR}", number)
     number = fields["bep"].cast(pl.Int64, strict=False)
     bad = fields["bep"].is_not_null() & (number.is_null() | (number < UNKNOWN))
     message = "best entry point {!r} is not an offset (is this a run?)"
-    problems += defects.at(bad.to_numpy(), message, fields["bep"])
+    problems += defects.at("unclassified", bad.to_numpy(), message, fields["bep"])
     possible = passages.select(pl.all_horizontal(pl.all().is_between(0, MAX_OFFSET)))
     bad = ~possible.to_series().fill_null(value=False)
     of_pairs = Defects(source, line[pairs["row"].to_numpy()])
     message = "passage {!r} is not of the form offset:length"
-    problems += of_pairs.at(bad.to_numpy(), message, pairs["pair"])
+    problems += of_pairs.at("unclassified", bad.to_numpy(), message, pairs["pair"])
     defects.raise_if(problems)
 
 
@@ -253,9 +256,14 @@ def _refuse_sums(
     total = np.bincount(row, end - start, n).astype(np.int64)
     problems = [
         *defects.at(
-            relchars > doclen, "{} relevant characters in a document of {}", relchars, doclen
+            "unclassified",
+            relchars > doclen,
+            "{} relevant characters in a document of {}",
+            relchars,
+            doclen,
         ),
         *defects.at(
+            "unclassified",
             (total != relchars) & (relchars <= doclen),
             "{} relevant characters, but the passages hold {}",
             relchars,
@@ -264,17 +272,24 @@ def _refuse_sums(
     ]
     outside = end > doclen[row]
     problems += defects.at(
-        np.unique(row[outside]), "a passage ends past the document's length {}", doclen
+        "unclassified",
+        np.unique(row[outside]),
+        "a passage ends past the document's length {}",
+        doclen,
     )
     problems += defects.at(
-        bep > doclen, "best entry point {} is past the document's length {}", bep, doclen
+        "unclassified",
+        bep > doclen,
+        "best entry point {} is past the document's length {}",
+        bep,
+        doclen,
     )
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, row, end)
     base = lay_out(extent)[row] if n else start
     _, later = conflicts(start + base, end + base)
     overlapping = np.setdiff1d(row[later], row[outside])
-    problems += defects.at(overlapping, "two passages of this line overlap")
+    problems += defects.at("unclassified", overlapping, "two passages of this line overlap")
     defects.raise_if(problems)
 
 

@@ -75,7 +75,7 @@ def check_rules(defects: Defects, frame: pl.DataFrame, rules: Sequence[Rule]) ->
         for mark, rule in zip(marks, rules, strict=True)
         if mark.any()
         for problem in defects.at(
-            mark.to_numpy(), rule.message, *(frame[name] for name in rule.shown)
+            "unclassified", mark.to_numpy(), rule.message, *(frame[name] for name in rule.shown)
         )
     ]
 

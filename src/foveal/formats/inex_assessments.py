@@ -91,15 +91,17 @@ def read_judgements(source: Source) -> Judgements:
     markup = read_markup(source)
     topic, pool = (markup.values(np.array([0]), name)[0] for name in ("topic", "pool"))
     if not topic:
-        raise source.error(int(markup.line[0]), 'topic is missing; expected <assessments topic="">')
+        raise source.error(
+            "unclassified", int(markup.line[0]), 'topic is missing; expected <assessments topic="">'
+        )
     files = markup.named("file")
     line = Defects(source, markup.line[files])
     doc = pl.Series(markup.values(files, "name", "file"), dtype=pl.String)
     problems = check_names(line, pl.Series([topic] * len(files), dtype=pl.String))
     unnamed = np.array([not name for name in doc.to_list()], dtype=bool)
-    line.raise_if([*problems, *line.at(unnamed, "file without a name")])
+    line.raise_if([*problems, *line.at("unclassified", unnamed, "file without a name")])
     if not len(files):
-        raise source.error(None, "the judgements are empty: no document is judged")
+        raise source.error("unclassified", None, "the judgements are empty: no document is judged")
     elements, scale, judged = _elements(markup, files)
     places = _places(markup, files)
     relevant = relevant_rows(elements, len(files), scale)
@@ -138,6 +140,7 @@ def _header(markup: Markup, files: Ints, scale: str | None) -> dict[str, Any]:
     header["whitespace"] = rule or _RULES[0]
     if header["whitespace"] not in _RULES:
         raise markup.source.error(
+            "unclassified",
             int(markup.line[0]),
             f"whitespace-text-node {rule!r} is not known; expected {' or '.join(_RULES)}",
         )
@@ -218,7 +221,7 @@ def _places(markup: Markup, files: Ints) -> pl.DataFrame | None:
     defects = Defects(markup.source, markup.line[number])
     problems = check_rules(defects, frame, (*_POINT_RULES, *_size_rules("size")))
     again = np.flatnonzero(points.row[1:] == points.row[:-1]) + 1
-    problems += points.defects.at(again, "a second best entry point in one file")
+    problems += points.defects.at("unclassified", again, "a second best entry point in one file")
     defects.raise_if(problems)
     places = frame.with_columns(_number("size"))[np.argsort(row, kind="stable")]
     return places if places["size"].count() else places.drop("size")

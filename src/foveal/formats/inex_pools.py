@@ -128,6 +128,7 @@ def _checked(judgements: Judgements, scale: str) -> pl.DataFrame:
         declared = scale
     if len(elements) and declared != scale:
         raise InputError.at(
+            "unclassified",
             judgements.sources[0].path,
             None,
             f"the elements are graded on the scale of {declared}; this format is that of {scale}",
@@ -136,7 +137,9 @@ def _checked(judgements: Judgements, scale: str) -> pl.DataFrame:
     if judgements.places is not None:
         if scale in _BY_GRADES and len(judgements.places):
             raise InputError(
-                judgements.problem(row, f"a passage or entry point: {_UNHELD}", line=line)
+                judgements.problem(
+                    "unclassified", row, f"a passage or entry point: {_UNHELD}", line=line
+                )
                 for row, line in judgements.places.select("row", "line").rows()
             )
         found += judgements.places.filter(~pl.col("bep"))["row"].to_list()
@@ -191,6 +194,7 @@ def _check_names(judgements: Judgements, elements: pl.DataFrame) -> None:
         bad = unfit(names)
         if bad is not None:
             raise InputError.at(
+                "unclassified",
                 judgements.sources[0].path,
                 None,
                 f"{bad!r} cannot be written in XML; JSON Lines can hold it",
@@ -202,7 +206,9 @@ def _check_names(judgements: Judgements, elements: pl.DataFrame) -> None:
 def _refuse(judgements: Judgements, rows: pl.Series, message: str) -> None:
     """An error for each of these rows, if there is any."""
     if len(rows):
-        raise InputError(judgements.problem(row, message) for row in rows.unique().sort())
+        raise InputError(
+            judgements.problem("unclassified", row, message) for row in rows.unique().sort()
+        )
 
 
 FOLDER_FORMATS: dict[str, Callable[[Judgements], dict[str, str]]] = {

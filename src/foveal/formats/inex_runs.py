@@ -68,7 +68,9 @@ def _declared(source: Source, header: Mapping[str, Any], attribute: str) -> str 
     """What the submission says of itself."""
     value: str | None = header.get(attribute)
     if value and _CONTROL.search(value):
-        raise source.error(None, f"{attribute} {value!r} holds control characters; expected text")
+        raise source.error(
+            "unclassified", None, f"{attribute} {value!r} holds control characters; expected text"
+        )
     return value or None
 
 
@@ -80,6 +82,7 @@ def _topics(markup: Markup, results: Ints) -> pl.Series:
     above.raise_if(
         [
             *above.at(
+                "unclassified",
                 (names.fill_null("") == "").to_numpy(),
                 'topic without an id; expected <topic topic-id="...">',
             )
@@ -87,7 +90,7 @@ def _topics(markup: Markup, results: Ints) -> pl.Series:
     )
     of_result = markup.owner(topics, results)
     defects = Defects(markup.source, markup.line[results])
-    defects.raise_if([*defects.at(of_result < 0, "result outside of a topic")])
+    defects.raise_if([*defects.at("unclassified", of_result < 0, "result outside of a topic")])
     return names.gather(of_result)
 
 
@@ -121,7 +124,7 @@ def _column(
     again = np.flatnonzero(inside[1:] & (owner[1:] == owner[:-1])) + 1
     again = again[[values[i] is not None for i in again.tolist()]] if len(again) else again
     defects = Defects(markup.source, markup.line[elements])
-    defects.raise_if([*defects.at(again, f"a second <{tag}> in one result")])
+    defects.raise_if([*defects.at("unclassified", again, f"a second <{tag}> in one result")])
     column = pl.Series(values, dtype=pl.String)
     if len(elements) != len(results) or not inside.all():
         row = np.full(len(results), -1, dtype=np.int64)
@@ -134,15 +137,23 @@ def _column(
 
 def _check_places(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
     path, passage = frame["path"], frame["passage"]
-    problems = [*defects.at(frame["doc"].is_null().to_numpy(), "result without a <file>")]
+    problems = [
+        *defects.at("unclassified", frame["doc"].is_null().to_numpy(), "result without a <file>")
+    ]
     neither = (path.is_null() & passage.is_null()).to_numpy()
-    problems += defects.at(neither, "result without a <path> or a <passage>")
+    problems += defects.at("unclassified", neither, "result without a <path> or a <passage>")
     both = (path.is_not_null() & passage.is_not_null()).to_numpy()
-    problems += defects.at(both, "result with a <path> and a <passage>; expected one of them")
     problems += defects.at(
-        _unlike(path, _PATH), "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", path
+        "unclassified", both, "result with a <path> and a <passage>; expected one of them"
     )
     problems += defects.at(
+        "unclassified",
+        _unlike(path, _PATH),
+        "{!r} is not an XPath; expected /path[1]/of[1]/element[2]",
+        path,
+    )
+    problems += defects.at(
+        "unclassified",
         _unlike(passage, rf"^/[^{BLANKS}]+ /[^{BLANKS}]+$"),
         "the passage {!r} is not two XPaths; expected a start and an end",
         passage,
@@ -166,7 +177,7 @@ def _numbers(defects: Defects, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[
             number = number.set(~whole, None).cast(pl.Int64)
             what = "a whole number"
         bad = (number.is_null() & frame[name].is_not_null()).to_numpy()
-        problems += defects.at(bad, f"{tag} {{!r}} is not {what}", frame[name])
+        problems += defects.at("unclassified", bad, f"{tag} {{!r}} is not {what}", frame[name])
         frame = frame.with_columns(number.alias(name))
     problems += check_ranks(defects, frame["rank"])
     return frame, problems + check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
@@ -227,6 +238,7 @@ def _check_writable(run: Run, xpath: pl.Series) -> None:
     absent = np.flatnonzero(xpath.is_null().to_numpy())
     if len(absent):
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[absent[0]]),
             "result without an XPath; INEX XML names elements, which a collection can tell (-C)",
@@ -239,5 +251,8 @@ def _check_writable(run: Run, xpath: pl.Series) -> None:
             bad = next(iter(xpath.filter(pl.Series(_unlike(xpath, _PLACE)))), None)
         if bad is not None:
             raise InputError.at(
-                run.source.path, None, f"{bad!r} cannot be written in XML; JSON Lines can hold it"
+                "unclassified",
+                run.source.path,
+                None,
+                f"{bad!r} cannot be written in XML; JSON Lines can hold it",
             )

@@ -52,7 +52,9 @@ def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     frame, defects = table.frame, Defects(source, table.line)
     again = (frame["type"] == "header").fill_null(value=False)
     if again.any():
-        problems = defects.at(again.to_numpy(), "a second header; expected one run in a file")
+        problems = defects.at(
+            "unclassified", again.to_numpy(), "a second header; expected one run in a file"
+        )
         defects.raise_if([*problems])
     start, end = place_results(frame, defects, inclusive=end_kind == "inclusive")
     if unit != "codepoint":

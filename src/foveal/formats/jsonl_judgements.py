@@ -106,6 +106,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         frame, defects = table.frame, Defects(source, table.line)
         problems += check_required(defects, frame)
         problems += defects.at(
+            "unclassified",
             frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
             'spans is missing; a document without relevant text has "spans":[]',
         )
@@ -116,7 +117,9 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     inner = Defects(source, table.line[flat["place"].to_numpy()])
     if flat["start"].null_count() or flat["end"].null_count():
         missing = flat["start"].is_null() | flat["end"].is_null()
-        inner.raise_if([*inner.at(missing.to_numpy(), "a span lacks its start or end")])
+        inner.raise_if(
+            [*inner.at("unclassified", missing.to_numpy(), "a span lacks its start or end")]
+        )
     start, end = flat["start"].to_numpy(), flat["end"].to_numpy() + inclusive
     both = np.concatenate([start, end])
     if both.min(initial=1) < inclusive or both.max(initial=0) > MAX_OFFSET:
@@ -217,7 +220,9 @@ def _labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.
             if isinstance(value, list) and all(isinstance(x, str) and x for x in value):
                 found.append((place, number, list(dict.fromkeys(value))))
                 continue
-            problems.append(Problem(source.path, line, _LABELS[name].format(json.dumps(value))))
+            problems.append(
+                Problem("unclassified", source.path, line, _LABELS[name].format(json.dumps(value)))
+            )
     if problems:
         raise InputError(problems)
     schema: dict[str, Any] = {"place": pl.Int64, "number": pl.Int64, name: pl.List(pl.String)}
@@ -240,7 +245,9 @@ def _known(source: Source, header: Mapping[str, Any], line: int) -> dict[str, An
             value = str(kept[name])
             if value not in options:
                 raise source.error(
-                    line, f"header says {name} {kept[name]!r}; expected {' or '.join(options)}"
+                    "unclassified",
+                    line,
+                    f"header says {name} {kept[name]!r}; expected {' or '.join(options)}",
                 )
             kept[name] = options[value]
     return kept
@@ -304,8 +311,10 @@ def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np
     bare = told & ~some.to_series().to_numpy()
     absent = frame["spans"].is_null().to_numpy()
     problems = [
-        *defects.at(bare & absent, "spans is missing here, but other lines have them"),
-        *defects.at(bare & ~absent, "relevant elements, but no span is relevant"),
+        *defects.at(
+            "unclassified", bare & absent, "spans is missing here, but other lines have them"
+        ),
+        *defects.at("unclassified", bare & ~absent, "relevant elements, but no span is relevant"),
     ]
     defects.raise_if(problems)
 
@@ -393,7 +402,7 @@ def _check_writable(judgements: Judgements) -> None:
             "(-C): this format cannot hold it, INEX XML can"
         )
         raise InputError(
-            judgements.problem(row, what, line=line)
+            judgements.problem("unclassified", row, what, line=line)
             for row, line in judgements.places.select("row", "line").rows()
         )
     scale = (judgements.header or {}).get("scale")

@@ -51,6 +51,7 @@ def as_lines(
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             raise InputError.at(
+                "unclassified",
                 path,
                 None,
                 f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it",
@@ -67,6 +68,8 @@ def check_rows(
     """Refuse judgements that hold, in the rows marked, what a format cannot."""
     if bad.any():
         raise InputError(
-            judgements.problem(row, f"{what}: this format cannot hold it, {instead} can")
+            judgements.problem(
+                "unclassified", row, f"{what}: this format cannot hold it, {instead} can"
+            )
             for row in np.flatnonzero(bad).tolist()
         )

@@ -197,7 +197,7 @@ def root_tag(source: Source) -> str:
         _parse(parser, source)
     except _FoundError as found:
         return _normal(str(found))
-    raise source.error(None, "the file holds no element")
+    raise source.error("unclassified", None, "the file holds no element")
 
 
 def check_markup(source: Source) -> dict[str, str]:
@@ -230,6 +230,7 @@ def read_markup(source: Source) -> Markup:
         closed_here = len(ended)
         if len(tags) - closed_here >= MAX_DEPTH:
             raise source.error(
+                "unclassified",
                 parser.CurrentLineNumber + skipped,
                 f"elements are nested more than {MAX_DEPTH} deep",
             )
@@ -300,7 +301,9 @@ def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat'
 
 def _parse(parser: expat.XMLParserType, source: Source) -> None:
     if source.data.startswith(UTF32):
-        raise source.error(1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16")
+        raise source.error(
+            "unclassified", 1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16"
+        )
     data = memoryview(source.data.lstrip(BLANKS.encode()))
     try:
         for begin in range(0, max(len(data), 1), _CHUNK):
@@ -317,7 +320,7 @@ def _parse(parser: expat.XMLParserType, source: Source) -> None:
             source, parser.CurrentLineNumber, parser.CurrentColumnNumber, str(error)
         ) from None
     except (LookupError, ValueError) as error:
-        raise source.error(1, f"the encoding cannot be read: {error}") from None
+        raise source.error("unclassified", 1, f"the encoding cannot be read: {error}") from None
     finally:
         # The handlers and the parser hold each other, and the text; let go of it now.
         parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
@@ -326,7 +329,7 @@ def _parse(parser: expat.XMLParserType, source: Source) -> None:
 
 def _malformed(source: Source, line: int, column: int, message: str) -> InputError:
     line += _skipped_lines(source)
-    return source.error(line, f"not valid XML, column {column + 1}: {message}")
+    return source.error("unclassified", line, f"not valid XML, column {column + 1}: {message}")
 
 
 def _check_limits(markup: Markup) -> None:
@@ -335,6 +338,7 @@ def _check_limits(markup: Markup) -> None:
         for number, own in markup.attributes.items():
             if any(len(value) > MAX_ATTRIBUTE for value in own.values()):
                 raise source.error(
+                    "unclassified",
                     int(markup.line[number]),
                     f"an attribute of <{markup.tags[number]}> has more than "
                     f"{MAX_ATTRIBUTE} characters",
@@ -354,7 +358,7 @@ def _check_attribute_entities(source: Source) -> None:
         if unknown:
             line = data.count(b"\n", 0, value.start()) + 1
             message = f"entity &{unknown[0].decode()}; is not declared and not a standard one"
-            raise source.error(line, f"not valid XML: {message}")
+            raise source.error("unclassified", line, f"not valid XML: {message}")
 
 
 def escaped(text: str | pl.Expr) -> Any:

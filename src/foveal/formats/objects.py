@@ -107,7 +107,9 @@ def declared_units(
     """Return unit and kind of end that the header declares, checked."""
     problems = header_problems(header, allowed)
     if problems:
-        raise InputError(Problem(source.path, line, message) for message in problems.values())
+        raise InputError(
+            Problem("unclassified", source.path, line, message) for message in problems.values()
+        )
     return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
 
 
@@ -184,21 +186,27 @@ def _defects(
         try:
             value = loads(line)
         except ValueError as error:
-            problems.append(Problem(source.path, number, f"not valid JSON: {error}"))
+            problems.append(
+                Problem("unclassified", source.path, number, f"not valid JSON: {error}")
+            )
             continue
         if not isinstance(value, dict):
-            problems.append(Problem(source.path, number, "not a JSON object"))
+            problems.append(Problem("unclassified", source.path, number, "not a JSON object"))
             continue
         message = _misfit(value, schema)
         if message:
-            problems.append(Problem(source.path, number, message))
+            problems.append(Problem("unclassified", source.path, number, message))
     # What Python reads and the columnar parser does not: numbers without end, NaN.
     problems = problems or [
-        Problem(source.path, number, "not valid JSON: a number or a name cannot be read")
+        Problem(
+            "unclassified", source.path, number, "not valid JSON: a number or a name cannot be read"
+        )
         for number, line in lines
         if parse_objects(line, schema) is None
     ]
-    return problems or [Problem(source.path, None, "cannot be read; expected an object per line")]
+    return problems or [
+        Problem("unclassified", source.path, None, "cannot be read; expected an object per line")
+    ]
 
 
 def _misfit(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:

@@ -54,10 +54,12 @@ def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
         with without_panics():
             yield
     except pl.exceptions.PanicException:
-        raise source.error(None, f"damaged {kind} file: its columns cannot be decoded") from None
+        raise source.error(
+            "unclassified", None, f"damaged {kind} file: its columns cannot be decoded"
+        ) from None
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise source.error(None, f"damaged {kind} file: {reason}") from None
+        raise source.error("unclassified", None, f"damaged {kind} file: {reason}") from None
 
 
 def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
@@ -67,7 +69,9 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
         raise source.error(
-            None, f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
+            "unclassified",
+            None,
+            f"column {missing[0]} is missing; found {', '.join(frame.columns)}",
         )
     defects = Defects(source, source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64)))
     table = _typed(frame, defects)
@@ -78,7 +82,9 @@ def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
     names = table["run"].drop_nulls().unique().to_list()
     if len(names) > 1:
         raise source.error(
-            None, f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
+            "unclassified",
+            None,
+            f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one",
         )
     run = ranked(
         table.with_columns(
@@ -108,11 +114,15 @@ def _typed(frame: pl.DataFrame, defects: Defects) -> pl.DataFrame:
             column = given.cast(kind, strict=False)
         except pl.exceptions.PolarsError:
             raise defects.source.error(
-                None, f"column {name} is of type {given.dtype}; expected {_WORDS[kind]}s"
+                "unclassified",
+                None,
+                f"column {name} is of type {given.dtype}; expected {_WORDS[kind]}s",
             ) from None
         if kind == pl.Int64 and given.dtype.is_float():
             column = column.set(given != given.round(), None)
-        problems += defects.at((column.is_null() & given.is_not_null()).to_numpy(), word, given)
+        problems += defects.at(
+            "unclassified", (column.is_null() & given.is_not_null()).to_numpy(), word, given
+        )
         columns[name] = column
     defects.raise_if(problems)
     return pl.DataFrame(columns)

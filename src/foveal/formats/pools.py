@@ -152,13 +152,19 @@ def read_pool(path: str | Path | Source) -> Pool:
     source = path if isinstance(path, Source) else Source.open(path)
     header, line = header_of(source)
     if not header:
-        raise source.error(None, f"this is no pool; expected a first line with format {FORMAT!r}")
+        raise source.error(
+            "unclassified", None, f"this is no pool; expected a first line with format {FORMAT!r}"
+        )
     unit, end = declared_units(source, header, line, (FORMAT,))
     if (unit, end) != ("codepoint", "exclusive"):
-        raise source.error(line, f"offsets are {unit}, {end}; expected codepoint, exclusive")
+        raise source.error(
+            "unclassified", line, f"offsets are {unit}, {end}; expected codepoint, exclusive"
+        )
     pooled = header.get("pooled", UNITS[0])
     if pooled not in UNITS:
-        raise source.error(line, f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}")
+        raise source.error(
+            "unclassified", line, f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
+        )
     table = read_objects(source, POOL_COLUMNS, line)
     defects = Defects(source, table.line)
     defects.raise_if(_problems(defects, table.frame, pooled))
@@ -173,14 +179,18 @@ def _problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Prob
     problems += check_names(defects, entries["topic"].fill_null(""))
     for name in ("priority", "rank"):
         wrong = (entries[name].fill_null(0) < 1).to_numpy()
-        problems += defects.at(wrong, f"{name} {{}}; expected a whole number from 1", entries[name])
+        problems += defects.at(
+            "unclassified", wrong, f"{name} {{}}; expected a whole number from 1", entries[name]
+        )
     bare = entries["runs"].list.len().fill_null(0) == 0
-    problems += defects.at(bare.to_numpy(), "runs is missing; expected who returned it, and where")
+    problems += defects.at(
+        "unclassified", bare.to_numpy(), "runs is missing; expected who returned it, and where"
+    )
     problems += check_given(defects, entries["start"], entries["end"])
     problems += check_xpaths(defects, entries["xpath"])
     backwards = (entries["end"] < entries["start"]).fill_null(value=False).to_numpy()
     problems += defects.at(
-        backwards, "end {1} is before start {0}", entries["start"], entries["end"]
+        "unclassified", backwards, "end {1} is before start {0}", entries["start"], entries["end"]
     )
     if problems:
         return problems
@@ -189,7 +199,9 @@ def _problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Prob
         first = first_of_group(entries.select(keys))
         again = np.flatnonzero(first != np.arange(len(first)))
         before = defects.line[first]
-        problems += defects.at(again, f"{what} of line {{}} again; expected each once", before)
+        problems += defects.at(
+            "unclassified", again, f"{what} of line {{}} again; expected each once", before
+        )
     return problems
 
 

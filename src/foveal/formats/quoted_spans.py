@@ -61,7 +61,7 @@ def locate_quotes(
             lines[place] = json.dumps(joined).encode()
         except _UnplacedError as error:
             line = int(source.numbered(np.array([number + 1]))[0])
-            problems.append(Problem(source.path, line, str(error)))
+            problems.append(Problem("unclassified", source.path, line, str(error)))
     if problems:
         raise InputError(problems)
     loose = how.count(NORMALISED)

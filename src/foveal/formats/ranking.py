@@ -67,11 +67,13 @@ def place_results(frame: pl.DataFrame, defects: Defects, *, inclusive: bool) -> 
         problems += check_xpaths(defects, frame["xpath"])
         problems += check_given(defects, frame["start"], frame["end"])
         problems += defects.at(
+            "unclassified",
             (frame["bep"] < 0).fill_null(value=False).to_numpy(),
             "best entry point {} is negative; expected an offset from 0",
             frame["bep"],
         )
         problems += defects.at(
+            "unclassified",
             frame.select(_TEXT_ALONE).to_series().to_numpy(),
             "a result given by its text alone cannot be placed; give start and end, or "
             f"{GIVE_TEXTS}",
@@ -105,7 +107,7 @@ def ranked(
         if frame[column].null_count():
             missing = frame[column].is_null().to_numpy()
             message = f"{column} is missing here, but other results have one"
-            defects.raise_if([*defects.at(missing, message)])
+            defects.raise_if([*defects.at("unclassified", missing, message)])
         first = frame["topic"].unique(maintain_order=True)
         place = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
         frame = frame.join(place, on="topic", maintain_order="left").sort(
@@ -141,7 +143,11 @@ def with_costs(run: Run, tokens: pl.Series, defects: Defects) -> Run:
         return run
     negative = (tokens < 0).fill_null(value=False).to_numpy()
     defects.raise_if(
-        [*defects.at(negative, "tokens {} is negative; expected a number from 0", tokens)]
+        [
+            *defects.at(
+                "unclassified", negative, "tokens {} is negative; expected a number from 0", tokens
+            )
+        ]
     )
     # The run is in rank order by now, but a result still knows its line.
     known = tokens.fill_null(UNKNOWN).to_numpy()

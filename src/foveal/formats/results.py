@@ -125,10 +125,14 @@ def read_results(path: str | Path) -> Results:
         found = str(error)
     else:
         if not results.runs:
-            raise source.error(None, "the saved results are empty: they hold no score of a run")
+            raise source.error(
+                "unclassified", None, "the saved results are empty: they hold no score of a run"
+            )
         return results
     raise source.error(
-        line, f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
+        "unclassified",
+        line,
+        f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}",
     )
 
 

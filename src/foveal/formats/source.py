@@ -138,10 +138,10 @@ class Source:
             number = len(json.loads(text))
         except json.JSONDecodeError as error:
             message = f"not a valid JSON array: {error.msg} in column {error.colno}"
-            raise self.error(error.lineno, message) from None
+            raise self.error("unclassified", error.lineno, message) from None
         except (RecursionError, ValueError):
             message = "a JSON array with a value that cannot be read; expected JSON Lines"
-            raise self.error(None, message) from None
+            raise self.error("unclassified", None, message) from None
         decoder, rows = json.JSONDecoder(), list[str]()
         end = text.index("[") + 1
         before = text.count("\n", 0, end)  # lines before the item
@@ -156,8 +156,8 @@ class Source:
             before += text.count("\n", start, end)
         return replace(self, data="\n".join(rows).encode())
 
-    def error(self, line: int | None, message: str) -> InputError:
-        return InputError.at(self.path, line, message)
+    def error(self, code: str, line: int | None, text: str) -> InputError:
+        return InputError.at(code, self.path, line, text)
 
     def numbered(self, lines: Ints) -> Ints:
         """Return the numbers in the file of lines of these bytes, which may be a part of it."""
@@ -176,7 +176,9 @@ class Source:
         except UnicodeDecodeError as error:
             line = int(self.numbered(np.array(self.data.count(b"\n", 0, error.start) + 1)))
             raise self.error(
-                line, f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
+                "unclassified",
+                line,
+                f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text",
             ) from None
 
 
@@ -212,17 +214,19 @@ def list_files(
         try:
             is_folder = place.is_dir()
         except OSError as error:  # a name that is too long
-            raise InputError.at(str(path), None, f"cannot be read: {error.strerror}") from None
+            raise InputError.at(
+                "unclassified", str(path), None, f"cannot be read: {error.strerror}"
+            ) from None
         if is_folder:
             inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
             if not inside:
-                raise InputError.at(str(path), None, "the directory holds no file")
+                raise InputError.at("unclassified", str(path), None, "the directory holds no file")
             found += inside
         elif set("*?[") & set(str(path)) and not place.exists():
             root = Path(place.anchor)
             fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
             if not fitting:
-                raise InputError.at(str(path), None, "no file fits this pattern")
+                raise InputError.at("unclassified", str(path), None, "no file fits this pattern")
             found += fitting
         else:
             found.append(path)
@@ -255,7 +259,7 @@ def explain_os_error(error: OSError, name: str) -> InputError:
         message = "is a directory; expected a file"
     elif name == "<stdin>" and error.errno == errno.EBADF:
         message = "cannot be read: it is closed"
-    return InputError.at(name, None, message)
+    return InputError.at("unclassified", name, None, message)
 
 
 # -- compression -----------------------------------------------------------------------------------
@@ -366,6 +370,7 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Itera
                 size += len(data)
                 if size > limit:
                     raise InputError.at(
+                        "unclassified",
                         name,
                         None,
                         f"the {codec} data grow to more than {limit} bytes; if they are what "
@@ -378,7 +383,10 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Itera
                 rest, decoder = decoder.unused_data, None
     if decoder is not None:
         raise InputError.at(
-            name, lines + 1, f"the {codec} data break off here; the file is truncated"
+            "unclassified",
+            name,
+            lines + 1,
+            f"the {codec} data break off here; the file is truncated",
         )
 
 
@@ -395,4 +403,4 @@ def _expand(decoder: _Decoder, data: bytes, name: str, codec: str) -> Iterator[b
     except MemoryError:
         raise
     except Exception as error:  # each library has its own family of them
-        raise InputError.at(name, None, f"damaged {codec} data: {error}") from None
+        raise InputError.at("unclassified", name, None, f"damaged {codec} data: {error}") from None

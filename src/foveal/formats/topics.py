@@ -68,7 +68,7 @@ def read_topics(
             raise describe_missing_line(source, "topics")
         if not is_xml(source) and not first.startswith(b"{"):
             message = "these are no topics; expected INEX XML, TREC or JSON Lines"
-            raise source.error(number, message)
+            raise source.error("unclassified", number, message)
         expect(source, "topics")
         parts.append((read_xml if is_xml(source) else read_json)(source))
     return Topics.merged(parts)
@@ -83,6 +83,7 @@ def read_xml(source: Source) -> Topics:
     found = found[~_within(markup, found)]
     if not len(found):
         raise source.error(
+            "unclassified",
             int(markup.line[0]),
             f"no topic in <{markup.tags[0]}>; expected <inex_topic> or <topic> elements",
         )
@@ -107,7 +108,7 @@ def _elements(markup: Markup, topics: Ints, tags: tuple[str, ...]) -> list[str |
     children, owner = children[direct], owner[direct]
     again = np.flatnonzero(owner[1:] == owner[:-1]) + 1
     defects = Defects(markup.source, markup.line[children])
-    defects.raise_if([*defects.at(again, f"a second <{tags[0]}> in one topic")])
+    defects.raise_if([*defects.at("unclassified", again, f"a second <{tags[0]}> in one topic")])
     column: list[str | None] = [None] * len(topics)
     texts = markup.texts(children)
     for i, child, text in zip(owner.tolist(), children.tolist(), texts, strict=True):
@@ -131,7 +132,9 @@ def read_json(source: Source) -> Topics:
     header, header_line = header_of(source)
     if header.get("format", JSON_FORMAT) != JSON_FORMAT:
         raise source.error(
-            header_line, f"header says format {header['format']!r}; expected {JSON_FORMAT}"
+            "unclassified",
+            header_line,
+            f"header says format {header['format']!r}; expected {JSON_FORMAT}",
         )
     names = ("topic", "query", *_TEXTS, *_DECLARED)
     table = read_objects(source, dict.fromkeys(names, pl.String), header_line)
@@ -153,7 +156,9 @@ def _read_trec(source: Source) -> Topics:
     problems: list[Problem] = []
     for i, top in enumerate(tops):
         record, twice = _trec_fields(top[1])
-        problems += defects.at(np.array([i] if twice else []), f"a second <{twice}> in one topic")
+        problems += defects.at(
+            "unclassified", np.array([i] if twice else []), f"a second <{twice}> in one topic"
+        )
         records.append(record)
     defects.raise_if(problems)
     columns = {name: [record.get(name) for record in records] for name in (*_TEXTS, *_DECLARED)}
@@ -187,11 +192,11 @@ def _topics(
     """Topics from columns; empty texts are none."""
     names = pl.Series([_clean(name) for name in ids], dtype=pl.String)
     defects = Defects(source, line)
-    problems = [*defects.at(names.is_null().to_numpy(), missing)]
+    problems = [*defects.at("unclassified", names.is_null().to_numpy(), missing)]
     problems += check_names(defects, names.fill_null(""))
     defects.raise_if(problems)
     if not len(names):
-        raise source.error(None, "the topics are empty: the file holds no topic")
+        raise source.error("unclassified", None, "the topics are empty: the file holds no topic")
     rows = zip(*columns.values(), strict=True)
     return Topics.of(
         (
@@ -263,7 +268,7 @@ def _records(topics: Topics) -> list[dict[str, str | None]]:
 
 def _unheld(topics: Topics, topic: Topic, value: str, form: str) -> InputError:
     message = f"topic {topic.id!r}: {value!r} cannot be written as {form}; JSON Lines can hold it"
-    return InputError([topics.problem(topics.ids.index(topic.id), message)])
+    return InputError([topics.problem("unclassified", topics.ids.index(topic.id), message)])
 
 
 TOPIC_FORMATS: dict[str, Callable[[Topics], str]] = {

@@ -70,11 +70,11 @@ def read_run(source: Source) -> Run:
     start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
     problems = check_names(defects, frame["topic"])
     problems += check_scores(defects, frame["score"].to_numpy())
-    problems += defects.at(length < 0, "length {} is negative", length)
+    problems += defects.at("unclassified", length < 0, "length {} is negative", length)
     problems += check_spans(defects, start, start + length.clip(0))
     defects.raise_if(problems)
     if not len(frame):
-        raise source.error(None, "the run is empty: it holds no result")
+        raise source.error("unclassified", None, "the run is empty: it holds no result")
     topics = frame["topic"].unique(maintain_order=True)
     frame = (
         frame.with_columns(line=pl.Series(table.line), end=pl.col("start") + pl.col("length"))
@@ -94,14 +94,20 @@ def read_gold_passages(source: Source) -> Iterator[GoldPassage]:
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) != 5:
             raise source.error(
-                line, f"{len(fields)} fields found, expected 5: {LINE_FORMS['genomics gold']}"
+                "unclassified",
+                line,
+                f"{len(fields)} fields found, expected 5: {LINE_FORMS['genomics gold']}",
             )
         topic, doc, start, length, aspects = fields
         for name, value in (("start", start), ("length", length)):
             if not (value.isascii() and value.isdigit()):
-                raise source.error(line, f"{name} {value!r} is not a whole number from 0")
+                raise source.error(
+                    "unclassified", line, f"{name} {value!r} is not a whole number from 0"
+                )
             if len(value) > len(str(MAX_OFFSET)) or int(value) > MAX_OFFSET:
-                raise source.error(line, f"{name} {value[:20]} is too large; expected an offset")
+                raise source.error(
+                    "unclassified", line, f"{name} {value[:20]} is too large; expected an offset"
+                )
         named = tuple(dict.fromkeys(a for a in map(str.strip, aspects.split("|")) if a))
         yield GoldPassage(line, topic, doc, int(start), int(start) + int(length), named)
 
@@ -113,10 +119,10 @@ def read_judgements(source: Source) -> Judgements:
     for passage in read_gold_passages(source):
         rows.setdefault((passage.topic, passage.doc), []).append(passage)
         if passage.topic == ALL:
-            problems.append(Problem(source.path, passage.line, RESERVED))
+            problems.append(Problem("unclassified", source.path, passage.line, RESERVED))
         elif not passage.topic or not passage.doc:
             message = f"no name; expected {LINE_FORMS['genomics gold']}"
-            problems.append(Problem(source.path, passage.line, message))
+            problems.append(Problem("unclassified", source.path, passage.line, message))
     if problems:
         raise InputError(problems)
     flat = [passage for own in rows.values() for passage in own]

@@ -46,6 +46,7 @@ def to_codepoints(
         return offset
     if texts is None:
         raise InputError.at(
+            "unclassified",
             defects.source.path,
             int(defects.line[offset > 0][0]),
             f"offsets are declared as {unit}, which only texts can convert; {GIVE_TEXTS}",
@@ -57,16 +58,19 @@ def to_codepoints(
         own = group["row"].to_numpy()
         own = own[offset[own] > 0]
         if name not in texts:
-            problems += defects.at(own[:1], f"document {name!r} is not among the texts")
+            problems += defects.at(
+                "unclassified", own[:1], f"document {name!r} is not among the texts"
+            )
             continue
         starts = _starts(texts[str(name)], unit)
         at = np.searchsorted(starts, offset[own])
         past = own[offset[own] > starts[-1]]
         problems += defects.at(
-            past, f"{unit} offset {{}} is past the end of document {name!r}", offset
+            "unclassified", past, f"{unit} offset {{}} is past the end of document {name!r}", offset
         )
         inside = starts[np.minimum(at, len(starts) - 1)] != offset[own]
         problems += defects.at(
+            "unclassified",
             np.setdiff1d(own[inside], past),
             f"{unit} offset {{}} falls inside a character of document {name!r}",
             offset,
@@ -81,6 +85,7 @@ def check_counted(source: Source, header: Mapping[str, Any], line: int) -> None:
     unit, end = header.get("unit", UNITS[0]), header.get("end", ENDS[0])
     if (unit, end) != (UNITS[0], ENDS[0]):
         raise source.error(
+            "unclassified",
             line,
             f"offsets here are code points with an exclusive end; the header says {unit!r} and "
             f"{end!r}",

@@ -111,6 +111,7 @@ def _count_tokens(alignment: Alignment, size: Ints, owner: Ints) -> Ints | Float
     unknown = np.arange(len(run)) if run.tokens is None else np.flatnonzero(run.tokens == UNKNOWN)
     if len(unknown):
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[unknown[0]]),
             "the result says nothing of its tokens; a budget in tokens takes the field tokens of "

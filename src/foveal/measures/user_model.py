@@ -453,6 +453,7 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     if len(passages):
         need = Need.ELEMENT_RESULTS
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[topic.slice][passages[0]]),
             f"targets=ideal needs {need.what}; it takes {need.supplied_by}",
@@ -461,6 +462,7 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     if needs_sizes and len(unlisted) and run.xpath is not None:
         i = topic.slice.start + int(unlisted[0])
         raise InputError.at(
+            "unclassified",
             run.source.path,
             int(run.line[i]),
             f"the size of {run.xpath[i]} in {run.doc[i]!r} is not among the assessments; "

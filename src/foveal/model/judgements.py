@@ -272,12 +272,12 @@ class Judgements(LockedArrays):
         return np.bincount(np.searchsorted(heads, self.pair), minlength=len(heads)) > 1
 
     def problem(
-        self, row: int, message: str, *, line: int | None = None, file: int | None = None
+        self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
     ) -> Problem:
         """Return a problem with one row, at its own place or at another line or file."""
         at = int(self.line[row]) if line is None else line
         source = self.sources[self.file[row] if file is None else file]
-        return Problem(source.path, at, message)
+        return Problem(code, source.path, at, text)
 
     def _place(self, row: int, *, seen_from: int) -> str:
         """Where a row was read, without the file if another row is of the same one."""
@@ -301,6 +301,7 @@ class Judgements(LockedArrays):
         if strict and len(clash):
             raise InputError(
                 self.problem(
+                    "unclassified",
                     row,
                     f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
                     f"{length[code[row]]} {self._place(int(source[code[row]]), seen_from=row)}",
@@ -318,6 +319,7 @@ class Judgements(LockedArrays):
         if len(past):
             raise InputError(
                 self.problem(
+                    "unclassified",
                     row,
                     f"a span ends at {reach[row]}, past the {length[code[row]]} characters of "
                     f"document {self.doc[row]!r}",
@@ -459,6 +461,7 @@ class Judgements(LockedArrays):
         if len(again):
             raise InputError(
                 self.problem(
+                    "unclassified",
                     i,
                     f"topic {self.topics[self.topic[i]]!r}, document {self.doc[i]!r} is already "
                     f"judged {self._place(first[i], seen_from=i)}; expected one line for each "

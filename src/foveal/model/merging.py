@@ -81,7 +81,7 @@ def _check_alike(parts: Sequence[Judgements]) -> None:
             if found != first:
                 path = first_part.sources[0].path
                 text = message.format(found=found, first=first, path=path)
-                raise InputError.at(part.sources[0].path, None, text)
+                raise InputError.at("unclassified", part.sources[0].path, None, text)
 
 
 def _says(part: Judgements, name: str) -> Any:

@@ -457,6 +457,9 @@ def distinct_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:
         if name in names[:i]:
             other = listed[names.index(name)][1].path
             raise InputError.at(
-                listed[i][1].path, None, f"run name {name!r} is already used by {other}"
+                "unclassified",
+                listed[i][1].path,
+                None,
+                f"run name {name!r} is already used by {other}",
             )
     return tuple(names)

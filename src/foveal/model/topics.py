@@ -100,7 +100,9 @@ class Topics:
                 where = f"on line {self.line[earlier]}"
                 if self.file[earlier] != self.file[i]:
                     where += f" of {self.sources[self.file[earlier]].path}"
-                problems.append(self.problem(i, f"topic {topic.id!r} is already given {where}"))
+                problems.append(
+                    self.problem("unclassified", i, f"topic {topic.id!r} is already given {where}")
+                )
             first.setdefault(topic.id, i)
         if problems:
             raise InputError(problems)
@@ -167,9 +169,9 @@ class Topics:
         """Topic to its structured query, for those that have one."""
         return {t.id: t.structure for t in self.topics if t.structure is not None}
 
-    def problem(self, i: int, message: str) -> Problem:
+    def problem(self, code: str, i: int, text: str) -> Problem:
         """A problem with one topic, at the place it was read."""
-        return Problem(self.sources[self.file[i]].path, self.line[i], message)
+        return Problem(code, self.sources[self.file[i]].path, self.line[i], text)
 
     def to_frame(self) -> pl.DataFrame:
         """One row per topic, a column for each of its fields."""

@@ -173,7 +173,9 @@ class Forest:
         if len(absent):
             raise InputError(
                 judgements.problem(
-                    i, f"document {judgements.doc[i]!r} is relevant, but not in the collection"
+                    "unclassified",
+                    i,
+                    f"document {judgements.doc[i]!r} is relevant, but not in the collection",
                 )
                 for i in absent.tolist()
             )
@@ -189,6 +191,7 @@ class Forest:
         if len(lost):
             raise InputError(
                 judgements.problem(
+                    "unclassified",
                     i,
                     f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
                     line=line,

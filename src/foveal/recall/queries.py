@@ -51,20 +51,22 @@ def structured_queries(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
         if name not in place:
             files = ", ".join(source.path for source in topics.sources)
             message = f"topic {name!r} is judged but not given here; its structured query is needed"
-            problems.append(Problem(files, None, message))
+            problems.append(Problem("unclassified", files, None, message))
             continue
         query = castitles.get(name)
         try:
             parsed = None if query is None else _read(query)
         except NexiError as error:
-            problems.append(topics.problem(place[name], f"castitle of topic {name!r}: {error}"))
+            problems.append(
+                topics.problem("unclassified", place[name], f"castitle of topic {name!r}: {error}")
+            )
             continue
         if isinstance(parsed, CAS):
             found[name] = parsed
         else:
             has = "no castitle" if parsed is None else f"no path in its castitle {query!r}"
             message = f"topic {name!r} has {has}; expected a query such as //sec[about(., words)]"
-            problems.append(topics.problem(place[name], message))
+            problems.append(topics.problem("unclassified", place[name], message))
     if problems:
         raise InputError(problems)
     return found

@@ -105,6 +105,7 @@ class Conditions:
     def _check_elements(self, topics: Topics) -> None:
         problems = [
             topics.problem(
+                "unclassified",
                 topics.ids.index(name),
                 f"topic {name!r}: {leaf} asks for an attribute; only elements can be told apart",
             )
@@ -159,7 +160,7 @@ class Conditions:
                         f"topic {name!r}: no sub-topic is judged for {leaf}; expected judgements "
                         f"of a topic {asks} whose parent is {name!r}, or of topic {counted[0]!r}"
                     )
-                    problems.append(topics.problem(topics.ids.index(name), message))
+                    problems.append(topics.problem("unclassified", topics.ids.index(name), message))
         if problems:
             raise InputError(problems)
         return found

@@ -98,6 +98,7 @@ def read_truth(
     name = form or found_form(source)
     if name is None:
         raise source.error(
+            "unclassified",
             None,
             "the content does not tell what this is; name it, one of " + ", ".join(TRUTH_FORMS),
         )

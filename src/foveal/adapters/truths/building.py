@@ -139,7 +139,7 @@ def _matching(
             else:
                 movable += len(near) == 1
                 message = f"{one.where}: {_mismatch(text, one, one.quote, near)}"
-                problems.append(Problem(source.path, question.line, message))
+                problems.append(Problem("unclassified", source.path, question.line, message))
         if evidence or not question.evidence:
             kept.append(replace(question, evidence=evidence))
         else:
@@ -205,16 +205,18 @@ def _short(text: str) -> str:
 
 def _check(every: Sequence[Question], source: Source, texts: Mapping[str, str]) -> None:
     if not any(question.evidence or question.judged for question in every):
-        raise source.error(None, "no question has any evidence")
+        raise source.error("unclassified", None, "no question has any evidence")
     problems = []
     for question in every:
         if question.id == ALL:
             said = f"{question.where}: a topic may not be called {ALL!r}: results use it"
-            problems.append(Problem(source.path, question.line, said))
+            problems.append(Problem("unclassified", source.path, question.line, said))
         for one in question.evidence:
             said = _wrong(one, texts)
             if said:
-                problems.append(Problem(source.path, question.line, f"{one.where}: {said}"))
+                problems.append(
+                    Problem("unclassified", source.path, question.line, f"{one.where}: {said}")
+                )
     if problems:
         raise InputError(problems)
 

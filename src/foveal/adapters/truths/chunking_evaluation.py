@@ -37,23 +37,29 @@ def _questions(source: Source) -> Iterator[Question]:
         if missing:
             found = ", ".join(rows.fieldnames or ()) or "nothing"
             raise source.error(
-                1, f"the columns are {found}; expected {', '.join(_COLUMNS)} ({missing[0]} lacks)"
+                "unclassified",
+                1,
+                f"the columns are {found}; expected {', '.join(_COLUMNS)} ({missing[0]} lacks)",
             )
         before = rows.line_num
         for number, row in enumerate(rows):
             line, before = before + 1, rows.line_num
             yield _question(source, number, line, row)
     except csv.Error as error:
-        raise source.error(before + 1, f"not valid CSV: {error}") from None
+        raise source.error("unclassified", before + 1, f"not valid CSV: {error}") from None
 
 
 def _question(source: Source, number: int, line: int, row: Mapping[str, str | None]) -> Question:
     if any(row.get(name) is None for name in _COLUMNS):
-        raise source.error(line, f"fields are missing; expected {', '.join(_COLUMNS)}")
+        raise source.error(
+            "unclassified", line, f"fields are missing; expected {', '.join(_COLUMNS)}"
+        )
     try:
         value = json.loads(row["references"] or "")
     except (ValueError, RecursionError) as error:
-        raise source.error(line, f"references are not valid JSON: {explain_json(error)}") from None
+        raise source.error(
+            "unclassified", line, f"references are not valid JSON: {explain_json(error)}"
+        ) from None
     question = Question(f"ce{number:03d}", row["question"], line, f"question {number}")
     for reference in Node(source, line, "references", value):
         found = Evidence(

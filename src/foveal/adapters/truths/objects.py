@@ -37,7 +37,7 @@ class Node:
     def fail(self, message: str) -> Exception:
         """The error to raise about this value."""
         where = "the file" if self.path == "$" else self.path
-        return self.source.error(self.line, f"{where}: {message}")
+        return self.source.error("unclassified", self.line, f"{where}: {message}")
 
     def _child(self, step: str, value: Any) -> Node:
         return Node(self.source, self.line, f"{self.path}{step}", value)
@@ -104,7 +104,7 @@ def _loads(source: Source, text: str, line: int) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         at = line + getattr(error, "lineno", 1) - 1
-        raise source.error(at, f"not valid JSON: {explain_json(error)}") from None
+        raise source.error("unclassified", at, f"not valid JSON: {explain_json(error)}") from None
 
 
 def document(source: Source) -> Node:

@@ -55,6 +55,6 @@ def read_texts(path: str | Path) -> Mapping[str, str]:
     if Path(path).is_dir():
         found = FolderTexts(path)
         if not found:
-            raise InputError.at(str(path), None, "the directory holds no file")
+            raise InputError.at("unclassified", str(path), None, "the directory holds no file")
         return found
     return {line["doc"].name: line["text"].text for line in json_lines(Source.open(path))}

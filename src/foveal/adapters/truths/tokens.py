@@ -92,7 +92,9 @@ class _Places:
         self.tokens: dict[str, tuple[Ints, Ints]] = {}
         for doc in given.doc.unique(maintain_order=True).to_list():
             if doc not in texts:
-                raise InputError.at(path, None, f"document {doc!r} is not among the texts")
+                raise InputError.at(
+                    "unclassified", path, None, f"document {doc!r} is not among the texts"
+                )
             found = np.array([*tokenise(texts[doc])], dtype=np.int64).reshape(-1, 2)
             self.tokens[doc] = found[:, 0], found[:, 1]
 
