@@ -21,10 +21,8 @@ from command import RUN, assert_refused, call, write_toy
 from foveal.collection import SourceTexts, build_index
 from foveal.errors import InputError
 from foveal.model import Judgements, Results, Run
-from foveal.report.page import report_page
-from foveal.report.page.build import LARGEST
-from foveal.report.page.data import answer, scaled
-from foveal.report.page.documents import document_views
+from foveal.report.page import LARGEST, report_page
+from foveal.report.page.data import answer, document_views, scaled
 from foveal.report.tables import grid
 
 ROOT = Path(__file__).resolve().parents[2]

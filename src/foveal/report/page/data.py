@@ -1,27 +1,130 @@
-"""Everything that the page shows, as one dictionary of plain values."""
+"""The data of the page, as plain values: runs, scores, answers, graphs and document views."""
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
+from itertools import groupby, zip_longest
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis.comparison import Comparison, Pairs, TestSettings
 from foveal.analysis.correlation import kendall_tau_b
+from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
-from foveal.measures import parse_measure
-from foveal.model import Judgements, Results, Topics
+from foveal.collection import SourceTexts
+from foveal.collection.document_texts import TextSource
+from foveal.errors import InputError
+from foveal.evaluation.scoring import Evaluation, RunLike, Scores, score_aligned
+from foveal.measures import Measure, parse_measure
+from foveal.measures.alignment import Gold
+from foveal.measures.xcg import Cumulated, Curves
+from foveal.model import UNKNOWN, Judgements, Results, Run, Topics
 from foveal.report.graphs import Graph
 from foveal.report.grids import Grid
-from foveal.report.page.run_profiles import OVERLAP, RunProfile
 from foveal.report.tables import grid
 
-__all__ = ["answer", "collect", "direction", "scaled"]
+__all__ = [
+    "RunProfile",
+    "answer",
+    "collect",
+    "direction",
+    "document_views",
+    "profile_run",
+    "scaled",
+]
+
+# -- runs --------------------------------------------------------------------------------------
+
+OVERLAP = ("ListOverlap", "MeanOverlap", "Redundancy")
+"""The indicators of a profile, of the run as it is (``--overlap allow``)."""
+_TOP = 10
+"""Ranks whose results are shown even in documents that are not relevant."""
+_BINS = 18
+"""Bins of lengths, each twice as wide as the one before: up to 128 K characters and beyond."""
+
+
+class RunProfile(NamedTuple):
+    """The scores of one run, and what the page shows of its results."""
+
+    scores: tuple[Scores, ...]
+    returned: dict[str, Any]
+    """Number and lengths of its results."""
+    overlap: npt.NDArray[np.float64] | None
+    """The indicators (topic, measure); None if the span of a result is unknown."""
+    results: pl.DataFrame
+    """Topic, doc, rank, start, end of results in relevant documents and at the top ranks."""
+    curves: dict[str, Curves]
+    """Cumulated gains by topic, if the page draws them."""
+
+
+def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = None) -> RunProfile:
+    """Read and align a run once: score it and keep what a page shows of it."""
+    (aligned,) = evaluation.align(run)
+    gold, unlimited = aligned.gold, aligned.unlimited
+    judged = np.array([topic in gold.topic_at for topic in aligned.run.topics], dtype=bool)
+    own = aligned.run.take(judged[aligned.run.topic])
+    # Characters of each result, -1 where they are unknown.
+    whole = own.length
+    if whole is None:
+        whole = np.append(gold.doc_length, UNKNOWN)[gold.docs.find(own.doc)]
+    end = np.where((own.end < 0) & (own.start == 0), whole, own.end)
+    lengths = np.where((end >= 0) & (own.start >= 0), end - own.start, -1)
+    returned: dict[str, Any] = {
+        "results": len(own),
+        "topics": len(own.topics),
+        "length": None,
+        "histogram": None,
+    }
+    known = lengths[lengths >= 0]
+    if len(known):
+        quartiles = np.percentile(known, [0, 25, 50, 75, 100])
+        returned["length"] = [round(float(value), 1) for value in (known.mean(), *quartiles)]
+        bins = np.minimum(np.log2(np.maximum(known, 1)).astype(np.int64), _BINS - 1)
+        returned["histogram"] = np.bincount(bins, minlength=_BINS).tolist()
+    overlap = None
+    if unlimited.placed.all():
+        overlap = np.column_stack([parse_measure(name).score_topics(unlimited) for name in OVERLAP])
+    return RunProfile(
+        (score_aligned(aligned, evaluation.scored),),
+        returned,
+        overlap,
+        _select_results(own, lengths, gold),
+        cumulate_gains(aligned, gains) if isinstance(gains, Cumulated) else {},
+    )
+
+
+def _select_results(run: Run, lengths: npt.NDArray[np.int64], gold: Gold) -> pl.DataFrame:
+    """Return the results in relevant documents, then the others at the top ranks."""
+    judgements = gold.judgements
+    topics = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
+    relevant = pl.DataFrame({"topic": topics, "doc": judgements.doc}).filter(
+        pl.Series(judgements.relevant)
+    )
+    frame = pl.DataFrame(
+        {
+            "topic": pl.Series(run.topics, dtype=pl.String).gather(run.topic),
+            "doc": run.doc,
+            "rank": run.position,
+            "start": np.where(lengths >= 0, run.start, -1),
+            "end": np.where(lengths >= 0, run.start + lengths, -1),
+        },
+        schema_overrides=dict.fromkeys(("rank", "start", "end"), pl.Int64),
+    )
+    top = frame.filter(pl.col("rank") <= _TOP)
+    found = frame.join(relevant, on=["topic", "doc"], how="semi")
+    return pl.concat([found, top.join(relevant, on=["topic", "doc"], how="anti")])
+
+
+# -- scores ------------------------------------------------------------------------------------
 
 _VALUES = 130_000
 """Scores of single topics that the page holds: about five bytes each."""
@@ -268,3 +371,142 @@ def _correlate_measures(results: Results) -> dict[str, Any] | None:
         [scaled(kendall_tau_b(one, other)) for other in scores.values()] for one in scores.values()
     ]
     return {"labels": list(scores), "tau": tau}
+
+
+# -- documents ---------------------------------------------------------------------------------
+
+_LONGEST = 100_000
+"""Characters of the longest text shown: nobody reads a longer one in a page about runs."""
+
+_ASSUMED = 5_000
+"""Assumed length of a document whose length is unknown until its text is read."""
+
+_WIDTH = 1.1
+"""Expected bytes of a character; if there are more, the last texts are left out."""
+
+
+def document_views(
+    judgements: Judgements,
+    returned: pl.DataFrame,
+    texts: SourceTexts | TextSource | None,
+    *,
+    budget: int,
+) -> dict[str, Any]:
+    """Choose the documents worth looking at, topic by topic, within `budget` bytes.
+
+    `returned` are results with topic, doc, run (its number), rank, start, end. Every topic gets its
+    first document before any gets its second. Relevant documents come first, and among them those
+    that more runs returned.
+    """
+    candidates = _list_candidates(judgements, returned)
+    documents, _, sizes = judgements.documents(strict=False)
+    known = {
+        doc: size
+        for doc, size in zip(documents.to_list(), sizes.tolist(), strict=True)
+        if size >= 0
+    }
+    assumed = _ASSUMED if isinstance(texts, TextSource) else 0
+    chosen: dict[str, list[dict[str, Any]]] = {topic: [] for topic in candidates}
+    used = left = 0
+    expected: dict[str, int] = {}
+    """Expected length of the text of each document; 0 for no text."""
+    ends: dict[str, int] = {}
+    """The end of the last relevant passage of each document."""
+    for level in zip_longest(*candidates.values()):
+        for topic, view in zip(candidates, level, strict=True):
+            if view is None:
+                continue
+            doc = view["doc"]
+            text = known.get(doc, assumed) if texts is not None and doc not in expected else 0
+            text = text if text <= _LONGEST else 0
+            cost = len(json.dumps(view, separators=(",", ":"))) + int(_WIDTH * text)
+            if used + cost > budget:
+                left += 1
+                continue
+            used += cost
+            expected[doc] = expected.get(doc, 0) or text
+            ends[doc] = max([ends.get(doc, 0), *(end for _, end in view["spans"])])
+            chosen[topic].append(view)
+    room = budget - (used - int(_WIDTH * sum(expected.values())))
+    asked = [doc for doc, length in expected.items() if length]
+    shown: dict[str, str] = {}
+    odd: list[str] = []
+    if texts is not None and asked:
+        found = _read_texts(texts, asked)
+        for doc, text in found.items():
+            if known.get(doc, len(text)) != len(text) or ends[doc] > len(text):
+                odd.append(doc)
+            elif len(text) <= _LONGEST:
+                room -= len(text.encode()) + 5 * text.count("<")  # the page escapes it
+                if room >= 0:
+                    shown[doc] = text
+        if len(odd) == len(asked):
+            raise InputError.at(
+                "unclassified",
+                str(texts.source),
+                None,
+                f"document {odd[0]!r} has another length than the judgements or the index say; "
+                "these are not the documents that were judged",
+            )
+    known |= {doc: len(text) for doc, text in shown.items()}
+    return {
+        "views": {topic: views for topic, views in chosen.items() if views},
+        "texts": shown,
+        "lengths": {doc: known[doc] for doc in expected if doc in known},
+        "left_out": left,
+        "without_text": len(expected) - len(shown),
+        "notes": [f"texts of another length than judged, not shown: {', '.join(odd[:5])}"]
+        if odd
+        else [],
+        "has_source": texts is not None,
+    }
+
+
+def _list_candidates(
+    judgements: Judgements, returned: pl.DataFrame
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the documents of each topic, the most interesting first."""
+    views: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in judgements.topics}
+    for row, (code, doc) in enumerate(
+        zip(judgements.topic.tolist(), judgements.doc.to_list(), strict=True)
+    ):
+        if judgements.relevant[row]:
+            spans = [list(span) for span in judgements.passages(row)]
+            bep = int(judgements.bep[row])
+            view = {"doc": doc, "spans": spans, "bep": bep, "relevant": True, "results": []}
+            views[judgements.topics[code]][doc] = view
+    rows = returned.sort("topic", "doc", "rank", "run").select(
+        "topic", "doc", "run", "rank", "start", "end"
+    )
+    for (topic, doc), results in groupby(rows.iter_rows(), key=itemgetter(0, 1)):
+        other = {"doc": doc, "spans": [], "bep": -1, "relevant": False}
+        views[topic].setdefault(doc, other)["results"] = [list(row[2:]) for row in results]
+    return {
+        topic: sorted(
+            of_topic.values(),
+            key=lambda view: (
+                not view["relevant"],
+                -len({result[0] for result in view["results"]}),
+                view["doc"],
+            ),
+        )
+        for topic, of_topic in views.items()
+    }
+
+
+def _read_texts(texts: SourceTexts | TextSource, docs: list[str]) -> dict[str, str]:
+    """Read the whole texts of documents."""
+    if isinstance(texts, TextSource):
+        found = {own.doc: own.text for own in texts.read(docs)}
+    else:
+        # The root element is the whole document.
+        wanted = dict.fromkeys(docs, lambda xpath: xpath.count("/") == 1)
+        found = {doc: text for doc, _, text in texts(wanted)}
+    if not found:
+        raise InputError.at(
+            "unclassified",
+            str(texts.source),
+            None,
+            f"holds no document of the report, such as {docs[0]!r}",
+        )
+    return found
