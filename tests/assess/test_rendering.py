@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assess.campaigns import PLAIN, index_of, make, tree
-from foveal.assess.documents import Document, Elements, elements_of, page_digest
+from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
 from foveal.assess.rendering import structure
 from foveal.assess.vocabularies import ROLES, VOCABULARIES, roles_of, title_of, vocabulary_of
 from foveal.collection import Collection, SourceTexts, build_index
@@ -67,7 +67,7 @@ def page_of(xml: str, folder: Path) -> dict[str, Any]:
     ((_, text),) = SourceTexts(folder / "documents").documents(index.digests())
     elements = elements_of(index, "d")
     title = title_of(elements, text, "d")
-    return structure(Document("d", title, text, len(text), "", page_digest(text)), elements)
+    return structure(AssessedDocument("d", title, text, len(text), "", page_digest(text)), elements)
 
 
 def roles(page: dict[str, Any]) -> list[tuple[str, str]]:
@@ -235,7 +235,9 @@ def test_structures_are_those_of_the_trees(
         text = texts[str(i)]
         assert text == "".join(root.itertext())
         elements = elements_of(index, str(i))
-        page = structure(Document(str(i), "", text, len(text), "", page_digest(text)), elements)
+        page = structure(
+            AssessedDocument(str(i), "", text, len(text), "", page_digest(text)), elements
+        )
         check_page(page)
         spans = zip(elements.tag, elements.start.tolist(), elements.end.tolist(), strict=True)
         own, naive = list(spans), naive_elements(root)
@@ -295,7 +297,9 @@ def _check_real(index: Collection, source: Path, vocabulary: str, count: int) ->
         assert vocabulary_of(elements) == vocabulary
         title = title_of(elements, text, name)
         assert title != name
-        page = structure(Document(name, title, text, len(text), "", page_digest(text)), elements)
+        page = structure(
+            AssessedDocument(name, title, text, len(text), "", page_digest(text)), elements
+        )
         check_page(page)
         shown = roles_of(elements, text, vocabulary)
         assert shown.count("paragraph") > 5

@@ -16,7 +16,7 @@ from foveal.assess.adjudication import adopt_agreed
 from foveal.assess.messages import EVENTS, action_message, fields, flag, name, text
 from foveal.assess.security import Refusal
 from foveal.assess.site import Access, Site, Visit, Work, answer, condition
-from foveal.assess.store import FINAL, ROLES, ConflictError, Found
+from foveal.assess.store import FINAL, ROLES, CollectionDocument, ConflictError
 
 __all__ = ["COLOURS", "ENDPOINTS", "MOST_FOUND", "STYLES", "Endpoint"]
 
@@ -345,7 +345,9 @@ def _offset(request: Request) -> int:
     return int(given)
 
 
-def _listed(site: Site, visit: Visit, request: Request, found: list[Found]) -> list[dict[str, Any]]:
+def _listed(
+    site: Site, visit: Visit, request: Request, found: list[CollectionDocument]
+) -> list[dict[str, Any]]:
     """Documents with whether they are to be judged for a topic, if one is given."""
     topic = request.query_params.get("topic")
     if topic is None:

@@ -183,7 +183,7 @@ def _check_options(
         check_name(name)
     if collection.whitespace != "keep":
         raise InputError.at(
-            "unclassified",
+            "collection.whitespace",
             collection.path,
             None,
             f"the index counts white space by the rule {collection.whitespace!r}; assessors see "
@@ -258,7 +258,7 @@ def _problems(
     keys = pool.entries.select("topic", "priority").rows()
     for said in (unknown, wrong):
         for entry, message in sorted(said.items()):
-            yield Problem("unclassified", pool_path or "pool", lines.get(keys[entry]), message)
+            yield Problem("pool.entry", pool_path or "pool", lines.get(keys[entry]), message)
 
 
 def _lines(pool_path: str) -> dict[tuple[str, int], int]:
@@ -367,7 +367,9 @@ def _move(temporary: Path, path: Path) -> None:
 def _check_place(path: Path) -> None:
     if os.path.lexists(path):
         raise InputError.at(
-            "unclassified", str(path), None, "is there already; nothing is written over it"
+            "file.exists", str(path), None, "is there already; nothing is written over it"
         )
     if not path.parent.is_dir():
-        raise InputError.at("unclassified", str(path), None, "its directory does not exist")
+        raise InputError.at(
+            "file.missing_directory", str(path), None, "its directory does not exist"
+        )

@@ -83,7 +83,7 @@ def new_identity() -> str:
     return secrets.token_hex(16)
 
 
-class _Reader:
+class _ThreadConnection:
     """The connection of a thread, which is closed when the thread is no more."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -110,7 +110,7 @@ class Database:
         self._clock = clock
         self._lock = threading.RLock()
         self._local = threading.local()
-        self._readers: WeakSet[_Reader] = WeakSet()
+        self._readers: WeakSet[_ThreadConnection] = WeakSet()
         # Not the lock of who writes: a new thread that reads would wait for a save that waits.
         self._entering = threading.Lock()
         check_file(path)
@@ -139,7 +139,7 @@ class Database:
             place = self.path.parent / self.meta["index"]
             if not place.exists():
                 raise InputError.at(
-                    "unclassified",
+                    "campaign.index_missing",
                     str(self.path),
                     None,
                     f"its index is not at {place}; say where it is (-C)",
@@ -147,7 +147,7 @@ class Database:
             collection = Collection.open(place)
         if collection.source.sha256 != self.meta["index_identity"]:
             raise InputError.at(
-                "unclassified",
+                "campaign.index_differs",
                 collection.path,
                 None,
                 f"is not the index that the campaign {self.path} is of",
@@ -206,9 +206,9 @@ class Database:
 
     def reading(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
-        reader: _Reader | None = getattr(self._local, "reader", None)
+        reader: _ThreadConnection | None = getattr(self._local, "reader", None)
         if reader is None:
-            reader = self._local.reader = _Reader(connect(self.path))
+            reader = self._local.reader = _ThreadConnection(connect(self.path))
             with self._entering:
                 self._readers.add(reader)
         return reader.connection

@@ -13,11 +13,11 @@ import polars as pl
 from foveal.collection import Collection
 from foveal.spans import Ints
 
-__all__ = ["Document", "Elements", "elements_of", "page_digest"]
+__all__ = ["AssessedDocument", "Elements", "elements_of", "page_digest"]
 
 
 @dataclass(frozen=True)
-class Document:
+class AssessedDocument:
     """One document.
 
     Parameters

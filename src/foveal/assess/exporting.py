@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from foveal.assess.actions import Action, RefusedError, State, add_span, check
-from foveal.assess.documents import Document, Elements
+from foveal.assess.documents import AssessedDocument, Elements
 from foveal.assess.procedure import GRADES, asked, inferred, missing, refuse, relevant
 from foveal.assess.store import FINAL, Campaign
 from foveal.collection import Collection
@@ -252,11 +252,13 @@ def _check_rows(campaign: Campaign, judged: Judgements) -> None:
         topic = judged.topics[judged.topic[row]]
         if topic not in campaign.topics:
             problems.append(
-                judged.problem("unclassified", row, f"topic {topic!r} is not in the campaign")
+                judged.problem(
+                    "campaign.unknown_topic", row, f"topic {topic!r} is not in the campaign"
+                )
             )
         if lengths[row] < 0:
             message = f"document {judged.doc[row]!r} is not in the collection"
-            problems.append(judged.problem("unclassified", row, message))
+            problems.append(judged.problem("collection.unknown_document", row, message))
     if problems:
         raise InputError(problems)
 
@@ -268,14 +270,14 @@ def _check_kind(campaign: Campaign, judged: Judgements) -> None:
     if procedure == "2003":
         if scale != "2003" and bool(judged.relevant.any()):
             raise InputError.at(
-                "unclassified",
+                "campaign.procedure",
                 source,
                 None,
                 "has no grades of 2003; the campaign grades elements (2003)",
             )
     elif not judged.has_text and bool(judged.relevant.any()):
         raise InputError.at(
-            "unclassified",
+            "campaign.procedure",
             source,
             None,
             f"has no highlighted text; the campaign ({procedure}) needs it",
@@ -291,7 +293,8 @@ def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, 
         topic, doc = judged.topics[judged.topic[row]], str(judged.doc[row])
         document = campaign.document(doc)
         problems += (
-            judged.problem("unclassified", row, said) for said in _misquoted(judged, row, document)
+            judged.problem("judgements.quote", row, said)
+            for said in _misquoted(judged, row, document)
         )
         state = _state(campaign, judged, row, grades.get(row, {}))
         try:
@@ -299,7 +302,7 @@ def _states(campaign: Campaign, judged: Judgements) -> Iterator[tuple[str, str, 
             check(action, document.length)
             refuse(campaign.procedure, State(), action, campaign.elements(doc))
         except RefusedError as error:
-            problems.append(judged.problem("unclassified", row, f"document {doc!r}: {error}"))
+            problems.append(judged.problem("campaign.refused", row, f"document {doc!r}: {error}"))
             continue
         found.append((topic, doc, _validated(campaign, topic, doc, state)))
     if problems:
@@ -351,7 +354,7 @@ def _validated(campaign: Campaign, topic: str, doc: str, state: State) -> State:
     return State(state.spans, state.bep, state.grades, state.note, validated=not lacking)
 
 
-def _misquoted(judged: Judgements, row: int, document: Document) -> Iterator[str]:
+def _misquoted(judged: Judgements, row: int, document: AssessedDocument) -> Iterator[str]:
     """Spans whose quotation is not the text at their place."""
     if judged.quotes is None:
         return

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foveal.assess.database import Clock, Database, Recent, one
-from foveal.assess.documents import Document, Elements, elements_of, page_digest
+from foveal.assess.documents import AssessedDocument, Elements, elements_of, page_digest
 from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
 
-__all__ = ["Found", "Holdings", "PoolEntry", "insert_document"]
+__all__ = ["CollectionDocument", "Holdings", "PoolEntry", "insert_document"]
 
 _DOCUMENTS, _ELEMENTS = 16, 64
 """How many are kept at hand."""
@@ -39,7 +39,7 @@ class PoolEntry(NamedTuple):
     """What runs returned of it: ``start``, ``end``, ``path`` (or None) and ``runs``."""
 
 
-class Found(NamedTuple):
+class CollectionDocument(NamedTuple):
     """A document of the collection that was looked for."""
 
     doc: str
@@ -52,7 +52,7 @@ class Holdings(Database):
 
     def __init__(self, path: Path, collection: Collection | None, clock: Clock) -> None:
         super().__init__(path, collection, clock)
-        self._documents: Recent[str, Document] = Recent(_DOCUMENTS)
+        self._documents: Recent[str, AssessedDocument] = Recent(_DOCUMENTS)
         self._elements: Recent[str, Elements] = Recent(_ELEMENTS)
 
     def pool(self, topic: str) -> list[PoolEntry]:
@@ -96,7 +96,7 @@ class Holdings(Database):
                 self._note(connection, by, topic, doc, "add", {})
         return bool(added)
 
-    def document(self, doc: str) -> Document:
+    def document(self, doc: str) -> AssessedDocument:
         """A document; raises KeyError if the collection has none of that name.
 
         One that is not in the file yet is read from where the index was made from, and stored.
@@ -107,7 +107,7 @@ class Holdings(Database):
             self._documents.put(doc, found)
         return found
 
-    def _stored(self, doc: str) -> Document | None:
+    def _stored(self, doc: str) -> AssessedDocument | None:
         row = one(
             self.reading(),
             "SELECT title, text, length, digest, sha256 FROM documents WHERE doc = ?",
@@ -116,9 +116,11 @@ class Holdings(Database):
         if row is None:
             return None
         text = zlib.decompress(row["text"]).decode("utf-8", "surrogatepass")
-        return Document(doc, row["title"], text, row["length"], row["digest"], row["sha256"])
+        return AssessedDocument(
+            doc, row["title"], text, row["length"], row["digest"], row["sha256"]
+        )
 
-    def _fetched(self, doc: str) -> Document:
+    def _fetched(self, doc: str) -> AssessedDocument:
         digest = self._digests[doc]
         texts = SourceTexts(self.source, self.meta.get("name_tag"))
         ((_, text),) = texts.documents({doc: digest})
@@ -163,14 +165,16 @@ class Holdings(Database):
         }
         return tuple(path for path in elements.path if path in paths)
 
-    def browse(self, prefix: str = "", after: str = "", limit: int = 50) -> list[Found]:
+    def browse(
+        self, prefix: str = "", after: str = "", limit: int = 50
+    ) -> list[CollectionDocument]:
         """Documents of the collection by name, from some name on."""
         names = self._names
         first = bisect_right(names, after) if after else 0
         first = max(first, bisect_left(names, prefix))
         chosen = [name for name in names[first : first + limit] if name.startswith(prefix)]
         titles = self._titles(chosen)
-        return [Found(name, titles.get(name, name), "") for name in chosen]
+        return [CollectionDocument(name, titles.get(name, name), "") for name in chosen]
 
     def _titles(self, docs: Sequence[str]) -> dict[str, str]:
         """The titles of documents that are stored."""
@@ -178,7 +182,7 @@ class Holdings(Database):
         query = f"SELECT doc, title FROM documents WHERE doc IN ({marks})"  # noqa: S608 - marks only
         return dict(self.reading().execute(query, docs).fetchall())
 
-    def search(self, query: str, limit: int = 20, offset: int = 0) -> list[Found]:
+    def search(self, query: str, limit: int = 20, offset: int = 0) -> list[CollectionDocument]:
         """Stored documents that hold all the words of a query, the best first.
 
         Words are never read as a query language; the last may be the beginning of one.
@@ -194,7 +198,10 @@ class Holdings(Database):
             (match, limit, offset),
         )
         pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
-        return [Found(row["doc"], row["title"], _snippet(row["text"], pattern)) for row in rows]
+        return [
+            CollectionDocument(row["doc"], row["title"], _snippet(row["text"], pattern))
+            for row in rows
+        ]
 
 
 def insert_document(

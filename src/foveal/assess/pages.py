@@ -28,7 +28,7 @@ from foveal.assess.site import (
     document_path,
     quoted,
 )
-from foveal.assess.store import FINAL, Found, PoolEntry
+from foveal.assess.store import FINAL, CollectionDocument, PoolEntry
 from foveal.errors import UsageError
 
 __all__ = ["PAGES", "clock"]
@@ -210,7 +210,7 @@ def _collection(site: Site, visit: Visit, request: Request) -> Response:
     )
 
 
-def _marked(found: Found, q: str) -> Iterator[tuple[str, bool]]:
+def _marked(found: CollectionDocument, q: str) -> Iterator[tuple[str, bool]]:
     """The text around what was found, in pieces that are words of the query or not."""
     words = re.findall(r"\w+", q)
     if not words or not found.snippet:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from foveal.assess.documents import Document, Elements
+from foveal.assess.documents import AssessedDocument, Elements
 from foveal.assess.vocabularies import roles_of, vocabulary_of
 
 __all__ = ["structure"]
 
 
-def structure(document: Document, elements: Elements) -> dict[str, Any]:
+def structure(document: AssessedDocument, elements: Elements) -> dict[str, Any]:
     """What the article page builds a document from; elements are in document order."""
     vocabulary = vocabulary_of(elements)
     tags = {tag: i for i, tag in enumerate(dict.fromkeys(elements.tag))}

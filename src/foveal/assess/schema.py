@@ -139,7 +139,7 @@ def damage(path: Path) -> Iterator[None]:
                 reason = "another program is writing to it; try again when that has finished"
             case _:
                 reason = f"cannot be used as a campaign: {error}"
-        raise InputError.at("unclassified", str(path), None, reason) from None
+        raise InputError.at("campaign.unusable", str(path), None, reason) from None
 
 
 def error_code(error: Exception) -> int | None:
@@ -160,7 +160,7 @@ def _damaged(path: Path, found: str) -> InputError:
     """Return the error for a damaged campaign: what was found, and what to do."""
     reason = " ".join(found.split())
     return InputError.at(
-        "unclassified",
+        "campaign.damaged",
         str(path),
         None,
         f"the campaign is damaged ({reason:.200}); keep the file and go on with the newest "
@@ -176,7 +176,7 @@ def upgrade(path: Path, connection: sqlite3.Connection) -> None:
     found = _version(connection)
     if found > VERSION:
         raise InputError.at(
-            "unclassified",
+            "campaign.version",
             str(path),
             None,
             f"is a campaign of version {found}, expected {VERSION} or older; a newer Foveal can "
@@ -200,11 +200,13 @@ def check_file(path: Path) -> None:
             head = stream.read(len(_MAGIC))
     except IsADirectoryError:
         raise InputError.at(
-            "unclassified", str(path), None, "is a directory; expected a campaign"
+            "file.is_directory", str(path), None, "is a directory; expected a campaign"
         ) from None
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise InputError.at("unclassified", str(path), None, f"cannot be read: {reason}") from None
+        raise InputError.at(
+            "file.unreadable", str(path), None, f"cannot be read: {reason}"
+        ) from None
     if head != _MAGIC:
         raise no_campaign(path)
 
@@ -212,7 +214,7 @@ def check_file(path: Path) -> None:
 def no_campaign(path: Path) -> InputError:
     """That a file is something else."""
     return InputError.at(
-        "unclassified",
+        "campaign.format",
         str(path),
         None,
         "is no campaign; expected a file that 'foveal assess init' made",

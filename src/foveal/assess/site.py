@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from foveal.assess.accounts import Limit, LocalAccess, Session, Sessions
 from foveal.assess.security import Refusal
-from foveal.assess.store import FINAL, Campaign, Summary
+from foveal.assess.store import FINAL, AssessmentSummary, Campaign
 
 __all__ = [
     "CONDITIONS",
@@ -88,10 +88,10 @@ Work = Callable[["Site", Visit, Request, dict[str, Any]], Response]
 """What answers a request; the last argument is its body, empty if there is none."""
 
 
-def condition(summary: Summary | None, *, viewed: bool) -> Condition:
+def condition(summary: AssessmentSummary | None, *, viewed: bool) -> Condition:
     """How far an assessor is with a document.
 
-    >>> condition(Summary(3, relevant=True, validated=False, spans=2), viewed=True).words
+    >>> condition(AssessmentSummary(3, relevant=True, validated=False, spans=2), viewed=True).words
     'marked, not validated'
     """
     if summary is not None and summary.validated:

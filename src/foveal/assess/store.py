@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from foveal.assess.actions import Action, History, RefusedError, State, check
 from foveal.assess.database import Clock, Recent, dumps, now, one
-from foveal.assess.documents import Document, Elements
+from foveal.assess.documents import AssessedDocument, Elements
 from foveal.assess.events import Events, Progress, Viewed
-from foveal.assess.holdings import Found, Holdings, PoolEntry
+from foveal.assess.holdings import CollectionDocument, Holdings, PoolEntry
 from foveal.assess.people import FINAL, ROLES, People, User, check_name
 from foveal.assess.procedure import Missing, inferred, missing, refuse, relevant
 from foveal.assess.schema import check_integrity, connect, damage
@@ -27,15 +27,15 @@ from foveal.errors import FovealError
 __all__ = [
     "FINAL",
     "ROLES",
+    "AssessedDocument",
+    "AssessmentSummary",
     "Campaign",
+    "CollectionDocument",
     "ConflictError",
-    "Document",
     "Elements",
-    "Found",
     "PoolEntry",
     "Progress",
     "Saved",
-    "Summary",
     "User",
     "Viewed",
     "check_name",
@@ -71,7 +71,7 @@ class Saved(NamedTuple):
     """Whether it was saved before, and this is what came of it then."""
 
 
-class Summary(NamedTuple):
+class AssessmentSummary(NamedTuple):
     """What is known of an assessment without looking into it."""
 
     version: int
@@ -150,7 +150,7 @@ class Campaign(People, Holdings, Events):
         )
         return (0, State()) if row is None else (row["version"], _state(row))
 
-    def states(self, assessor: str, topic: str) -> dict[str, Summary]:
+    def states(self, assessor: str, topic: str) -> dict[str, AssessmentSummary]:
         """The documents of a topic that an assessor has done something to."""
         rows = self.reading().execute(
             "SELECT doc, version, relevant, validated, spans FROM assessments "
@@ -158,7 +158,7 @@ class Campaign(People, Holdings, Events):
             (assessor, topic),
         )
         return {
-            row["doc"]: Summary(
+            row["doc"]: AssessmentSummary(
                 row["version"], bool(row["relevant"]), bool(row["validated"]), row["spans"]
             )
             for row in rows.fetchall()
@@ -210,8 +210,8 @@ class Campaign(People, Holdings, Events):
             The version that the action goes on from; raises `ConflictError` if it is not the last.
         action : Action
         length, digest : int, str
-            Of the text that the assessor sees, `Document.length` and `Document.sha256`: an action
-            on any other text is refused.
+            `AssessedDocument.length` and `AssessedDocument.sha256` of the text that the assessor
+            sees; an action on any other text is refused.
         client_at : str, optional
             When it was done, by the assessor's clock.
         actor : str, optional

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from foveal.assess.documents import Elements
 from foveal.spans import Ints
 
-__all__ = ["ROLES", "VOCABULARIES", "Vocabulary", "roles_of", "title_of", "vocabulary_of"]
+__all__ = ["ROLES", "VOCABULARIES", "TagVocabulary", "roles_of", "title_of", "vocabulary_of"]
 
 ROLES = (
     "block",
@@ -56,7 +56,7 @@ _MOST_TITLE = 200
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class TagVocabulary:
     """How the elements of a kind of documents look.
 
     Parameters
@@ -77,7 +77,7 @@ def _tags(**roles: str) -> dict[str, str]:
     return {tag: role.replace("_", "-") for role, tags in roles.items() for tag in tags.split()}
 
 
-_JATS = Vocabulary(
+_JATS = TagVocabulary(
     _tags(
         block="article front body back sec abstract trans-abstract app app-group ack floats-group "
         "boxed-text table-wrap table-wrap-foot sub-article response glossary article-meta "
@@ -118,7 +118,7 @@ _JATS = Vocabulary(
     ),
     ("title-group/article-title", "article-title"),
 )
-_TEI = Vocabulary(
+_TEI = TagVocabulary(
     _tags(
         block="TEI TEI.2 teiCorpus text front body back group div div1 div2 div3 div4 div5 div6 "
         "div7 lg sp castList titlePage floatingText argument opener closer docTitle listBibl",
@@ -147,7 +147,7 @@ _TEI = Vocabulary(
     ),
     ("titleStmt/title", "docTitle/titlePart", "docTitle", "head"),
 )
-_WIKIPEDIA = Vocabulary(
+_WIKIPEDIA = TagVocabulary(
     _tags(
         block="article header bdy body sec section ss1 ss2 ss3 ss4 ss5 ss template gallery reflist",
         paragraph="p indent indentation1 indentation2 indentation3 definitionitem",
@@ -176,7 +176,7 @@ _WIKIPEDIA = Vocabulary(
     ),
     ("header/title", "article/name", "title"),
 )
-_IEEE = Vocabulary(
+_IEEE = TagVocabulary(
     _tags(
         block="article fm bdy bm sec ss1 ss2 ss3 vt app dialog proof tig au bib bibl",
         paragraph="p p1 p2 p3 ip1 ip2 ip3 ip4 ip5 ilrj aff kwd abs pdt",
@@ -204,7 +204,7 @@ _IEEE = Vocabulary(
     ),
     ("tig/atl", "fm/atl", "atl"),
 )
-_GENERIC = Vocabulary(
+_GENERIC = TagVocabulary(
     _tags(
         paragraph="p para",
         title="article/title document/title doc/title book/title",
@@ -229,7 +229,7 @@ _GENERIC = Vocabulary(
     ("title", "head", "h1"),
 )
 
-VOCABULARIES: Mapping[str, Vocabulary] = {
+VOCABULARIES: Mapping[str, TagVocabulary] = {
     "jats": _JATS,
     "tei": _TEI,
     "inex-wikipedia": _WIKIPEDIA,

@@ -290,7 +290,7 @@ def _checked(frame: pl.DataFrame, value: str) -> pl.DataFrame:
         if len(bad):
             number = int(bad[0]) + 1
             raise InputError.at(
-                "unclassified", "run" if value == "score" else "qrels", number, message
+                "frame.value", "run" if value == "score" else "qrels", number, message
             )
     return frame
 

@@ -203,7 +203,7 @@ def _source(index: Any) -> str:
     place = Path(index.path).parent / name
     if not place.exists():
         raise InputError.at(
-            "unclassified",
+            "documents.missing",
             index.path,
             None,
             f"was made from {name!r}, which is not beside it; say where it is (--documents)",
@@ -276,7 +276,10 @@ def _export(
         if not len(found):
             what = "assessed" if everything else "validated (--all takes the rest, too)"
             raise InputError.at(
-                "unclassified", campaign, None, f"there is nothing to export: no document is {what}"
+                "campaign.empty",
+                campaign,
+                None,
+                f"there is nothing to export: no document is {what}",
             )
         found = _single(found, form, combine)
         found = prepared(found, opened.collection, form)
@@ -424,10 +427,10 @@ def _first_line(path: str) -> str:
             return str(stream.readline()).rstrip("\r\n")
     except OSError as error:
         raise InputError.at(
-            "unclassified", path, None, f"cannot be read: {error.strerror}"
+            "file.unreadable", path, None, f"cannot be read: {error.strerror}"
         ) from None
     except UnicodeDecodeError:
-        raise InputError.at("unclassified", path, 1, "is not UTF-8") from None
+        raise InputError.at("file.encoding", path, 1, "is not UTF-8") from None
 
 
 @command.command(

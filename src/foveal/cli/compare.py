@@ -280,7 +280,7 @@ def _check_baseline(baseline: str) -> None:
     """Refuse a file that is not there; a name without a place may be that of a run."""
     path = Path(baseline)
     if not path.exists() and (path.suffix == ".json" or len(path.parts) > 1):
-        raise InputError.at("unclassified", baseline, None, "no such file; expected the baseline")
+        raise InputError.at("file.missing", baseline, None, "no such file; expected the baseline")
 
 
 def _is_saved(baseline: str) -> bool:

@@ -248,7 +248,9 @@ def _check_outputs(*paths: str | None) -> None:
         raise UsageError(f"{given[0]}: both the output and the picture; expected two files")
     for path, target in zip(given, targets, strict=True):
         if target.is_dir():
-            raise InputError.at("unclassified", path, None, "is a directory; expected a file name")
+            raise InputError.at(
+                "file.is_directory", path, None, "is a directory; expected a file name"
+            )
         if target.exists() and not target.is_file():
             continue  # a device or a pipe
         try:
@@ -256,7 +258,7 @@ def _check_outputs(*paths: str | None) -> None:
                 pass
         except OSError as error:
             raise InputError.at(
-                "unclassified", path, None, f"cannot be written: {error.strerror}"
+                "file.unwritable", path, None, f"cannot be written: {error.strerror}"
             ) from None
 
 
@@ -292,16 +294,16 @@ def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
             continue
         if not topics:
             raise source.error(
-                "unclassified", number, f"the set {name!r} has no topic; expected NAME TOPIC..."
+                "topic_sets.empty", number, f"the set {name!r} has no topic; expected NAME TOPIC..."
             )
         if name in sets:
             raise source.error(
-                "unclassified", number, f"a second set {name!r}; expected every name once"
+                "topic_sets.duplicate", number, f"a second set {name!r}; expected every name once"
             )
         sets[name] = tuple(dict.fromkeys(topics))
     if len(sets) < 2:
         raise source.error(
-            "unclassified", None, f"{len(sets)} sets of topics found; expected at least two"
+            "topic_sets.too_few", None, f"{len(sets)} sets of topics found; expected at least two"
         )
     return sets
 

@@ -123,7 +123,7 @@ def _prepare(target: Path, campaign: Path) -> None:
     except OSError as error:
         where = str(error.filename or target)
         raise InputError.at(
-            "unclassified", where, None, f"cannot be written: {error.strerror}"
+            "file.unwritable", where, None, f"cannot be written: {error.strerror}"
         ) from None
 
 

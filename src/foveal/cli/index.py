@@ -33,7 +33,7 @@ _WORTH_PROCESSES = 32 << 20
 """Bytes of source from which processes pay for their start."""
 
 
-class _Progress:
+class _BuildProgress:
     """Documents, rate and time left on one line of a terminal."""
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ def command(
         limits=Limits(max_depth, max_attribute, max_expansion, max_elements, max_bytes),
     )
     del dask  # which `executor` looks up
-    progress = _Progress() if sys.stderr.isatty() else None
+    progress = _BuildProgress() if sys.stderr.isatty() else None
     documents = sum(source.size for source in opened if source not in indexes)
     worth = documents >= _WORTH_PROCESSES * (1 if share is None else share.of)
     shown = closing(progress) if progress else nullcontext()

@@ -341,7 +341,7 @@ def list_files(paths: Sequence[str]) -> list[str]:
             continue
         inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
         if not inside:
-            raise InputError.at("unclassified", path, None, "the directory holds no file")
+            raise InputError.at("file.empty_directory", path, None, "the directory holds no file")
         found += map(str, inside)
     return found
 
@@ -388,5 +388,5 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
                 raise
             first = error.problems[0]
             hint = f"{first.text}; runs are scored against judgements, given with -j"
-            raise InputError.at("unclassified", first.file, first.line, hint) from None
+            raise InputError.at("results.format", first.file, first.line, hint) from None
     return found

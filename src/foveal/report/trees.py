@@ -92,7 +92,7 @@ _LEGEND = (
 )
 
 
-class _Line(NamedTuple):
+class _TreeLine(NamedTuple):
     """A line of a tree: an element, or how many were left out below its parent."""
 
     text: str
@@ -219,7 +219,7 @@ def _document(
         yield style(drawn, _BOLD if ideal[i] else "" if relevant[i] else _DIM)
 
 
-def _tree(own: pl.DataFrame, hidden: Ints, branches: tuple[str, ...]) -> Iterator[_Line]:
+def _tree(own: pl.DataFrame, hidden: Ints, branches: tuple[str, ...]) -> Iterator[_TreeLine]:
     """The elements of one document with their branches; what is left out comes last."""
     child, last, beside, below = branches
     depth, aside = own["depth"].to_list(), hidden.tolist()
@@ -244,10 +244,10 @@ def _tree(own: pl.DataFrame, hidden: Ints, branches: tuple[str, ...]) -> Iterato
         while len(path) >= level:
             if aside[path[-1]]:
                 said = f"... {counted(aside[path[-1]], 'element')} without relevance"
-                yield _Line(branch(path) + said, None)
+                yield _TreeLine(branch(path) + said, None)
             path.pop()
         if i < len(depth):
-            yield _Line(branch(path) + label[i], i)
+            yield _TreeLine(branch(path) + label[i], i)
             path.append(i)
 
 

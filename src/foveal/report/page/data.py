@@ -442,7 +442,7 @@ def document_views(
                     shown[doc] = text
         if len(odd) == len(asked):
             raise InputError.at(
-                "unclassified",
+                "documents.length",
                 str(texts.source),
                 None,
                 f"document {odd[0]!r} has another length than the judgements or the index say; "
@@ -504,7 +504,7 @@ def _read_texts(texts: SourceTexts | TextSource, docs: list[str]) -> dict[str, s
         found = {doc: text for doc, _, text in texts(wanted)}
     if not found:
         raise InputError.at(
-            "unclassified",
+            "documents.missing",
             str(texts.source),
             None,
             f"holds no document of the report, such as {docs[0]!r}",
