@@ -19,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats import Source, found_kind, read_run
+from foveal.files.source import Source
+from foveal.formats import found_kind, read_run
 from foveal.formats.checks import RESERVED
 from foveal.formats.fields import normalised
 from foveal.formats.fol import GROUPED

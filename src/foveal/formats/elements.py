@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
+from foveal.files.source import Source
 from foveal.formats.checks import (
     Bools,
     Defects,
@@ -17,7 +18,6 @@ from foveal.formats.checks import (
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.fields import read_fields
 from foveal.formats.fol import GROUPED
-from foveal.formats.source import Source
 from foveal.formats.xpaths import PATHS, canonical_paths
 from foveal.model import UNKNOWN, Run
 from foveal.model.hashing import OfTexts

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.fields import MAX_OFFSET, Table, normalised, read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints, conflicts, lay_out

@@ -10,11 +10,11 @@ from typing import Any
 import polars as pl
 
 from foveal.errors import Tally
+from foveal.files.source import Source
 from foveal.formats.checks import Defects
 from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.objects import declared_units, header_of, header_problems, read_objects
 from foveal.formats.ranking import place_results, ranked, with_costs
-from foveal.formats.source import Source
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 from foveal.spans import Ints

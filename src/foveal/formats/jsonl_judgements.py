@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.assessed import (
     ELEMENT_COLUMNS,
     UNKNOWN_GRADES,
@@ -29,7 +30,6 @@ from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.fields import MAX_OFFSET, Table
 from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.objects import declared_units, header_of, loads, read_objects
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.run import ALL
 

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
+from foveal.files.source import Source
 from foveal.formats.checks import Defects
 from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
 from foveal.formats.ranking import place_results, ranked, with_costs
-from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Tally, counted
+from foveal.files.source import Source
 from foveal.formats.detection import LINE_FORMS, has_trailing_text
 from foveal.formats.fields import read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL, group_topics
 from foveal.spans import Ints

@@ -13,12 +13,12 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.detection import is_genomics_gold as is_gold
 from foveal.formats.detection import is_genomics_run as is_run_line
 from foveal.formats.fields import MAX_OFFSET, read_fields
-from foveal.formats.source import Source
 from foveal.model import Judgements, Run
 from foveal.model.run import ALL
 
