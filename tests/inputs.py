@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import foveal
-from foveal.formats import Source
+from foveal.files.source import Source
 
 Results = list[tuple[str, str, int | None, int | None]]
 

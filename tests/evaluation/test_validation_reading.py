@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.evaluation.validation_reading import read_tolerantly
-from foveal.formats import Source
+from foveal.files.source import Source
 
 FIELDS = {
     "1 Q0 {} 1 9 m 0 4": None,

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.formats import Source, read_run
-from foveal.formats.jsonl import FORMATS, declared_units
+from foveal.files.source import Source
+from foveal.formats import read_run
+from foveal.formats.base import JSON_FORMATS
+from foveal.formats.jsonl import declared_units
 from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
@@ -120,7 +122,9 @@ class _Placed:
         self.ambiguous = ambiguous
         lines, problems = source.data.split(b"\n"), list[Problem]()
         rows = [*_by_text(source)]
-        unit, kind = declared_units(source, *header_of(source), FORMATS) if rows else ("", "")
+        unit, kind = (
+            declared_units(source, *header_of(source), JSON_FORMATS["run"]) if rows else ("", "")
+        )
         for number, record in rows:
             doc, text = record.get("doc"), record["text"]
             if not isinstance(doc, str):

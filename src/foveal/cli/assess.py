@@ -257,8 +257,8 @@ def _export(
     """
     from foveal.assess.exporting import judgements, prepared
     from foveal.assess.store import FINAL
+    from foveal.files.atomic import same_file
     from foveal.formats import write_judgements
-    from foveal.formats.files import same_file
     from foveal.formats.losses import judgement_losses
 
     if final and assessors:

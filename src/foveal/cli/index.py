@@ -25,7 +25,7 @@ from foveal.collection import (
 from foveal.collection.merging import IndexSource
 from foveal.collection.safety import BYTES_PER_ELEMENT
 from foveal.errors import InputError, UsageError, counted, escape_controls
-from foveal.executors.memory import parse_size
+from foveal.files.memory import parse_size
 
 __all__ = ["command"]
 

@@ -79,8 +79,8 @@ def command(
     tells which must score better.
     """
     from foveal.analysis.simulation import simulate
+    from foveal.files.atomic import check_folder, write_folder
     from foveal.formats import RUN_FORMATS
-    from foveal.formats.files import check_folder, write_folder
 
     holding = "anything" if force else "nothing"
     check_folder(output, holding=holding)

@@ -19,11 +19,13 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats import Source, found_kind, read_run
+from foveal.files.source import Source
+from foveal.formats import found_kind, read_run
+from foveal.formats.base import JSON_FORMATS
 from foveal.formats.checks import RESERVED
 from foveal.formats.fields import normalised
 from foveal.formats.fol import GROUPED
-from foveal.formats.jsonl import FORMATS, header_problems
+from foveal.formats.jsonl import header_problems
 from foveal.formats.markup import BLANKS, Markup, escaped, is_xml, read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.parquet import MAGIC
@@ -223,7 +225,7 @@ def _drop_lines(source: Source, problems: list[Problem]) -> tuple[Source, list[P
         return source, []
     header, number = header_of(source)
     rest = _blank_lines(source, lines)
-    bad = header_problems(header, FORMATS)
+    bad = header_problems(header, JSON_FORMATS["run"])
     if number in lines and bad:  # keep what is right in the header
         kept = json.dumps({name: value for name, value in header.items() if name not in bad})
         content = rest.data.split(b"\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveal.errors import InputError
+from foveal.files.source import Source, is_xml, list_files
 from foveal.formats.detection import (
     JSON_FORMATS,
     LINE_FORMS,
@@ -19,12 +20,10 @@ from foveal.formats.detection import (
     is_genomics_gold,
     is_genomics_run,
 )
-from foveal.formats.source import STDIN, Source, is_stream, is_xml, list_files
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
-    from foveal.formats.files import write_file
     from foveal.formats.inex_pools import FOLDER_FORMATS
     from foveal.formats.pools import read_pool, write_pool
     from foveal.formats.results import read_results
@@ -41,13 +40,11 @@ __all__ = [
     "FOLDER_FORMATS",
     "JUDGEMENT_FORMATS",
     "RUN_FORMATS",
-    "STDIN",
     "TOPIC_FORMATS",
     "CacheWarning",
     "Source",
     "find_format",
     "found_kind",
-    "is_stream",
     "judgement_files",
     "kind_of",
     "read_judgements",
@@ -55,7 +52,6 @@ __all__ = [
     "read_results",
     "read_run",
     "read_topics",
-    "write_file",
     "write_judgements",
     "write_pool",
     "write_run",
@@ -64,7 +60,6 @@ __all__ = [
 
 _HOME = {
     "cache": ("CacheWarning",),
-    "files": ("write_file",),
     "inex_pools": ("FOLDER_FORMATS",),
     "pools": ("read_pool", "write_pool"),
     "results": ("read_results",),

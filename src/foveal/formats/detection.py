@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from foveal.errors import InputError
-from foveal.formats.source import Source, first_lines, is_xml
+from foveal.files.source import Source, first_lines, is_xml
 
 __all__ = [
     "JSON_FORMATS",

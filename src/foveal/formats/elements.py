@@ -6,6 +6,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
+from foveal.files.source import Source
+from foveal.formats.base import Format, head_fields, parse_with
 from foveal.formats.checks import (
     Bools,
     Defects,
@@ -17,13 +19,12 @@ from foveal.formats.checks import (
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.fields import read_fields
 from foveal.formats.fol import GROUPED
-from foveal.formats.source import Source
 from foveal.formats.xpaths import PATHS, canonical_paths
 from foveal.model import UNKNOWN, Run
 from foveal.model.hashing import OfTexts
 from foveal.spans import Ints
 
-__all__ = ["read_run", "write_run"]
+__all__ = ["FORMATS", "read_run", "write_run"]
 
 _SCHEMA = {
     "topic": pl.String,
@@ -100,3 +101,21 @@ def write_run(run: Run) -> str:
     score = pl.col("score") if run.score is not None else -pl.col("rank")
     fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "xpath")
     return as_lines(run.to_frame(), fields, run.source.path)
+
+
+def _is_run(source: Source) -> bool:
+    fields = head_fields(source)
+    return len(fields) == 7 and fields[6].startswith(b"/")
+
+
+FORMATS = (
+    Format(
+        "elements",
+        "run",
+        "INEX elements: 7 fields, the last an XPath.",
+        "289 Q0 9996 1 0.9999 mine /article[1]/body[1]/section[2]/p[1]\n",
+        _is_run,
+        parse_with(read_run),
+        write_run,
+    ),
+)

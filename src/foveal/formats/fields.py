@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.source import Source, first_lines
+from foveal.files.source import Source, first_lines
 from foveal.spans import Ints
 
 __all__ = ["MAX_OFFSET", "Table", "first_lines", "normalised", "read_fields"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,14 +10,15 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
+from foveal.formats.base import Format, head_fields, parse_with
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.fields import MAX_OFFSET, Table, normalised, read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints, conflicts, lay_out
 
-__all__ = ["GROUPED", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = ["FORMATS", "GROUPED", "read_judgements", "read_run", "write_judgements", "write_run"]
 
 _RUN = {
     "topic": pl.String,
@@ -29,6 +31,8 @@ _RUN = {
     "length": pl.Int64,
 }
 _KEEP = ("topic", "doc", "score", "start", "length")
+_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")
+"""The last field of judgements, which may have eight fields, too."""
 GROUPED = "the lines of a topic do not stand together; they were grouped, their order kept"
 
 
@@ -328,3 +332,50 @@ def write_judgements(judgements: Judgements) -> str:
     passages = pl.format("{} {}", "bep", "passage")
     fields = ("topic", pl.lit("Q0"), "doc", "relchars", "doclen")
     return as_lines(frame, fields, judgements.sources[0].path, rest=passages)
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+def _is_run(source: Source) -> bool:
+    """Return True for eight fields that end in numbers, or in what may be offsets."""
+    fields = head_fields(source)
+    if len(fields) != 8 or _PASSAGE.match(fields[7]):
+        return False
+    if fields[6].isdigit() and fields[7].isdigit():
+        return True
+    from foveal.formats.detection import has_trailing_text
+
+    return not has_trailing_text(fields)
+
+
+def _is_judgements(source: Source) -> bool:
+    """Return True for five fields or more."""
+    fields = head_fields(source)
+    if len(fields) < 5:
+        return False
+    from foveal.formats.detection import is_genomics_gold
+
+    return fields[1] == b"Q0" or not is_genomics_gold(source)
+
+
+FORMATS = (
+    Format(
+        "fol",
+        "run",
+        "INEX passages since 2007: 8 fields, the last two offset and length.",
+        "1 Q0 fords 1 10.7 mine 59 242\n1 Q0 tides 2 9.3 mine 0 180\n",
+        _is_run,
+        parse_with(read_run),
+        write_run,
+    ),
+    Format(
+        "fol",
+        "judgements",
+        "INEX passages since 2007: relevant characters, document length, offset:length pairs.",
+        "1 Q0 tides 300 4068 120 120:200 900:100\n1 Q0 fords 0 3579\n",
+        _is_judgements,
+        parse_with(read_judgements),
+        write_judgements,
+    ),
+)

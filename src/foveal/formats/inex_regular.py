@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from foveal.files.source import Source
 from foveal.formats.markup import BLANKS, Markup, check_markup, read_markup
-from foveal.formats.source import Source
 from foveal.spans import Ints
 
 __all__ = ["Results", "declared", "regular_results"]

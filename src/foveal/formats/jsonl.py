@@ -10,11 +10,12 @@ from typing import Any
 import polars as pl
 
 from foveal.errors import Tally
+from foveal.files.source import Source
+from foveal.formats.base import Format, json_kind, parse_with
 from foveal.formats.checks import Defects
 from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.objects import declared_units, header_of, header_problems, read_objects
 from foveal.formats.ranking import place_results, ranked, with_costs
-from foveal.formats.source import Source
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 from foveal.spans import Ints
@@ -41,13 +42,12 @@ _RUN: dict[str, Any] = {
     "tokens": pl.Int64,
     "type": pl.String,
 }
-FORMATS = JSON_FORMATS["run"]
 
 
 def read_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Run:
     """Read a run, ordered by rank, else by descending score, else as in the file."""
     header, header_line = header_of(source)
-    unit, end_kind = declared_units(source, header, header_line, FORMATS)
+    unit, end_kind = declared_units(source, header, header_line, JSON_FORMATS["run"])
     table = read_objects(source, _RUN, header_line)
     frame, defects = table.frame, Defects(source, table.line)
     again = (frame["type"] == "header").fill_null(value=False)
@@ -106,7 +106,7 @@ def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
 
 def write_run(run: Run) -> str:
     """The run with a header; everything that Foveal knows of a run is kept."""
-    header = {"type": "header", "format": FORMATS[0], "version": 1, "run": run.name}
+    header = {"type": "header", "format": JSON_FORMATS["run"][0], "version": 1, "run": run.name}
     if run.task is not None:
         header["task"] = run.task
     header |= {"unit": "codepoint", "end": "exclusive"}
@@ -123,3 +123,17 @@ def _objects(header: Mapping[str, Any], frame: pl.DataFrame) -> str:
         kept = {name: value for name, value in row.items() if value is not None}
         lines.append(json.dumps(kept, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
+
+
+FORMATS = (
+    Format(
+        "jsonl",
+        "run",
+        "JSON Lines: one object per result.",
+        '{"topic": "1", "doc": "fords", "score": 7.5, "start": 100, "end": 400}\n',
+        lambda source: json_kind(source) == "run",
+        parse_with(read_run),
+        write_run,
+        uses_texts=True,
+    ),
+)

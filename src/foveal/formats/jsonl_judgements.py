@@ -11,12 +11,14 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.assessed import (
     ELEMENT_COLUMNS,
     UNKNOWN_GRADES,
     Assessed,
     assessed_elements,
 )
+from foveal.formats.base import Format, json_kind, parse_with
 from foveal.formats.checks import (
     Defects,
     check_given,
@@ -29,13 +31,11 @@ from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.fields import MAX_OFFSET, Table
 from foveal.formats.grades import GRADES, relevant_rows
 from foveal.formats.objects import declared_units, header_of, loads, read_objects
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.run import ALL
 
 __all__ = ["FORMATS", "declared_whitespace", "read_judgements", "write_judgements"]
 
-FORMATS = JSON_FORMATS["judgements"]
 
 _VERSION = "assessments-version"
 _KEPT = {
@@ -91,7 +91,7 @@ _IS_ODD = pl.any_horizontal(
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
     header, header_line = header_of(source)
-    unit, end_kind = declared_units(source, header, header_line, FORMATS)
+    unit, end_kind = declared_units(source, header, header_line, JSON_FORMATS["judgements"])
     known = _known(source, header, header_line)
     inclusive, notes = end_kind == "inclusive", tuple[str, ...]()
     if b'"quote"' in source.data:
@@ -345,7 +345,7 @@ def write_judgements(judgements: Judgements) -> str:
         json.dumps(
             {
                 "type": "header",
-                "format": FORMATS[0],
+                "format": JSON_FORMATS["judgements"][0],
                 "version": 1,
                 "unit": "codepoint",
                 "end": "exclusive",
@@ -424,3 +424,17 @@ def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -
         if given is not None and given[k] is not None and len(given[k]):
             span[name] = given[k].to_list()
     return span
+
+
+FORMATS = (
+    Format(
+        "jsonl",
+        "judgements",
+        "JSON Lines: one object per topic, document and assessor.",
+        '{"topic": "1", "doc": "tides", "spans": [{"start": 120, "end": 320}]}\n',
+        lambda source: json_kind(source) == "judgements",
+        parse_with(read_judgements),
+        write_judgements,
+        uses_texts=True,
+    ),
+)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.formats.source import UTF32, Source, is_xml
+from foveal.files.source import UTF32, Source, is_xml
 from foveal.spans import Ints
 
 __all__ = [

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.fields import Table
-from foveal.formats.source import Source
 
 __all__ = [
     "ENDS",

@@ -11,16 +11,17 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
+from foveal.files.source import Source
+from foveal.formats.base import Format, parse_with
 from foveal.formats.checks import Defects
 from foveal.formats.detection import MAGIC
 from foveal.formats.panics import without_panics
 from foveal.formats.ranking import place_results, ranked, with_costs
-from foveal.formats.source import Source
 from foveal.formats.unknown import UNKNOWN_FIELD
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Run
 
-__all__ = ["MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
+__all__ = ["FORMATS", "MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
 
 _KINDS = {
     "topic": pl.String,
@@ -136,3 +137,16 @@ def write_run(run: Run) -> bytes:
     buffer = io.BytesIO()
     run.to_frame().with_columns(run=pl.lit(run.name)).write_parquet(buffer)
     return buffer.getvalue()
+
+
+FORMATS = (
+    Format(
+        "parquet",
+        "run",
+        "Parquet and Arrow files: one row per result.",
+        "",
+        lambda source: source.data.startswith(MAGIC),
+        parse_with(read_run),
+        write_run,
+    ),
+)

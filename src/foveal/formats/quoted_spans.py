@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.locate import GIVE_TEXTS, NORMALISED, Aligner, in_unit
 from foveal.formats.objects import header_of, parse_lines
-from foveal.formats.source import Source
 
 __all__ = ["documents_needed", "locate_quotes"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Tally
+from foveal.files.source import Source
 from foveal.formats.checks import (
     Defects,
     check_given,
@@ -25,7 +26,6 @@ from foveal.formats.checks import (
     is_root,
 )
 from foveal.formats.fields import MAX_OFFSET, normalised
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source, is_xml, list_files
 from foveal.formats.checks import Defects, check_names
 from foveal.formats.detection import JSON_FORMATS, describe_missing_line, expect
 from foveal.formats.markup import (
@@ -25,7 +26,6 @@ from foveal.formats.markup import (
     unfit,
 )
 from foveal.formats.objects import header_of, read_objects
-from foveal.formats.source import Source, is_xml, list_files
 from foveal.formats.unknown import unknown_fields
 from foveal.model import Topic, Topics
 from foveal.spans import Ints

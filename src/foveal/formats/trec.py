@@ -10,14 +10,16 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Tally, counted
+from foveal.files.source import Source
+from foveal.formats.base import Format, head_fields, parse_with
 from foveal.formats.detection import LINE_FORMS, has_trailing_text
 from foveal.formats.fields import read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL, group_topics
 from foveal.spans import Ints
 
 __all__ = [
+    "FORMATS",
     "keeps_scores",
     "ranked",
     "read_judgements",
@@ -184,3 +186,38 @@ def write_judgements(judgements: Judgements) -> str:
     frame = pl.DataFrame({"topic": topic, "doc": judgements.doc, "grade": grade})
     path = judgements.sources[0].path
     return as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), path)
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+def _is_run(source: Source) -> bool:
+    """Return True for six fields, and for more if text follows them."""
+    fields = head_fields(source)
+    if len(fields) != 6 and not has_trailing_text(fields):
+        return False
+    from foveal.formats.detection import is_genomics_run
+
+    return fields[1] == b"Q0" or not is_genomics_run(fields)
+
+
+FORMATS = (
+    Format(
+        "trec",
+        "run",
+        "TREC runs of whole documents: 6 fields.",
+        "301 Q0 FR940202-2-00150 1 2.129133 mine\n",
+        _is_run,
+        parse_with(read_run),
+        write_run,
+    ),
+    Format(
+        "trec",
+        "judgements",
+        "TREC judgements of whole documents: 4 fields, the last a grade.",
+        "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
+        lambda source: len(head_fields(source)) == 4,
+        parse_with(read_judgements),
+        write_judgements,
+    ),
+)

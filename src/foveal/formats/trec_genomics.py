@@ -13,16 +13,18 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
+from foveal.formats.base import Format, head_fields, parse_with
 from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
 from foveal.formats.detection import LINE_FORMS
 from foveal.formats.detection import is_genomics_gold as is_gold
 from foveal.formats.detection import is_genomics_run as is_run_line
 from foveal.formats.fields import MAX_OFFSET, read_fields
-from foveal.formats.source import Source
 from foveal.model import Judgements, Run
 from foveal.model.run import ALL
 
 __all__ = [
+    "FORMATS",
     "GoldPassage",
     "is_gold",
     "is_run_line",
@@ -141,3 +143,23 @@ def read_judgements(source: Source) -> Judgements:
         source=source.provenance,
         aspects=pl.Series(aspects, dtype=pl.List(pl.String)) if any(aspects) else None,
     )
+
+
+FORMATS = (
+    Format(
+        "trec-genomics",
+        "run",
+        "Passages of the TREC Genomics tracks: 7 fields, or 6 without the tag.",
+        "200 12595615 1 48.63 28426 295 mine\n",
+        lambda source: is_run_line(head_fields(source)),
+        parse_with(read_run),
+    ),
+    Format(
+        "trec-genomics",
+        "judgements",
+        "Gold passages of the TREC Genomics tracks: 5 fields between tabs.",
+        "200\t14747618\t64716\t19412\tICAM-1|TNF-ALPHA\n",
+        is_gold,
+        parse_with(read_judgements),
+    ),
+)

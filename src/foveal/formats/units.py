@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.checks import Defects
 from foveal.formats.locate import GIVE_TEXTS
 from foveal.formats.objects import ENDS, UNITS
-from foveal.formats.source import Source
 from foveal.spans import Ints
 
 __all__ = ["check_counted", "to_codepoints"]
@@ -33,7 +33,7 @@ def to_codepoints(
 ) -> Ints:
     """Offsets in code points; 0 is 0 in every unit, and negative ones (not known) stay.
 
-    >>> from foveal.formats.source import Source
+    >>> from foveal.files.source import Source
     >>> where = Defects(Source.of_text("", "a.jsonl"), np.array([1]))
     >>> to_codepoints(np.array([6]), pl.Series(["d"]), "byte", {"d": "né 𝄞"}, where)
     Traceback (most recent call last):

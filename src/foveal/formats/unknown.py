@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from foveal.files.source import Source
 from foveal.formats.objects import loads
-from foveal.formats.source import Source
 
 __all__ = ["UNKNOWN_FIELD", "unknown_attributes", "unknown_fields"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from foveal.errors import UsageError
+from foveal.files.atomic import write_file, write_folder
+from foveal.files.source import STDIN
 from foveal.formats import elements, fol, inex_runs, jsonl, jsonl_judgements, parquet, trec
-from foveal.formats.files import write_file, write_folder
 from foveal.formats.inex_pools import FOLDER_FORMATS
-from foveal.formats.source import STDIN
 from foveal.formats.topics import TOPIC_FORMATS
 from foveal.model import Judgements, Run, Topics
 
