@@ -20,8 +20,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
+from foveal.lookup import NameTable
 from foveal.measures.alignment import Alignment, Gold
-from foveal.model.hashing import Names
 
 __all__ = ["NameMatch", "match_names", "name_warning", "warn_about_names"]
 
@@ -165,11 +165,11 @@ def _key(column: str) -> pl.Expr:
     return name.str.replace(_EXTENSION, "$1").str.to_lowercase()
 
 
-def name_warning(match: NameMatch, judged: Names) -> str | None:
+def name_warning(match: NameMatch, judged: NameTable) -> str | None:
     """Return a warning if hardly any result is in a judged document, or names differ in spelling.
 
     >>> match = NameMatch(1, 3, 0, 3, 0, ("install", "setup"), (("install", "install.md"),))
-    >>> print(name_warning(match, Names(pl.Series(["install.md", "setup.md"]))))
+    >>> print(name_warning(match, NameTable(pl.Series(["install.md", "setup.md"]))))
     0 of 3 results are in judged documents; the run names 'install', the judgements 'install.md': \
 they differ by extension (use the same extension in both, or none)
     """

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.model.hashing import Names, Slots
+from foveal.lookup import KeyTable, NameTable
 from foveal.model.judgements import Judgements
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -82,7 +82,7 @@ class Gold(_WithCache):
         The trees of the assessed elements, where a measure is about elements.
     collection_elements : int, optional
         Number of elements in the collection that hold at least one character.
-    documents : pair of Names and int64 array, optional
+    documents : pair of NameTable and int64 array, optional
         All judged documents and their lengths, if the judgements are only a group of topics.
     """
 
@@ -94,7 +94,7 @@ class Gold(_WithCache):
         mean_length: float | None = None,
         forest: Forest | None = None,
         collection_elements: int | None = None,
-        documents: tuple[Names, Ints] | None = None,
+        documents: tuple[NameTable, Ints] | None = None,
     ) -> None:
         super().__init__()
         self.judgements = judgements
@@ -104,7 +104,7 @@ class Gold(_WithCache):
         self.collection_elements = collection_elements
         if documents is None:
             docs, code, length = judgements.documents(strict=strict)
-            self.docs = Names(docs)
+            self.docs = NameTable(docs)
         else:
             self.docs, length = documents
             code = self.docs.find(judgements.doc)
@@ -113,7 +113,7 @@ class Gold(_WithCache):
         self.doc_length = length
         """Length of each document in `docs`, `UNKNOWN` where no judgement gives it."""
         self.length = length[code]
-        self._rows = Slots(_pair_keys(judgements.topic, code, len(length)))
+        self._rows = KeyTable(_pair_keys(judgements.topic, code, len(length)))
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)

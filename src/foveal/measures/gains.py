@@ -16,9 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
-from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
@@ -280,7 +280,7 @@ def compute_gains(alignment: Alignment, settings: GainSettings) -> Floats:
     some = np.flatnonzero(node >= 0)
     some = some[worth[node[some]] != 0]
     if alignment.overlap is not Overlap.COUNT_REPEATS:
-        some = some[first_of_hash(node[some].view(np.uint64)) == np.arange(len(some))]
+        some = some[find_first_hashes(node[some].view(np.uint64)) == np.arange(len(some))]
     gains[some] = worth[node[some]]
     return gains
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, UsageError
-from foveal.model.hashing import changes, first_of_group, first_of_hash
+from foveal.lookup import find_first_hashes, find_first_rows, mark_changes
 from foveal.spans import Ints
 
 __all__ = ["ALL", "UNKNOWN", "LockedArrays", "Provenance", "Run", "distinct_names", "group_topics"]
@@ -275,13 +275,13 @@ class Run(LockedArrays):
         whether that is itself. Runs that bring the parts of a document together have half as many
         stretches as results.
         """
-        opens = changes(self.doc)
+        opens = mark_changes(self.doc)
         opens[self.bounds[self.bounds < len(self)]] = True
         rows = np.flatnonzero(opens)
         keys = {"topic": self.topic, "doc": self.doc}
         if len(rows) < len(self):
             keys = {"topic": self.topic[rows], "doc": self.doc.gather(rows)}
-        first = first_of_group(pl.DataFrame(keys))
+        first = find_first_rows(pl.DataFrame(keys))
         return rows, np.diff(rows, append=len(self)), first, first == np.arange(len(first))
 
     @cached_property
@@ -322,7 +322,7 @@ class Run(LockedArrays):
             keys = pl.DataFrame({"first": self.first, "start": self.start, "end": self.end})
             if self.xpath is not None:
                 keys = keys.with_columns(xpath=self.xpath)
-            first = first_of_group(keys)
+            first = find_first_rows(keys)
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 
@@ -334,7 +334,7 @@ class Run(LockedArrays):
         """
         if self.element is None or (self.element < 0).any():
             return None
-        first = first_of_hash((self.first << 32 | self.element).view(np.uint64))
+        first = find_first_hashes((self.first << 32 | self.element).view(np.uint64))
         as_long = (self.start[first] == self.start) & (self.end[first] == self.end)
         return first if as_long.all() else None
 
@@ -436,7 +436,7 @@ def group_topics(topic: pl.Series) -> tuple[tuple[str, ...], Ints, Ints]:
     >>> topics, code.tolist(), lines.tolist()
     (('7', '8'), [0, 1, 0], [2, 1, 1])
     """
-    rows = np.flatnonzero(changes(topic))
+    rows = np.flatnonzero(mark_changes(topic))
     names: list[str] = topic.gather(rows).to_list()
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
     code = np.array([number[name] for name in names], dtype=np.int64)
