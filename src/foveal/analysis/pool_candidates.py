@@ -17,7 +17,7 @@ from foveal.formats.pools import UNITS
 from foveal.lookup import find_first_rows, sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
-from foveal.model.run import distinct_names
+from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
 __all__ = ["Candidates", "Depth"]
@@ -80,7 +80,7 @@ class Candidates:
             raise UsageError(f"unknown unit {unit!r}; expected {' or '.join(UNITS)}")
         if not runs:
             raise UsageError("no run given")
-        names = distinct_names((run.name, run.source) for run in runs)
+        names = distinguish_names((run.name, run.source) for run in runs)
         runs = _on_topics(runs, topics)
         order = sort_topics(topic for run in runs for topic in run.topics)
         number = {topic: i for i, topic in enumerate(order)}

@@ -87,9 +87,9 @@ class NameMatch:
 def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     """Compare the names of a run's documents with those of the judged ones.
 
-    `known` tells which documents are judged, in the order of `Run.heads`. Names are only normalised
-    where few of them match, in a part of a run (the rest may match), or where judged names have
-    several Unicode forms.
+    `known` tells which documents are judged, in the order of `Run.documents`. Names are only
+    normalised where few of them match, in a part of a run (the rest may match), or where judged
+    names have several Unicode forms.
 
     >>> from foveal.model import Judgements, Run
     >>> truth = Judgements.from_highlights({"1": {"a.md": {"spans": [(0, 9)]}}})
@@ -99,18 +99,18 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     (('docs/A', 'a.md'),)
     """
     run, gold = alignment.run, alignment.gold
-    found = int(known[run.head_of].sum())
+    found = int(known[run.documents.number].sum())
     match = NameMatch(len(run.topics), len(run), found)
     if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
         return match
-    names = run.doc.gather(run.heads)
+    names = run.doc.gather(run.documents.first_rows)
     missing = names.filter(pl.Series(~known))
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
         match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
     upper, lower, special = np.logical_or(gold.cached(_judged_letters), _find_letters(missing))
     if not special and not (upper and lower):
         return match  # names that differ at all differ in more than their spelling
-    results = np.bincount(run.head_of, minlength=len(known))
+    results = np.bincount(run.documents.number, minlength=len(known))
     others = pl.DataFrame({"name": missing, "results": results[~known]})
     others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
     similar = others.join(gold.cached(_judged_keys), on="key")

@@ -182,7 +182,7 @@ def find_elements(alignment: Alignment) -> Ints:
     node = np.full(len(run), UNKNOWN, dtype=np.int64)
     # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
     has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
-    inside = np.flatnonzero(has_tree[run.head_of])
+    inside = np.flatnonzero(has_tree[run.documents.number])
     row = alignment.row[inside]
     if forest.complete and run.element is not None:
         # A tree has all elements of its document, in the order in which a collection numbers them.
