@@ -312,5 +312,5 @@ def test_only_the_modules_of_a_format_are_loaded(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     formats = {f"foveal.formats.{name}" for name in ("base", "detection", "fields", needed)}
-    model = {f"foveal.model.{name}" for name in ("hashing", "judgements", "run")}
+    model = {f"foveal.model.{name}" for name in ("judgements", "run")}
     assert set(done.stdout.split()) == formats | model

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.collection import paths
 from foveal.formats import elements
-from foveal.model.hashing import Vocabulary
+from foveal.lookup import TextNumbers
 from inputs import read_run, refusal, results, rewritten
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
@@ -101,7 +101,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("112"), st.sampled_from(["D", "d/1", "
 def as_read(text: str, few: int) -> tuple[list[tuple[object, ...]], foveal.Run]:
     """The rows of a run, and the run itself, with a vocabulary for as many paths or more."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elements, "PATHS", Vocabulary(few=few))
+        patch.setattr(elements, "PATHS", TextNumbers(few=few))
         patch.setattr(paths, "PATHS", elements.PATHS)
         read_run("1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")  # something is known
         run = read_run(text)
@@ -135,7 +135,7 @@ def test_paths_that_were_met_before_are_read_as_others_are(
 def test_a_path_that_is_none_is_refused_however_often_it_is_met(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elements, "PATHS", Vocabulary(few=few))
+    monkeypatch.setattr(elements, "PATHS", TextNumbers(few=few))
     lines = [LINE, LINE, "1 Q0 D1 1 0.5 r article[1]\n", "1 Q0 D1 1 nan r a\n", LINE]
     for _ in range(2):
         assert refusal(read_run, "".join(lines)).splitlines() == [

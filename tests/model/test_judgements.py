@@ -203,7 +203,7 @@ def test_files_are_merged_with_their_lines_sources_quotes_and_elements() -> None
     assert both.topics == ("1", "2")
     assert highlights(both) == [("2", "A", 0, 5), ("1", "B", 1, 3)]
     assert [source.path for source in both.sources] == ["one.jsonl", "two.jsonl"]
-    assert str(both.problem(1, "wrong")) == "two.jsonl:2: wrong"
+    assert str(both.problem("judgements.test", 1, "wrong")) == "two.jsonl:2: wrong"
     assert both.assessors == ()  # no document has two
     assert not both.several_assessors
     assert both.quotes is not None

@@ -73,11 +73,11 @@ def test_documents_of_a_run_whatever_order_they_come_in(
     heads = sorted(set(first))
     assert run.topics == tuple(dict.fromkeys(topic for topic, _ in rows))
     assert run.first.tolist() == first
-    assert run.heads.tolist() == heads
-    assert run.head_of.tolist() == [heads.index(i) for i in first]
+    assert run.documents.first_rows.tolist() == heads
+    assert run.documents.number.tolist() == [heads.index(i) for i in first]
     assert run.repeats.tolist() == [i for i in range(len(rows)) if first[i] != i]
     back = [i for i in range(1, len(rows)) if first[i] not in (i, first[i - 1])]
-    assert run.returns.tolist() == back
+    assert run.documents.reopened_rows.tolist() == back
 
 
 def test_columns_cannot_be_written() -> None:
@@ -200,9 +200,11 @@ def test_what_documents_decide_is_the_same_wherever_results_are(
     results: list[tuple[str, str, int]],
 ) -> None:
     run = elements_of(results)
-    assert run.head_of is not None
-    moved, anew = run.moved(end=run.end + 1), replace(run, end=run.end + 1)
+    assert run.documents.number is not None
+    moved, anew = run.with_columns(end=run.end + 1), replace(run, end=run.end + 1)
     assert moved.end.tolist() == anew.end.tolist()
-    for name in ("topic", "position", "first", "heads", "head_of", "repeats", "returns"):
+    for name in ("topic", "position", "first", "repeats"):
         assert getattr(moved, name).tolist() == getattr(anew, name).tolist()
+    assert moved.documents is run.documents
+    assert [x.tolist() for x in moved.documents] == [x.tolist() for x in anew.documents]
     assert [x.tolist() for x in moved.duplicates] == [x.tolist() for x in anew.duplicates]

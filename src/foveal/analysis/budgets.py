@@ -35,7 +35,7 @@ from foveal.measures.alignment import Alignment
 from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
 from foveal.model import Judgements, Results
-from foveal.model.run import distinct_names
+from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
 __all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
@@ -260,7 +260,7 @@ def budget_curves(
         raise UsageError("curves are of one set of judgements; choose an assessor instead of each")
     (gold,), settings = evaluation.golds, evaluation.options
     aligned = [evaluation.align(run)[0] for run in given]
-    names = distinct_names((own.run.name, own.run.source) for own in aligned)
+    names = distinguish_names((own.run.name, own.run.source) for own in aligned)
     alignments = [own.alignment_for(chosen) for own in aligned]
     places = _budgets(budgets, up_to, alignments, unit)
     values = np.stack([_scores(own, chosen, str(measure), places, unit) for own in alignments])

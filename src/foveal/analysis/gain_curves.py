@@ -20,7 +20,7 @@ from foveal.evaluation.scoring import Evaluation, RunLike, count_topics
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run
-from foveal.model.run import distinct_names
+from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
 __all__ = ["GainCurves", "RunLengths", "cumulate_gains", "gain_curves", "result_lengths"]
@@ -171,7 +171,7 @@ def _align_runs(
     evaluation = Evaluation(judgements, measure, collection=collection, **settings.changed())
     given = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
     aligned = [evaluation.align(run) for run in given]
-    names = distinct_names((own[0].run.name, own[0].run.source) for own in aligned)
+    names = distinguish_names((own[0].run.name, own[0].run.source) for own in aligned)
     columns = zip(*aligned, strict=True)
     for assessor, gold, column in zip(evaluation.assessors, evaluation.golds, columns, strict=True):
         in_run = np.array([[t in own.alignment().place for t in gold.topics] for own in column])

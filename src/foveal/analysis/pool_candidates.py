@@ -14,10 +14,10 @@ from foveal.analysis.pooling import UNJUDGED, Lists
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats.checks import is_root
 from foveal.formats.pools import UNITS
+from foveal.lookup import find_first_rows, sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
-from foveal.model.hashing import first_of_group, topic_order
-from foveal.model.run import distinct_names
+from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
 __all__ = ["Candidates", "Depth"]
@@ -80,9 +80,9 @@ class Candidates:
             raise UsageError(f"unknown unit {unit!r}; expected {' or '.join(UNITS)}")
         if not runs:
             raise UsageError("no run given")
-        names = distinct_names((run.name, run.source) for run in runs)
+        names = distinguish_names((run.name, run.source) for run in runs)
         runs = _on_topics(runs, topics)
-        order = topic_order(topic for run in runs for topic in run.topics)
+        order = sort_topics(topic for run in runs for topic in run.topics)
         number = {topic: i for i, topic in enumerate(order)}
         judged = None if judgements is None else Gold(judgements)
         every = pl.concat(
@@ -135,7 +135,7 @@ def _on_topics(runs: Sequence[Run], topics: Iterable[str] | None) -> list[Run]:
         return list(runs)
     wanted = set(topics)
     there = {topic for run in runs for topic in run.topics}
-    missing = topic_order(wanted - there)
+    missing = sort_topics(wanted - there)
     if missing:
         raise UsageError(f"no run has a result for topic {some(missing)}")
     return [
@@ -156,7 +156,7 @@ def _units(
     elif unit == "element":
         columns["xpath"] = _paths(run)
     table = pl.DataFrame(columns)
-    head = np.flatnonzero(first_of_group(table) == np.arange(len(run)))
+    head = np.flatnonzero(find_first_rows(table) == np.arange(len(run)))
     first = np.searchsorted(head, run.bounds)  # heads before each topic
     rank = np.arange(len(head)) - first[run.topic[head]] + 1
     if depth is not None:

@@ -20,8 +20,8 @@ from foveal.collection.placement import place_elements, place_judgements, place_
 from foveal.errors import UsageError
 from foveal.formats import read_judgements, read_run
 from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
+from foveal.lookup import sort_topics
 from foveal.model import Judgements, Run
-from foveal.model.hashing import topic_order
 from foveal.spans import Ints
 
 __all__ = ["DEPTH", "OTHERS", "Pooling", "pool"]
@@ -209,7 +209,7 @@ def _depths(
         return depth or DEPTH, ()
     if OTHERS in budgets or (topics and topics <= set(budgets)):
         return None, ()
-    return DEPTH, topic_order(budgets)
+    return DEPTH, sort_topics(budgets)
 
 
 def _check_budget(budgets: Mapping[str, int], topics: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import OverlapRule
 from foveal.model import Judgements, Results, Run, display
-from foveal.model.run import distinct_names
+from foveal.model.run import distinguish_names
 
 __all__ = ["SCORED", "TRIED", "Fidelity", "fidelity"]
 
@@ -310,7 +310,7 @@ def _own_runs(
     options: Mapping[str, Any],
 ) -> _Hearing:
     loaded = [run if isinstance(run, Run) else read_run(run) for run in runs]
-    names = distinct_names((run.name, run.source) for run in loaded)
+    names = distinguish_names((run.name, run.source) for run in loaded)
     return _Hearing(loaded, measures, _expected(orderings, names), options)
 
 

@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.dictionary import Dictionary
 from foveal.collection.paths import Paths
 from foveal.collection.sources import name_of
 from foveal.collection.storage import Sections, open_sections
 from foveal.collection.textnodes import text_nodes
 from foveal.collection.xpaths import Points, canonical, parse_ranges
+from foveal.lookup import CachedTextFunction, Hashes, KeyTable
 from foveal.model import UNKNOWN, Provenance
-from foveal.model.hashing import Hashes, Slots
 from foveal.spans import Ints, ordered
 
 __all__ = ["Collection", "Element", "Resolved", "Trees", "held"]
@@ -198,8 +197,8 @@ class Collection:
         return self._parent.astype(np.int64), tag.astype(np.int64), ordinal.astype(np.int64)
 
     @cached_property
-    def _known(self) -> Dictionary:
-        return Dictionary(self._search)
+    def _known(self) -> CachedTextFunction:
+        return CachedTextFunction(self._search)
 
     def _search(self, names: pl.Series) -> Ints:
         """The numbers of documents that were not asked for before, `UNKNOWN` for foreign ones.
@@ -255,9 +254,9 @@ class Collection:
         return self._find_in_order(doc, path)
 
     @cached_property
-    def _slots(self) -> Slots:
+    def _slots(self) -> KeyTable:
         doc = np.repeat(np.arange(len(self)), np.diff(self._bounds))
-        return Slots(self._pairs(doc, self._sections["path"]))
+        return KeyTable(self._pairs(doc, self._sections["path"]))
 
     def _pairs(self, doc: Ints, path: Ints) -> Hashes:
         """One number for each pair of document and path."""

@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from foveal.collection.dictionary import Dictionary
 from foveal.collection.trees import distinct
 from foveal.formats.xpaths import PATHS
+from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
-from foveal.model.hashing import OfTexts
 from foveal.spans import Ints
 
 __all__ = ["Paths"]
@@ -35,8 +34,8 @@ class Paths:
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
         self._parent, self._tag, self._ordinal = parent, tag, ordinal
         self._tags = tags
-        self._known = Dictionary(self._search)
-        self._of_texts = OfTexts(self._search)
+        self._known = CachedTextFunction(self._search)
+        self._of_texts = CachedTextFunction(self._search)
 
     def __len__(self) -> int:
         return len(self._parent)

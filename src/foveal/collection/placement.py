@@ -49,7 +49,7 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
             raise InputError(problems)
         shown = [f"line {p.line}: {p.text}" for p in problems[:_SHOWN]]
         notes = (*notes, Tally(describe_missing, len(problems), shown))
-    return placed.moved(notes=notes)
+    return placed.with_columns(notes=notes)
 
 
 def describe_missing(number: int, shown: Sequence[str]) -> str:
@@ -63,14 +63,14 @@ def describe_missing(number: int, shown: Sequence[str]) -> str:
 def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     """The run on the collection's text, and the results that have no place there (left empty)."""
     # Each document of a topic is looked up once: half of the results, or a third.
-    number = collection.numbers(run.doc.gather(run.heads))
-    length = collection.lengths_of(number)[run.head_of]
-    number = number[run.head_of]
+    number = collection.numbers(run.doc.gather(run.documents.first_rows))
+    length = collection.lengths_of(number)[run.documents.number]
+    number = number[run.documents.number]
     if run.xpath is not None and _all_by_path(run, length):
         found = collection.resolve_numbered(run.doc, number, run.xpath)
         if not found.problem:
             start, end, _, element = found
-            return run.moved(start=start, end=end, length=length, element=element), []
+            return run.with_columns(start=start, end=end, length=length, element=element), []
     start, end = run.start.copy(), run.end.copy()
     element = np.full(len(run), UNKNOWN)
     # A path of one step is the whole document only if the root has that name.
@@ -98,7 +98,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
         Problem("unclassified", run.source.path, int(run.line[i]), problem[i])
         for i in sorted(problem)
     ]
-    return run.moved(start=start, end=end, length=length, element=element), problems
+    return run.with_columns(start=start, end=end, length=length, element=element), problems
 
 
 def _all_by_path(run: Run, length: Ints) -> bool:
@@ -296,7 +296,7 @@ def place_elements(
     elif len(odd):
         notes = (*notes, Tally(MAPPED, len(odd)))
     series = pl.Series(xpath.tolist(), dtype=pl.String)
-    return placed.moved(xpath=series, start=start, end=end, element=numbers, notes=notes)
+    return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
 
 
 def _clipped(run: Run) -> Run:

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
+from foveal.lookup import NameTable
 from foveal.measures.alignment import Alignment, Gold
-from foveal.model.hashing import Names
 
 __all__ = ["NameMatch", "match_names", "name_warning", "warn_about_names"]
 
@@ -87,9 +87,9 @@ class NameMatch:
 def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     """Compare the names of a run's documents with those of the judged ones.
 
-    `known` tells which documents are judged, in the order of `Run.heads`. Names are only normalised
-    where few of them match, in a part of a run (the rest may match), or where judged names have
-    several Unicode forms.
+    `known` tells which documents are judged, in the order of `Run.documents`. Names are only
+    normalised where few of them match, in a part of a run (the rest may match), or where judged
+    names have several Unicode forms.
 
     >>> from foveal.model import Judgements, Run
     >>> truth = Judgements.from_highlights({"1": {"a.md": {"spans": [(0, 9)]}}})
@@ -99,18 +99,18 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     (('docs/A', 'a.md'),)
     """
     run, gold = alignment.run, alignment.gold
-    found = int(known[run.head_of].sum())
+    found = int(known[run.documents.number].sum())
     match = NameMatch(len(run.topics), len(run), found)
     if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):
         return match
-    names = run.doc.gather(run.heads)
+    names = run.doc.gather(run.documents.first_rows)
     missing = names.filter(pl.Series(~known))
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
         match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
     upper, lower, special = np.logical_or(gold.cached(_judged_letters), _find_letters(missing))
     if not special and not (upper and lower):
         return match  # names that differ at all differ in more than their spelling
-    results = np.bincount(run.head_of, minlength=len(known))
+    results = np.bincount(run.documents.number, minlength=len(known))
     others = pl.DataFrame({"name": missing, "results": results[~known]})
     others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
     similar = others.join(gold.cached(_judged_keys), on="key")
@@ -165,11 +165,11 @@ def _key(column: str) -> pl.Expr:
     return name.str.replace(_EXTENSION, "$1").str.to_lowercase()
 
 
-def name_warning(match: NameMatch, judged: Names) -> str | None:
+def name_warning(match: NameMatch, judged: NameTable) -> str | None:
     """Return a warning if hardly any result is in a judged document, or names differ in spelling.
 
     >>> match = NameMatch(1, 3, 0, 3, 0, ("install", "setup"), (("install", "install.md"),))
-    >>> print(name_warning(match, Names(pl.Series(["install.md", "setup.md"]))))
+    >>> print(name_warning(match, NameTable(pl.Series(["install.md", "setup.md"]))))
     0 of 3 results are in judged documents; the run names 'install', the judgements 'install.md': \
 they differ by extension (use the same extension in both, or none)
     """

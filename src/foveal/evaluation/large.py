@@ -51,9 +51,9 @@ from foveal.formats.detection import MAGIC
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
+from foveal.lookup import NameTable
 from foveal.measures.alignment import Gold
 from foveal.model.evidence import is_graded
-from foveal.model.hashing import Names
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
 from foveal.model.merging import merged_columns, share_documents
 from foveal.model.run import UNKNOWN, Run
@@ -343,7 +343,7 @@ class _Combined(NamedTuple):
     """The combined judgements of one assessor, or of all together, in groups."""
 
     places: list[Range]
-    documents: tuple[Names, Ints]
+    documents: tuple[NameTable, Ints]
     """All documents and their lengths."""
     no_bep: bool
     unmeasured: bool
@@ -489,7 +489,7 @@ class GroupedEvaluation(Evaluation):
                 yield own.only(_is_by(own, policy)) if named else own
 
         docs = _list_documents(load())
-        documents = Names(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
+        documents = NameTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
         labelled = has_sets or any(map(is_graded, load()))
         places, notes = list[Range](), list[list[str]]()
         relevant = entries = unmeasured = False

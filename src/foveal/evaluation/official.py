@@ -217,7 +217,9 @@ class Evaluator:
         first = run.line[run.first]
         if self.in_context:
             message = "results of one article are interleaved with others, first on line"
-            found += [(row, f"{message} {first[row]}") for row in run.returns.tolist()]
+            found += [
+                (row, f"{message} {first[row]}") for row in run.documents.reopened_rows.tolist()
+            ]
         if self.task == "b":
             message = "a second result of one article after line"
             found += [(row, f"{message} {first[row]}") for row in run.repeats.tolist()]

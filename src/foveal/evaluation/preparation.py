@@ -618,12 +618,12 @@ def _check_rules(
     grouped = next((measure for measure in measures if measure.grouped), None)
     if grouped is not None and options.regroup:
         # The measure takes each document at its first result anyway.
-        moved = int(np.count_nonzero(np.bincount(run.first[run.returns])))
+        moved = int(np.count_nonzero(np.bincount(run.first[run.documents.reopened_rows])))
         warnings.append(Tally("interleaved documents regrouped: {}", moved))
-    elif grouped is not None and len(run.returns):
+    elif grouped is not None and len(run.documents.reopened_rows):
         raise _refuse_results(
             run,
-            run.returns.tolist(),
+            run.documents.reopened_rows.tolist(),
             lambda i: (
                 f"results of one document are interleaved with others: {_describe_place(run, i)}, "
                 f"first on line {int(run.line[run.first[i]])}; {grouped} forbids it (--regroup)"

@@ -39,7 +39,7 @@ from foveal.measures.alignment import Alignment
 from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
-from foveal.model.run import Provenance, Run, distinct_names
+from foveal.model.run import Provenance, Run, distinguish_names
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
@@ -295,7 +295,7 @@ class Evaluation:
             from foveal.evaluation.presets import find_preset
 
             preset = find_preset(self.task)
-        names = distinct_names((own[0].name, own[0].source) for own in by_run)
+        names = distinguish_names((own[0].name, own[0].source) for own in by_run)
         labels: list[str] = []
         blocks: list[Floats] = []
         masks: list[Bools] = []
@@ -479,7 +479,7 @@ def count_judged(alignment: Alignment) -> tuple[int, NameMatch | None]:
         from foveal.evaluation.document_names import match_names
 
         names = match_names(alignment, known)
-    return int(known[run.head_of].sum()), names
+    return int(known[run.documents.number].sum()), names
 
 
 def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:

@@ -125,7 +125,7 @@ def find_forbidden(run: Run, preset: Preset | None, task: str) -> Iterator[Fault
         for row in run.repeats.tolist():
             yield "document", row, f"a second result of {run.doc[row]!r} after line {first[row]}"
     if any(measure.grouped for measure in measures) or task in BY_DOCUMENT:
-        for row in run.returns.tolist():
+        for row in run.documents.reopened_rows.tolist():
             message = f"results of {run.doc[row]!r} are apart, first on line {first[row]}"
             yield "interleaved", row, message
     if preset is not None and preset.topic_limit is not None:

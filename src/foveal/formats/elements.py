@@ -20,8 +20,8 @@ from foveal.formats.detection import LINE_FORMS
 from foveal.formats.fields import read_fields
 from foveal.formats.fol import GROUPED
 from foveal.formats.xpaths import PATHS, canonical_paths
+from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN, Run
-from foveal.model.hashing import OfTexts
 from foveal.spans import Ints
 
 __all__ = ["FORMATS", "read_run", "write_run"]
@@ -44,7 +44,7 @@ def read_run(source: Source) -> Run:
     )
     frame, defects = table.frame, Defects(source, table.line)
     score, xpath = frame["score"].to_numpy(), frame["xpath"].rechunk()
-    coded = PATHS.numbered(xpath)
+    coded = PATHS.number_repeated(xpath)
     problems = check_names(defects, frame["topic"])
     problems += check_scores(defects, score)
     traits = None if coded is None else _traits(coded)
@@ -82,7 +82,7 @@ def _of_paths(xpath: pl.Series) -> Ints:
     return np.where(odd, _ODD, np.where(is_root(xpath), _ROOT, _PLAIN))
 
 
-_traits = OfTexts(_of_paths)
+_traits = CachedTextFunction(_of_paths)
 
 
 def write_run(run: Run) -> str:

@@ -23,7 +23,7 @@ from foveal.formats.checks import Defects, check_given, check_names, check_requi
 from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.jsonl import declared_units
 from foveal.formats.objects import header_of, read_objects
-from foveal.model.hashing import first_of_group, topic_order
+from foveal.lookup import find_first_rows, sort_topics
 
 __all__ = ["FORMAT", "POOL_COLUMNS", "UNITS", "Pool", "pool_lines", "read_pool", "write_pool"]
 
@@ -92,7 +92,7 @@ class Pool:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that have something to assess, in canonical order."""
-        return topic_order(self.entries["topic"].unique().to_list())
+        return sort_topics(self.entries["topic"].unique().to_list())
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -196,7 +196,7 @@ def _problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Prob
         return problems
     unit = ["topic", "doc", *({"span": ["start", "end"], "element": ["xpath"]}.get(pooled, []))]
     for keys, what in ((unit, f"the {pooled}"), (["topic", "priority"], "the priority")):
-        first = first_of_group(entries.select(keys))
+        first = find_first_rows(entries.select(keys))
         again = np.flatnonzero(first != np.arange(len(first)))
         before = defects.line[first]
         problems += defects.at(
@@ -206,7 +206,7 @@ def _problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Prob
 
 
 def _sorted(entries: pl.DataFrame) -> pl.DataFrame:
-    order = {topic: i for i, topic in enumerate(topic_order(entries["topic"].to_list()))}
+    order = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
     place = np.array([order[topic] for topic in entries["topic"].to_list()], dtype=np.int64)
     return (
         entries.with_columns(place=pl.Series(place, dtype=pl.Int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from foveal.model.hashing import Vocabulary
+from foveal.lookup import TextNumbers
 
 __all__ = ["ELEMENT", "PATHS", "canonical_paths"]
 
@@ -13,7 +13,7 @@ _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
 ELEMENT = f"^(?:{_STEP})+$"
 """The path of an element, as it may be written: 1 need not be."""
 
-PATHS = Vocabulary()
+PATHS = TextNumbers()
 """Paths that runs have named."""
 
 _BARE = r"([^/\]])(/|$)"

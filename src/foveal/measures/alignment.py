@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.model.hashing import Names, Slots
+from foveal.lookup import KeyTable, NameTable
 from foveal.model.judgements import Judgements
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -82,7 +82,7 @@ class Gold(_WithCache):
         The trees of the assessed elements, where a measure is about elements.
     collection_elements : int, optional
         Number of elements in the collection that hold at least one character.
-    documents : pair of Names and int64 array, optional
+    documents : pair of NameTable and int64 array, optional
         All judged documents and their lengths, if the judgements are only a group of topics.
     """
 
@@ -94,7 +94,7 @@ class Gold(_WithCache):
         mean_length: float | None = None,
         forest: Forest | None = None,
         collection_elements: int | None = None,
-        documents: tuple[Names, Ints] | None = None,
+        documents: tuple[NameTable, Ints] | None = None,
     ) -> None:
         super().__init__()
         self.judgements = judgements
@@ -104,7 +104,7 @@ class Gold(_WithCache):
         self.collection_elements = collection_elements
         if documents is None:
             docs, code, length = judgements.documents(strict=strict)
-            self.docs = Names(docs)
+            self.docs = NameTable(docs)
         else:
             self.docs, length = documents
             code = self.docs.find(judgements.doc)
@@ -113,7 +113,7 @@ class Gold(_WithCache):
         self.doc_length = length
         """Length of each document in `docs`, `UNKNOWN` where no judgement gives it."""
         self.length = length[code]
-        self._rows = Slots(_pair_keys(judgements.topic, code, len(length)))
+        self._rows = KeyTable(_pair_keys(judgements.topic, code, len(length)))
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)
@@ -210,17 +210,18 @@ class Alignment(_WithCache):
         self.judged_topic = np.array([gold.topic_at[t] for t in run.topics], dtype=np.int64)
         """Number of each topic of the run in the judgements."""
         # Each document of a topic is looked up once: a half or a third of the results.
-        code = gold.docs.find(run.doc.gather(run.heads))
+        code = gold.docs.find(run.doc.gather(run.documents.first_rows))
         self.in_judgements: Bools = code >= 0
-        """True for documents that are judged for any topic, in the order of `Run.heads`."""
+        """True for documents that are judged for any topic, in the order of `Run.documents`."""
         some = np.flatnonzero(self.in_judgements)
         self.document_row = np.full(len(code), UNKNOWN, dtype=np.int64)
-        """The judgement of each document of each topic, in the order of `Run.heads`."""
-        topic = self.judged_topic[run.topic[run.heads[some]]]
+        """The judgement of each document of each topic, in the order of `Run.documents`."""
+        topic = self.judged_topic[run.topic[run.documents.first_rows[some]]]
         self.document_row[some] = gold.find(topic, code[some])
-        self.row = self.document_row[run.head_of]
+        self.row = self.document_row[run.documents.number]
         """The judgement of each result's document, `UNKNOWN` if unjudged."""
-        length = np.append(gold.doc_length, UNKNOWN)[code][run.head_of]  # the last is for UNKNOWN
+        # The last length is for UNKNOWN.
+        length = np.append(gold.doc_length, UNKNOWN)[code][run.documents.number]
         self.length: Ints = (
             length if run.length is None else np.where(length < 0, run.length, length)
         )
@@ -240,18 +241,18 @@ class Alignment(_WithCache):
 
     @cached_property
     def relevant_documents(self) -> Bools:
-        """True for relevant documents, in the order of `Run.heads`."""
+        """True for relevant documents, in the order of `Run.documents`."""
         return np.append(self.gold.judgements.relevant, False)[self.document_row]
 
     @property
     def relevant(self) -> Bools:
         """True for results in a relevant document."""
-        return self.relevant_documents[self.run.head_of]
+        return self.relevant_documents[self.run.documents.number]
 
     @cached_property
     def document_bounds(self) -> Ints:
         """First document of each topic, and the number of documents."""
-        return np.searchsorted(self.run.heads, self.run.bounds)
+        return np.searchsorted(self.run.documents.first_rows, self.run.bounds)
 
     # -- text -----------------------------------------------------------------------------------
 
@@ -301,7 +302,9 @@ class Alignment(_WithCache):
     def conflicts(self) -> tuple[Ints, Ints]:
         """Pairs of results whose texts overlap: (earlier, later)."""
         run = self.run
-        if not len(run.returns) and spans.all_apart(run.start, self.end, run.head_of):
+        if not len(run.documents.reopened_rows) and spans.all_apart(
+            run.start, self.end, run.documents.number
+        ):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return spans.conflicts(*self.axis)
 
@@ -420,7 +423,7 @@ def find_disjoint(alignment: Alignment) -> Bools:
     run = alignment.run
     # Runs of tasks that forbid overlap mostly have none, which takes half of the time to find out.
     if (
-        not neighbours_meet(run.start, alignment.end, run.head_of)
+        not neighbours_meet(run.start, alignment.end, run.documents.number)
         and alignment.placed.all()
         and not len(alignment.conflicts[0])
     ):
@@ -456,19 +459,26 @@ def _sum_up(alignment: Alignment) -> Totals:
 
 def _list_documents(alignment: Alignment) -> Documents:
     run, row, relevant = alignment.run, alignment.document_row, alignment.relevant_documents
-    if len(run.returns):  # documents are interleaved
+    documents = run.documents
+    if len(documents.reopened_rows):  # documents are interleaved
         size, rsize = (
-            np.bincount(run.head_of, values, len(run.heads)).astype(np.int64)
+            np.bincount(documents.number, values, len(row)).astype(np.int64)
             for values in (alignment.size, alignment.rsize)
         )
     else:
         size, rsize = (
-            np.diff(total[run.heads], append=total[-1])
+            np.diff(total[documents.first_rows], append=total[-1])
             for total in (alignment.read_before, alignment.found_before)
         )
     rel_size = np.append(alignment.gold.judgements.rel_size, 0)[row]  # the 0 is for UNKNOWN
     return Documents(
-        run.heads, run.head_of, row, relevant, np.where(relevant, rel_size, 0), size, rsize
+        run.documents.first_rows,
+        run.documents.number,
+        row,
+        relevant,
+        np.where(relevant, rel_size, 0),
+        size,
+        rsize,
     )
 
 

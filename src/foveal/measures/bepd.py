@@ -37,7 +37,7 @@ class BestEntryPointDistance(Measure):
         return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        gold, head, row = alignment.gold, alignment.run.heads, alignment.document_row
+        gold, head, row = alignment.gold, alignment.run.documents.first_rows, alignment.document_row
         bep = gold.judgements.bep
         known = np.flatnonzero(alignment.relevant_documents)
         known = known[bep[row[known]] >= 0]

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
-from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
@@ -182,7 +182,7 @@ def find_elements(alignment: Alignment) -> Ints:
     node = np.full(len(run), UNKNOWN, dtype=np.int64)
     # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
     has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
-    inside = np.flatnonzero(has_tree[run.head_of])
+    inside = np.flatnonzero(has_tree[run.documents.number])
     row = alignment.row[inside]
     if forest.complete and run.element is not None:
         # A tree has all elements of its document, in the order in which a collection numbers them.
@@ -280,7 +280,7 @@ def compute_gains(alignment: Alignment, settings: GainSettings) -> Floats:
     some = np.flatnonzero(node >= 0)
     some = some[worth[node[some]] != 0]
     if alignment.overlap is not Overlap.COUNT_REPEATS:
-        some = some[first_of_hash(node[some].view(np.uint64)) == np.arange(len(some))]
+        some = some[find_first_hashes(node[some].view(np.uint64)) == np.arange(len(some))]
     gains[some] = worth[node[some]]
     return gains
 

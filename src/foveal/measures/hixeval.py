@@ -55,7 +55,7 @@ def _value_results(alignment: Alignment, alpha: float, rval: str) -> Floats:
             values[i] *= 1 - alpha
         else:
             earlier = slice(int(run.first[i]), i)  # from the first result of the same document on
-            inside = run.head_of[earlier] == run.head_of[i]
+            inside = run.documents.number[earlier] == run.documents.number[i]
             inside &= (run.start[earlier] >= run.start[i]) & (end[earlier] <= end[i])
             values[i] -= alpha * values[earlier][inside].sum()
     return values

@@ -76,7 +76,7 @@ def _score_documents(
 ) -> Floats:
     if score == "T2I":
         return _score_by_reading(alignment, irr, stop)
-    scores = np.zeros(len(alignment.run.heads))
+    scores = np.zeros(len(alignment.run.documents.first_rows))
     if score == "F":
         docs = alignment.documents
         hit = docs.rsize > 0
@@ -85,7 +85,8 @@ def _score_documents(
         weight = beta**2
         scores[hit] = (1 + weight) * p * r / (weight * p + r)
         return scores
-    head, row, bep = alignment.run.heads, alignment.document_row, alignment.gold.judgements.bep
+    row, bep = alignment.document_row, alignment.gold.judgements.bep
+    head = alignment.run.documents.first_rows
     known = np.flatnonzero(alignment.relevant_documents)
     known = known[bep[row[known]] >= 0]
     distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
@@ -106,12 +107,12 @@ def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
 
 def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
     run, judgements = alignment.run, alignment.gold.judgements
-    scores = np.zeros(len(run.heads))
+    scores = np.zeros(len(run.documents.first_rows))
     if alignment.overlap is Overlap.UNION:
         start, end, owner = alignment.pieces
     else:
         start, end, owner = run.start, alignment.end, np.arange(len(run))
-    document = run.head_of[owner]
+    document = run.documents.number[owner]
     order = np.lexsort((end, start, document))
     document = document[order]
     relevant = np.flatnonzero(alignment.relevant_documents)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError
+from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
 from foveal.measures.gains import (
@@ -20,7 +21,6 @@ from foveal.measures.gains import (
     list_ideals,
 )
 from foveal.measures.xcg import AtRecall
-from foveal.model.hashing import first_of_hash
 from foveal.recall.quantisation import MEAN7, QUANTISATIONS, dimensions, find_quantisation
 
 __all__ = ["InexEval", "InexEvalNg", "encyclopedia", "precall"]
@@ -251,7 +251,7 @@ class InexEvalNg(AtRecall):
         known = np.flatnonzero(node >= 0)
         exh, spec = np.zeros(topic.n), np.zeros(topic.n)
         spec[known] = specificity[node[known]]
-        known = known[first_of_hash(node[known].view(np.uint64)) == np.arange(len(known))]
+        known = known[find_first_hashes(node[known].view(np.uint64)) == np.arange(len(known))]
         exh[known] = exhaustivity[node[known]]  # an element counts the first time
         size = alignment.full_size[topic.slice]
         weight = topic.new_size if self.variant == "o" else size

@@ -101,7 +101,7 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
     new, useful = np.zeros_like(read), np.zeros_like(read)
     relevant = alignment.relevant
     simple = ~relevant & (reread == "cost")
-    start, document = run.start.tolist(), run.head_of.tolist()
+    start, document = run.start.tolist(), run.documents.number.tolist()
     readers: dict[int, _Reader] = {}
     far = max(start, default=0) + patience * len(run)  # beyond what any reading can reach
     for i in np.flatnonzero(~simple).tolist():

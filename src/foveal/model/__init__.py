@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from foveal.model.hashing import topic_order
+from foveal.lookup import sort_topics
 from foveal.model.judgements import Judgements
 from foveal.model.run import UNKNOWN, Provenance, Run
 
@@ -20,7 +20,7 @@ __all__ = [
     "Run",
     "Topic",
     "Topics",
-    "topic_order",
+    "sort_topics",
 ]
 
 

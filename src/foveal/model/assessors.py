@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
+from foveal.lookup import find_first_rows
 from foveal.model.evidence import evidence_of
-from foveal.model.hashing import first_of_group
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
@@ -181,7 +181,7 @@ def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.Da
 
 def _each_once(elements: pl.DataFrame) -> bool:
     """Whether no row lists an element again: then there is nothing to choose from."""
-    first = first_of_group(elements.select("row", "xpath"))
+    first = find_first_rows(elements.select("row", "xpath"))
     return bool((first == np.arange(len(first))).all())
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
-from foveal.model.hashing import first_of_group, topic_order
+from foveal.lookup import find_first_rows, sort_topics
 from foveal.model.run import UNKNOWN, LockedArrays, Provenance
 from foveal.spans import Ints
 
@@ -140,7 +140,7 @@ class Judgements(LockedArrays):
         `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
         and ``relevant`` (derived from the spans where it is absent).
         """
-        topics = topic_order({*frame["topic"].unique().to_list(), *topics_without_documents})
+        topics = sort_topics({*frame["topic"].unique().to_list(), *topics_without_documents})
         number = {topic: i for i, topic in enumerate(topics)}
         code = np.zeros(len(frame), dtype=np.int64)
         if len(topics) > 1:
@@ -251,7 +251,7 @@ class Judgements(LockedArrays):
     @cached_property
     def pair(self) -> Ints:
         """For each row, the first row of the same topic and document."""
-        return first_of_group(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+        return find_first_rows(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
 
     @property
     def assessors(self) -> tuple[str, ...]:
@@ -290,7 +290,7 @@ class Judgements(LockedArrays):
 
         Two lengths of one document are an error; unless `strict`, the first is taken.
         """
-        first = first_of_group(pl.DataFrame({"doc": self.doc}))
+        first = find_first_rows(pl.DataFrame({"doc": self.doc}))
         heads = np.flatnonzero(first == np.arange(len(first)))
         code = np.searchsorted(heads, first)
         known = np.flatnonzero(self.length >= 0)
@@ -335,7 +335,7 @@ class Judgements(LockedArrays):
         span = keep[self.row]
         bare = self.topics_without_documents if topics is None else topics
         listed = {self.topics[t] for t in np.unique(self.topic[keep]).tolist()}
-        topics = topic_order(listed.union(bare))
+        topics = sort_topics(listed.union(bare))
         code = {topic: i for i, topic in enumerate(topics)}
         recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
         return replace(
@@ -456,7 +456,7 @@ class Judgements(LockedArrays):
         first = self.pair
         if self.assessor is not None:
             columns = {"topic": self.topic, "doc": self.doc, "assessor": self.assessor}
-            first = first_of_group(pl.DataFrame(columns))
+            first = find_first_rows(pl.DataFrame(columns))
         again = np.flatnonzero(first != np.arange(len(self)))
         if len(again):
             raise InputError(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, UsageError
-from foveal.model.hashing import topic_order
+from foveal.lookup import sort_topics
 from foveal.spans import Ints
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def merged_columns(parts: Sequence[Judgements], *, several: bool | None = None) 
     Whether `several` files judge one document of a topic is told, or found out here.
     """
     _check_alike(parts)
-    topics = topic_order(topic for part in parts for topic in part.topics)
+    topics = sort_topics(topic for part in parts for topic in part.topics)
     code = {topic: i for i, topic in enumerate(topics)}
     first_file = np.cumsum([0, *(len(part.sources) for part in parts[:-1])]).tolist()
     grades = [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError, some
-from foveal.model.hashing import topic_order
+from foveal.lookup import sort_topics
 from foveal.model.run import ALL, LockedArrays
 
 __all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "differences"]
@@ -313,7 +313,7 @@ class Results(LockedArrays):
         """
         runs = tuple(dict.fromkeys(row[0] for row in rows))
         measures = tuple(dict.fromkeys(row[2] for row in rows))
-        topics = topic_order(row[1] for row in rows if row[1] != ALL)
+        topics = sort_topics(row[1] for row in rows if row[1] != ALL)
         run_at = {run: i for i, run in enumerate(runs)}
         topic_at = {topic: i for i, topic in enumerate(topics)}
         measure_at = {measure: i for i, measure in enumerate(measures)}

@@ -49,7 +49,7 @@ def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> _Snipp
     end = 2 * alignment.end + more
     if rank is not None:
         end = np.where(rank_results(alignment) < rank, end, start)
-    placed, until = spans.side_by_side(start, end, run.head_of)
+    placed, until = spans.side_by_side(start, end, run.documents.number)
     merged, merged_end = spans.union(placed, until)
     real = np.flatnonzero(until > placed)
     member = np.searchsorted(merged, placed[real], side="right") - 1
@@ -105,13 +105,13 @@ def _in_golden_article(alignment: Alignment) -> Bools:
     ).unique()
     returned = pl.DataFrame(
         {
-            "topic": alignment.judged_topic[run.topic[run.heads]],
-            "article": _articles(run.doc.gather(run.heads)),
+            "topic": alignment.judged_topic[run.topic[run.documents.first_rows]],
+            "article": _articles(run.doc.gather(run.documents.first_rows)),
         }
     ).join(
         golden.with_columns(found=True), on=["topic", "article"], how="left", maintain_order="left"
     )
-    found: Bools = returned["found"].fill_null(value=False).to_numpy()[run.head_of]
+    found: Bools = returned["found"].fill_null(value=False).to_numpy()[run.documents.number]
     return found
 
 

@@ -32,7 +32,7 @@ class _Eraser(PrecisionRecall):
         union = alignment.full_size[met.one] + among.size[met.other] - met.common
         best = np.zeros(len(run))
         np.maximum.at(best, met.one, met.common / np.maximum(union, 1))
-        place = np.stack([run.head_of, run.start, alignment.end])
+        place = np.stack([run.documents.number, run.start, alignment.end])
         first = np.zeros(len(run), dtype=bool)  # which results repeat none before them
         first[np.unique(place, axis=1, return_index=True)[1]] = True
         matches = sum_first(first & (best >= self.threshold), bounds, self.rank)
