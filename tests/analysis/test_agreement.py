@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import Judgements, UsageError, agreement
-from foveal.analysis.agreement import Agreement
-from foveal.analysis.agreement_figures import Sections, expected_disagreement
-from foveal.analysis.agreement_tables import COUNTS, FIGURES
+from foveal.analysis.agreement import COUNTS, FIGURES, Agreement
+from foveal.analysis.agreement_coefficients import GroupedLengths, expected_disagreement
 from foveal.collection import build_index
 from foveal.errors import InputError
 from shared_data import DATA
@@ -447,7 +446,7 @@ def test_the_closed_form_of_expected_disagreement_is_the_enumeration(data: st.Da
     ]
     sections = [s for continua in documents for one in continua for s in one.sections]
     units, gaps = (
-        Sections(np.array(own, dtype=np.int64), np.zeros(len(own), dtype=np.int64))
+        GroupedLengths(np.array(own, dtype=np.int64), np.zeros(len(own), dtype=np.int64))
         for kind in (True, False)
         for own in [[length for _, length, unit in sections if unit is kind]]
     )

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 import scipy.stats
 
-from foveal.analysis.correlations import correlate
-from foveal.analysis.rankings import tasks_of
+from foveal.analysis.rankings import correlate, results_of_tasks
 from foveal.analysis.score_matrix import compute_ranking_scores
 from foveal.analysis.tasks import without_curves
 from foveal.errors import UsageError
@@ -277,7 +276,7 @@ def test_results_of_one_task_in_several_files_are_one_group() -> None:
     one = random_results(("AP", "AiP"), 1, "2009.Focused", ("a", "b"))
     two = random_results(("AP", "AiP"), 2, "2009.Focused", ("c", "d"))
     three = random_results(("AP", "AiP"), 3, None, ("e", "f"))
-    groups = tasks_of([one, two, three])
+    groups = results_of_tasks([one, two, three])
     assert {task: part.runs for task, part in groups.items()} == {
         "2009.Focused": ("a", "b", "c", "d"),
         "": ("e", "f"),
@@ -342,7 +341,7 @@ def test_what_becomes_of_runs_without_a_task_is_said(
 
 
 def test_an_official_task_comes_before_what_runs_declare() -> None:
-    assert list(tasks_of(declaring(DECLARED, task="2009.Focused"))) == ["2009.Focused"]
+    assert list(results_of_tasks(declaring(DECLARED, task="2009.Focused"))) == ["2009.Focused"]
 
 
 def test_results_of_other_judgements_are_noted() -> None:

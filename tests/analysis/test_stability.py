@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.analysis.rankings import means_of_samples
+from foveal.analysis.rankings import sample_means
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.stability import (
     discriminative_power,
@@ -54,7 +54,7 @@ def test_one_topic_against_another() -> None:
 
 def test_swaps_by_a_naive_count_over_the_same_samples() -> None:
     scores = aligned(random_scores(5, 9))
-    one, two = means_of_samples(scores, 3, 60, 4)
+    one, two = sample_means(scores, 3, 60, 4)
     swaps = ties = 0
     for a, b in zip(one, two, strict=True):
         for i, j in combinations(range(5), 2):
@@ -67,7 +67,7 @@ def test_swaps_by_a_naive_count_over_the_same_samples() -> None:
 def test_samples_are_means_over_disjoint_sets() -> None:
     """Each topic has a digit of its own, so that a mean tells which topics are behind it."""
     scores = aligned([[10.0**i for i in range(6)]])
-    one, two = means_of_samples(scores, 3, 30, 1)
+    one, two = sample_means(scores, 3, 30, 1)
     for a, b in zip(one[:, 0] * 3, two[:, 0] * 3, strict=True):
         assert round(a + b) == 111111
         assert sorted(str(round(a)).zfill(6)) == list("000111")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
-from foveal.analysis.correlations import Correlations, correlate
 from foveal.analysis.orderings import Ordering, expected_orderings
 from foveal.analysis.pools import Pooling, pool
+from foveal.analysis.rankings import Correlations, correlate
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.simulation import Simulation, simulate
 from foveal.analysis.stability import power_of, swaps_of

@@ -19,19 +19,18 @@ from foveal._version import __version__
 from foveal.analysis import significance
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
-    averages_others,
     check_assessors,
     free_name,
     round_noise,
     select_labels,
 )
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
-from foveal.analysis.tasks import without_curves
+from foveal.analysis.tasks import list_unscored, without_curves
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
 from foveal.evaluation.scoring import RunLike
 from foveal.measures import Measure, parse_measures
-from foveal.model import Judgements, Results, Run, display
+from foveal.model import Judgements, Results, display
 
 __all__ = [
     "Comparison",
@@ -238,14 +237,15 @@ class Comparison:
             ) from None
         return self.measures[held.index(label)]
 
-    def _adjusted(self, measure: str, test: str | None) -> Floats:
+    def adjusted(self, measure: str, test: str | None = None) -> Floats:
+        """Return the corrected p values of the pairs, by the first test or this one."""
         test = self.settings.tests[0] if test is None else test
         _check_name(test, self.settings.tests, "test")
         return self[measure].adjusted[test]
 
     def significant(self, measure: str, test: str | None = None) -> Bools:
         """Return which pairs differ significantly, by the first test or this one."""
-        return np.asarray(self._adjusted(measure, test) < self.settings.alpha, dtype=np.bool_)
+        return np.asarray(self.adjusted(measure, test) < self.settings.alpha, dtype=np.bool_)
 
     def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
         """Return the corrected p values of all pairs, runs from best to worst.
@@ -254,8 +254,7 @@ class Comparison:
         ``""``, or ``_`` if a run is called that.
         """
         pairs = self[measure]
-        p = self._adjusted(measure, test)
-        square = pairs.square(p, np.nan)[pairs.order][:, pairs.order]
+        square = pairs.square(self.adjusted(measure, test), np.nan)[pairs.order][:, pairs.order]
         names = [self.runs[i] for i in pairs.order.tolist()]
         columns = {name: square[:, j] for j, name in enumerate(names)}
         first = pl.DataFrame({free_name("", names): names})
@@ -495,14 +494,17 @@ def compare(
         power=power,
     )
     measures = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    if not isinstance(runs, Results):
-        results = _score_runs(runs, judgements, measures, options)
-    elif judgements is not None or options:
-        raise UsageError("results are not scored again; leave out judgements and options")
-    else:
+    unscored = list_unscored(runs, judgements, options)
+    if isinstance(runs, Results):
         check_assessors(runs)
         labels = select_labels(runs.measures, measures)
         results = runs.only(labels) if labels else without_curves(runs)
+    else:
+        if len(unscored) < 2:
+            raise UsageError(f"{len(unscored)} runs given; expected at least two to compare")
+        assert judgements is not None
+        own = [m.label for item in measures for m in parse_measures(str(item))]
+        results = without_curves(evaluate(unscored, judgements, measures, **options), own)
     first, second = _list_pairs(results.runs, baseline)
     found, warnings = [], []
     refused: dict[str, list[str]] = {}
@@ -614,30 +616,6 @@ def significant_pairs(
     return SignificantPairs(int(np.count_nonzero(adjusted < alpha)), len(first))
 
 
-def _score_runs(
-    runs: RunLike | Sequence[RunLike],
-    judgements: Judgements | str | Path | Sequence[str | Path] | None,
-    measures: Sequence[str | Measure],
-    options: dict[str, Any],
-) -> Results:
-    """Score runs, and leave out the points of curves that `measures` do not name."""
-    if judgements is None:
-        raise UsageError(
-            "runs need judgements to be scored against, and there are none; saved results are read "
-            "by read_results"
-        )
-    if not isinstance(runs, (Run, str, Path, Sequence)):
-        raise UsageError(f"{runs!r} is no run; expected results, or runs and judgements")
-    check_assessors(options)
-    listed = [runs] if isinstance(runs, (Run, str, Path)) else list(runs)
-    if len(listed) < 2:
-        raise UsageError(f"{len(listed)} runs given; expected at least two to compare")
-    results = evaluate(listed, judgements, measures, **options)
-    return without_curves(
-        results, [m.label for item in measures for m in parse_measures(str(item))]
-    )
-
-
 def _list_pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
     """Return the positions of both runs of each pair: all pairs, or each run and the baseline."""
     if len(runs) < 2:
@@ -655,7 +633,7 @@ def _list_pairs(runs: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
 
 def _explain_refusal(results: Results, scores: ScoreMatrix) -> str | None:
     """Return why runs cannot be compared by a measure; None if they can."""
-    if averages_others(scores.measure):
+    if scores.averages_others:
         return (
             "a mean of other measures' means, and no mean over topics that could be tested; "
             "compare the measures it averages"

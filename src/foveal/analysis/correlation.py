@@ -6,11 +6,9 @@ are tied, or there are fewer than two, every coefficient is ``nan``.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
-from math import isnan, nan, sqrt
+from math import nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -35,37 +33,23 @@ RBO_P = 0.9
 """Persistence of the reader of rankings: the first ten places carry 86 % of the weight."""
 
 
-def _check_scores(x: Scores, y: Scores) -> tuple[list[float], list[float]] | None:
-    """Return the scores as lists; None if one of them ties all systems."""
-    first, second = np.asarray(x, np.float64).tolist(), np.asarray(y, np.float64).tolist()
+def _compare_systems(
+    x: Scores, y: Scores
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """Return the signs of all differences of systems, (system, system), in both rankings.
+
+    A sign is 1 where the system of the row is above that of the column. None if a ranking ties all
+    systems.
+    """
+    first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if len(first) != len(second):
         raise UsageError(
             f"two rankings of {len(first)} and {len(second)} systems; expected the same systems"
         )
-    if any(map(isnan, first)) or any(map(isnan, second)):
+    if np.isnan(first).any() or np.isnan(second).any():
         raise UsageError("a score is nan; expected a number for every system")
-    return (first, second) if min(len(set(first)), len(set(second))) > 1 else None
-
-
-def _agreements(upper: list[float], lower: list[float]) -> Iterator[tuple[int, int, int]]:
-    """Count the agreements of two rankings, going down the first one.
-
-    Yields for each system how many are strictly above it, and how many of them the second ranking
-    puts above and below it. A sorted list of those above keeps this at n log n comparisons.
-    """
-    order = sorted(zip(upper, lower, strict=True), key=lambda pair: -pair[0])
-    above: list[float] = []
-    for _, tied in groupby(order, key=lambda pair: pair[0]):
-        group = [score for _, score in tied]
-        for score in group:
-            yield len(above), len(above) - bisect_right(above, score), bisect_left(above, score)
-        for score in group:
-            insort(above, score)
-
-
-def _surplus(x: list[float], y: list[float]) -> int:
-    """Return the number of pairs in the same order minus that in opposite order."""
-    return sum(agree - disagree for _, agree, disagree in _agreements(x, y))
+    above = [(v[:, None] > v).astype(np.int64) - (v[:, None] < v) for v in (first, second)]
+    return (above[0], above[1]) if above[0].any() and above[1].any() else None
 
 
 def kendall_tau_a(x: Scores, y: Scores) -> float:
@@ -76,10 +60,10 @@ def kendall_tau_a(x: Scores, y: Scores) -> float:
     >>> kendall_tau_a([0.3, 0.5, 0.2, 0.9, 0.4], [0.35, 0.30, 0.1, 0.8, 0.42])
     0.6
     """
-    if (scores := _check_scores(x, y)) is None:
+    if (signs := _compare_systems(x, y)) is None:
         return nan
-    first, second = scores
-    return _surplus(first, second) / (len(first) * (len(first) - 1) / 2)
+    n = len(signs[0])
+    return int((signs[0] * signs[1]).sum()) / (n * (n - 1))
 
 
 def kendall_tau_b(x: Scores, y: Scores) -> float:
@@ -91,15 +75,10 @@ def kendall_tau_b(x: Scores, y: Scores) -> float:
     >>> kendall_tau_b([1, 2, 2, 3], [1, 2, 2, 3]), kendall_tau_a([1, 2, 2, 3], [1, 2, 2, 3])
     (1.0, 0.8333333333333334)
     """
-    if (scores := _check_scores(x, y)) is None:
+    if (signs := _compare_systems(x, y)) is None:
         return nan
-    first, second = scores
-    pairs = len(first) * (len(first) - 1) // 2
-    untied = []
-    for ranking in scores:
-        _, counts = np.unique(ranking, return_counts=True)
-        untied.append(pairs - int((counts * (counts - 1) // 2).sum()))
-    return _surplus(first, second) / sqrt(untied[0] * untied[1])
+    untied = [int(np.count_nonzero(ranking)) for ranking in signs]
+    return int((signs[0] * signs[1]).sum()) / sqrt(untied[0] * untied[1])
 
 
 def tau_ap(reference: Scores, estimate: Scores) -> float:
@@ -108,9 +87,9 @@ def tau_ap(reference: Scores, estimate: Scores) -> float:
     Going down the estimate, the share of the systems above that the reference puts above as well,
     less the share that it puts below, averaged over all systems but the first. Not symmetric.
 
-    Ties as in tau b: systems tied in the estimate are not held against each other, those tied at
-    its top have nobody above and are left out of the mean, and a pair tied in the reference alone
-    counts as neither. A ranking and itself have 1.
+    Ties as in tau b: systems tied in the estimate are not compared with each other, those tied at
+    its top have no system above and are left out of the mean, and a pair tied in the reference
+    alone counts as neither. A ranking and itself have 1.
 
     References
     ----------
@@ -123,20 +102,14 @@ def tau_ap(reference: Scores, estimate: Scores) -> float:
     >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), tau_ap([4, 3, 2, 1], [4, 3, 1, 2])
     (0.3333333333333333, 0.7777777777777778)
     """
-    if (scores := _check_scores(reference, estimate)) is None:
+    if (signs := _compare_systems(reference, estimate)) is None:
         return nan
-    wanted, found = scores
-    shares = [
-        (agree - disagree) / above for above, agree, disagree in _agreements(found, wanted) if above
-    ]
-    return sum(shares) / len(shares)
-
-
-def _mean_ranks(scores: list[float]) -> npt.NDArray[np.float64]:
-    """Ranks from the lowest score, ties sharing the mean of theirs."""
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[place], dtype=np.float64)
+    above = signs[1] < 0  # in the estimate, the column is above the row
+    number = above.sum(axis=1)
+    order = np.argsort(number, kind="stable")
+    order = order[number[order] > 0]
+    shares = -(signs[0] * above).sum(axis=1)[order] / number[order]
+    return float(sum(shares.tolist()) / len(shares))
 
 
 def spearman(x: Scores, y: Scores) -> float:
@@ -145,11 +118,10 @@ def spearman(x: Scores, y: Scores) -> float:
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]), 10)
     0.8
     """
-    if (scores := _check_scores(x, y)) is None:
+    if (signs := _compare_systems(x, y)) is None:
         return nan
-    first, second = scores
-    middle = (len(first) + 1) / 2
-    a, b = _mean_ranks(first) - middle, _mean_ranks(second) - middle
+    # A mean rank less the middle of all ranks is half the sum of its signs.
+    a, b = (ranking.sum(axis=1) / 2 for ranking in signs)
     return float(a @ b / sqrt(float(a @ a) * float(b @ b)))
 
 
@@ -172,22 +144,15 @@ def rbo(x: Scores, y: Scores, *, p: float = RBO_P) -> float:
     """
     if not 0 < p < 1:
         raise UsageError(f"the persistence of RBO is {p}; expected a number between 0 and 1")
-    if (scores := _check_scores(x, y)) is None:
+    if (signs := _compare_systems(x, y)) is None:
         return nan
-    n = len(scores[0])
-    entry = [n + 1 - _last_ranks(ranking) for ranking in scores]
-    depth = np.arange(1, n + 1)
-    tops = [np.cumsum(np.bincount(e, minlength=n + 1)[1:]) for e in entry]
-    both = np.cumsum(np.bincount(np.maximum(*entry), minlength=n + 1)[1:])
+    first, second = ((ranking < 0).sum(axis=1) for ranking in signs)  # depths of entry, from 0
+    depth = np.arange(len(first))
+    tops = [np.searchsorted(np.sort(entry), depth, side="right") for entry in (first, second)]
+    both = np.searchsorted(np.sort(np.maximum(first, second)), depth, side="right")
     agreement = 2 * both / (tops[0] + tops[1])
     # 1 - (the weight of what is missing): exact for equal rankings, whatever p.
-    return float(1 - (1 - p) * ((1 - agreement) * p ** (depth - 1)).sum())
-
-
-def _last_ranks(scores: list[float]) -> npt.NDArray[np.int64]:
-    """Ranks from the lowest score, ties sharing the greatest of theirs."""
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray(np.cumsum(counts)[place], dtype=np.int64)
+    return float(1 - (1 - p) * ((1 - agreement) * p**depth).sum())
 
 
 COEFFICIENTS: dict[str, Coefficient] = {
@@ -197,11 +162,11 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "spearman": spearman,
     "rbo": rbo,
 }
-"""Name to function of two rankings; of `tau_ap` the first is the reference."""
+"""Name to function of two rankings; the first is the reference of `tau_ap`."""
 
 
 def coefficient(name: str, *, rbo_p: float = RBO_P) -> Coefficient:
-    """The coefficient of this name.
+    """Return the coefficient of this name.
 
     >>> coefficient("tau_a")([1, 2, 3], [3, 2, 1])
     -1.0

@@ -1,62 +1,371 @@
-"""Rankings of runs by measures and sets of topics, within tasks."""
+"""Correlations of the rankings of runs by measures, quantisations or sets of topics."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+from foveal.analysis.correlation import RBO_P, Coefficient, coefficient
 from foveal.analysis.score_matrix import (
     ScoreMatrix,
-    averages_others,
     check_assessors,
     compute_ranking_scores,
+    free_name,
     parse_label,
     round_noise,
     select_labels,
 )
-from foveal.analysis.tasks import results_by_task, without_curves
+from foveal.analysis.tasks import list_unscored, results_by_task, scored_by_task, without_curves
 from foveal.errors import UsageError, some
-from foveal.measures import Measure
-from foveal.model import Results
+from foveal.evaluation import evaluate
+from foveal.evaluation.scoring import RunLike
+from foveal.formats import read_run
+from foveal.measures import Measure, parse_measures
+from foveal.model import Judgements, Results, Run, display
 
 __all__ = [
+    "BY",
+    "DIRECTED",
+    "EQUIVALENT",
+    "NOTICEABLE",
     "SAMPLES",
     "SEED",
+    "Correlations",
     "Given",
-    "Pair",
     "Progress",
-    "Rankings",
-    "by_topic",
-    "left_out",
-    "means_of_samples",
-    "names_of",
-    "of_measures",
-    "stream",
-    "tasks_of",
-    "usable",
+    "correlate",
+    "drop_unsampled",
+    "measure_names",
+    "only_measures",
+    "results_of_tasks",
+    "sample_means",
 ]
 
 SAMPLES, SEED = 1000, 2005
+BY = ("measure", "quant", "topics")
+"""The dimensions along which rankings are compared."""
+EQUIVALENT, NOTICEABLE = 0.9, 0.8
+"""Kendall's tau from which rankings count as equivalent, and below which they notably differ."""
+DIRECTED = frozenset({"tau_ap"})
+"""Coefficients that are not symmetric; the ranking of the row is the reference."""
+_LEVEL = 0.95
+"""Share of the sampled correlations within the interval."""
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[], None]
 Given = Results | Sequence[Results] | Mapping[str, Results]
 """Results of one task or several."""
+_HINTS = {
+    "measure": ("measures", "; measures that differ in quant only are compared by quant"),
+    "quant": ("quantisations", "; expected measures with several values of quant"),
+    "topics": ("sets of topics", ""),
+}
 
 
-def tasks_of(results: Given, warnings: list[str] | None = None) -> dict[str, Results]:
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Correlations of rankings, one by one and averaged.
+
+    Parameters
+    ----------
+    by : str
+        One of `BY`.
+    labels : tuple of str
+        The measures, quantisations or sets of topics that were compared.
+    coefficients : tuple of str
+    singles : DataFrame
+        A row for every correlation, with task, variant (what row and column have in common:
+        a quantisation, a measure, a split of the topics), row, column, coefficient, value.
+        Undefined values are ``nan``.
+    tasks : mapping
+        Task to the names of its runs, of the tasks that could be used.
+    matrix : bool
+        False for halves of topics, which are compared only with each other.
+    notes : tuple of str
+        Notes on data left out and settings joined.
+    meta : mapping
+        Options that the numbers depend on.
+    """
+
+    by: str
+    labels: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    singles: pl.DataFrame
+    tasks: Mapping[str, tuple[str, ...]]
+    matrix: bool = True
+    notes: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Correlations by {self.by}: {len(self.labels)} labels, {len(self.tasks)} tasks, "
+            f"{len(self.singles)} correlations>"
+        )
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """Mean, smallest and greatest correlation of every pair and coefficient.
+
+        ``count`` correlations are averaged, ``undefined`` ones are not. For random halves `low`
+        and `high` bound the middle 95 % of the splits; otherwise they are the extremes.
+        """
+        value = pl.col("value")
+        ends = [value.min(), value.max()]
+        if not self.matrix:
+            below = (1 - _LEVEL) / 2
+            ends = [value.quantile(q, "linear") for q in (below, 1 - below)]
+        return (
+            self.singles.with_columns(pl.col("value").fill_nan(None))
+            .group_by("coefficient", "row", "column", maintain_order=True)
+            .agg(
+                value.mean(),
+                ends[0].alias("low"),
+                ends[1].alias("high"),
+                value.count().cast(pl.Int64).alias("count"),
+                value.null_count().cast(pl.Int64).alias("undefined"),
+            )
+            .with_columns(pl.col("value", "low", "high").fill_null(float("nan")))
+        )
+
+    def _square(self, name: str, column: str, empty: float, own: float) -> Floats:
+        square = np.full((len(self.labels), len(self.labels)), empty)
+        np.fill_diagonal(square, own)
+        place = {label: i for i, label in enumerate(self.labels)}
+        part = self.summary.filter(pl.col("coefficient") == name)
+        for row, other, value in part.select("row", "column", column).iter_rows():
+            square[place[row], place[other]] = value
+            if name not in DIRECTED:
+                square[place[other], place[row]] = value
+        return square
+
+    def values(self, name: str) -> Floats:
+        """Return the matrix of mean correlations (label, label); the diagonal is 1.
+
+        The row is the reference of `DIRECTED` coefficients.
+        """
+        return self._square(self._known(name), "value", np.nan, 1.0)
+
+    def counts(self, name: str) -> npt.NDArray[np.int64]:
+        """Return the number of correlations averaged in each of `values`; 0 on the diagonal."""
+        return self._square(self._known(name), "count", 0, 0).astype(np.int64)
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """Return the matrix as a frame with the labels in its first column."""
+        square = self.values(name)
+        columns = {label: square[:, i] for i, label in enumerate(self.labels)}
+        return pl.DataFrame({free_name(self.by, self.labels): self.labels, **columns})
+
+    def _known(self, name: str) -> str:
+        if not self.matrix:
+            raise UsageError("random halves of topics make no matrix; named sets of topics do")
+        if name not in self.coefficients:
+            raise UsageError(f"no {name!r} here; there is {', '.join(self.coefficients)}")
+        return name
+
+    def _repr_html_(self) -> str:
+        name = self.coefficients[0]
+        table = self.frame(name) if self.matrix else self.summary
+        return display.frame(f"{name} by {self.by}", table, "rows", notes=self.notes)
+
+
+def correlate(
+    runs: Given | RunLike | Sequence[RunLike],
+    judgements: Judgements | str | Path | Sequence[str | Path] | None = None,
+    measures: str | Measure | Sequence[str | Measure] = (),
+    *,
+    task: str | Sequence[str] = (),
+    by: str = "measure",
+    coefficients: str | Sequence[str] = ("tau_b",),
+    rbo_p: float = RBO_P,
+    topic_sets: Mapping[str, Sequence[str]] | None = None,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Correlations:
+    """Correlate the rankings of runs that measures, quantisations or sets of topics give.
+
+    Parameters
+    ----------
+    runs : runs as for `foveal.evaluate`; or Results, a sequence of them, or task to Results
+        Runs are ranked within their task; correlations are averaged over tasks. Results are not
+        scored again.
+    judgements : as for `foveal.evaluate`
+        Required unless `runs` are results.
+    measures : text or Python forms of measures
+        Measures to rank by; by default all that the results hold. Points of an official task's
+        curves are left out unless they are named here.
+    task : str or sequence of str
+        Official tasks; each is scored with its own settings on the runs that declare it. Without
+        any, runs are grouped by what they declare.
+    by : {"measure", "quant", "topics"}
+        Measures that differ in their quantisation only are variants of one: averaged over with
+        ``measure``, and compared with ``quant``.
+    coefficients : str or sequence of str
+        Names in `foveal.analysis.correlation.COEFFICIENTS`.
+    topic_sets : mapping of name to topics, optional
+        Used by ``topics``; by default topics are split at random into halves.
+    samples, seed : int
+        Number of random splits, and the seed of the random numbers.
+    progress : callable, optional
+        Called after each measure that is sampled.
+    **options
+        Options of `foveal.evaluate`.
+
+    Examples
+    --------
+    >>> rows = [("a", "1", "AP", 0.5), ("b", "1", "AP", 0.4), ("c", "1", "AP", 0.1)]
+    >>> rows += [("a", "1", "AiP", 0.3), ("b", "1", "AiP", 0.6), ("c", "1", "AiP", 0.2)]
+    >>> found = correlate(Results.from_tidy(rows, {}))
+    >>> found.values("tau_b").round(4).tolist()
+    [[1.0, 0.3333], [0.3333, 1.0]]
+    """
+    if by not in BY:
+        raise UsageError(f"unknown comparison {by!r}; expected {' or '.join(BY)}")
+    if topic_sets is not None and by != "topics":
+        raise UsageError(f"sets of topics are compared by topics, and not by {by}")
+    for what, number in (("samples", samples), ("seed", seed)):
+        if not isinstance(number, (int, np.integer)):
+            raise UsageError(f"{what} {number!r} is not possible; expected a whole number")
+    if samples < 1:
+        raise UsageError(f"{samples} samples asked for; expected at least 1")
+    named = dict.fromkeys([coefficients] if isinstance(coefficients, str) else coefficients)
+    functions = {name: coefficient(name, rbo_p=rbo_p) for name in named}
+    if not functions:
+        raise UsageError("no coefficient given")
+    notes: list[str] = []
+    given = [measures] if isinstance(measures, (str, Measure)) else list(measures)
+    presets = [task] if isinstance(task, str) else list(task or ())
+    asked = options | ({"task": presets} if presets else {})
+    if unscored := list_unscored(runs, judgements, asked):
+        assert judgements is not None
+        read = [run if isinstance(run, Run) else read_run(run) for run in unscored]
+        own = [m.label for item in given for m in parse_measures(str(item))]
+
+        def score(members: list[Run], preset: str | None) -> Results:
+            return evaluate(members, judgements, given, task=preset, **options)
+
+        tasks = scored_by_task(read, presets, own, score, notes)
+    else:
+        tasks = only_measures(results_of_tasks(cast("Given", runs), notes), given)
+    tasks = _drop_unranked(tasks, notes)
+    halves = by == "topics" and topic_sets is None
+    if by == "topics":
+        tasks = drop_unsampled(tasks, 2 if halves else 1, notes)
+    rankings = Rankings(tasks)
+    if halves:
+        pairs: Iterable[_RankingPair] = rankings.pair_halves(samples, seed, progress)
+        labels = tuple(dict.fromkeys(label for part in tasks.values() for label in part.measures))
+    elif by == "measure":
+        pairs = rankings.pair_measures()
+        labels = tuple(dict.fromkeys(rankings.name.values()))
+    elif topic_sets is not None:
+        sets = {
+            name: (topics,) if isinstance(topics, str) else tuple(topics)
+            for name, topics in topic_sets.items()
+        }
+        notes += _check_sets(sets, tasks)
+        pairs, labels = rankings.pair_sets(sets), tuple(sets)
+    else:
+        pairs = list(rankings.pair_quantisations())
+        used = {(p.task, p.variant) for p in pairs}
+        unused = [name for (task, _), name in rankings.name.items() if (task, name) not in used]
+        if unused:
+            listed = some(list(dict.fromkeys(unused)))
+            notes.append(f"not used, with one quantisation at most: {listed}")
+        labels = tuple(dict.fromkeys(label for p in pairs for label in (p.row, p.column)))
+    if len(labels) < (1 if halves else 2):
+        what, hint = _HINTS[by]
+        found = f"only {labels[0]}" if labels else "none"
+        raise UsageError(f"a correlation needs at least two {what}; found {found}{hint}")
+    singles = _correlate_pairs(pairs, functions, labels, halves=halves)
+    if len(tasks) > 1 and by != "topics":
+        forms: dict[str, set[str]] = {}
+        for key, name in rankings.name.items():
+            forms.setdefault(name, set()).add(rankings.spelled[key])
+        if joined := [name for name, spelled in forms.items() if len(spelled) > 1]:
+            notes.append(f"with the settings of each task: {some(joined)}")
+    notes += _list_left_out(tasks)
+    meta: dict[str, Any] = {"by": by, "coefficients": list(functions)}
+    meta |= {"rbo_p": rbo_p} if "rbo" in functions else {}
+    meta |= {"samples": samples, "seed": seed} if halves else {}
+    return Correlations(
+        by,
+        labels,
+        tuple(functions),
+        singles,
+        {task: part.runs for task, part in tasks.items()},
+        not halves,
+        tuple(notes),
+        meta,
+    )
+
+
+def _check_sets(sets: Mapping[str, Sequence[str]], tasks: Mapping[str, Results]) -> list[str]:
+    """Refuse unknown topics and empty sets; return notes on topics in several sets."""
+    known = {topic for part in tasks.values() for topic in part.topics}
+    for name, topics in sets.items():
+        strange = [topic for topic in topics if topic not in known]
+        if strange:
+            raise UsageError(
+                f"topics of the set {name!r} that the results do not hold, {len(strange)}: "
+                f"{some(strange)}"
+            )
+        if not topics:
+            raise UsageError(f"the set {name!r} holds no topic")
+    common = [
+        f"{a} and {b}" for a, b in combinations(sets, 2) if not set(sets[a]).isdisjoint(sets[b])
+    ]
+    return [f"sets with topics in common: {some(common)}"] if common else []
+
+
+def _correlate_pairs(
+    pairs: Iterable[_RankingPair],
+    functions: Mapping[str, Coefficient],
+    labels: tuple[str, ...],
+    *,
+    halves: bool,
+) -> pl.DataFrame:
+    """Return a row for every correlation."""
+    rows = []
+    place = {label: i for i, label in enumerate(labels)}
+    for task, variant, row, column, first, second in pairs:
+        # Tasks may list the same two in another order.
+        if place[row] > place[column]:
+            row, column, first, second = column, row, second, first  # noqa: PLW2901
+        undefined = bool(np.isnan(first).any() or np.isnan(second).any())
+        for name, function in functions.items():
+            there = np.nan if undefined else function(first, second)
+            back = function(second, first) if name in DIRECTED and not undefined else np.nan
+            if name in DIRECTED and halves:  # neither half is the reference
+                there = (there + back) / 2
+            rows.append((task, variant, row, column, name, there))
+            if name in DIRECTED and not halves:
+                rows.append((task, variant, column, row, name, back))
+    names = ("task", "variant", "row", "column", "coefficient")
+    schema = {**dict.fromkeys(names, pl.String), "value": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+# -- results and rankings --------------------------------------------------------------------
+
+
+def results_of_tasks(results: Given, warnings: list[str] | None = None) -> dict[str, Results]:
     """Return the results of each task: as named, as scored for, or as runs declare it.
 
     Appends warnings to `warnings`.
 
     >>> one = Results.from_tidy([("a", "1", "AP", 0.5)], {"task": "2009.Focused"})
     >>> other = Results.from_tidy([("b", "1", "AP", 0.25)], {"task": "2009.Focused"})
-    >>> tasks_of([one, other])["2009.Focused"].runs
+    >>> results_of_tasks([one, other])["2009.Focused"].runs
     ('a', 'b')
     """
     said: list[str] = []
@@ -119,13 +428,7 @@ def _common_names(families: Mapping[str, Sequence[str]]) -> dict[tuple[str, str]
     return names
 
 
-def stream(seed: int, *names: str) -> np.random.Generator:
-    """Return random numbers that depend only on the seed and these names."""
-    digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
-
-
-class Pair(NamedTuple):
+class _RankingPair(NamedTuple):
     """Two rankings of the runs of a task."""
 
     task: str
@@ -134,9 +437,6 @@ class Pair(NamedTuple):
     column: str
     first: Floats
     second: Floats
-
-    def turned(self) -> Pair:
-        return Pair(self.task, self.variant, self.column, self.row, self.second, self.first)
 
 
 class Rankings:
@@ -168,20 +468,13 @@ class Rankings:
             for label in results.measures
         }
 
-    def joined_settings(self) -> list[str]:
-        """Return the measures whose settings differ between tasks."""
-        forms: dict[str, set[str]] = {}
-        for key, name in self.name.items():
-            forms.setdefault(name, set()).add(self.spelled[key])
-        return [name for name, spelled in forms.items() if len(spelled) > 1]
-
-    def by_measure(self) -> Iterator[Pair]:
+    def pair_measures(self) -> Iterator[_RankingPair]:
         """Yield every two measures of a task, at each quantisation they share."""
         for task, listed in self.families.items():
             for first, second in combinations(listed, 2):
                 one, other = self.variants[task, first], self.variants[task, second]
                 for a, b in _partners(one, other):
-                    yield Pair(
+                    yield _RankingPair(
                         task,
                         (a.quant if len(one) > 1 else b.quant) or "",
                         self.name[task, first],
@@ -190,11 +483,11 @@ class Rankings:
                         self.scores[task, b.label],
                     )
 
-    def by_quant(self) -> Iterator[Pair]:
+    def pair_quantisations(self) -> Iterator[_RankingPair]:
         """Yield every two quantisations of each measure of a task."""
         for (task, family), listed in self.variants.items():
             for a, b in combinations(listed, 2):
-                yield Pair(
+                yield _RankingPair(
                     task,
                     self.name[task, family],
                     a.quant or "",
@@ -203,25 +496,27 @@ class Rankings:
                     self.scores[task, b.label],
                 )
 
-    def by_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[Pair]:
+    def pair_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[_RankingPair]:
         """Yield every two sets of topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
                 scores = ScoreMatrix.from_results(results, label)
                 means = {name: _means_on(scores, topics) for name, topics in sets.items()}
                 for first, second in combinations(sets, 2):
-                    yield Pair(task, label, first, second, means[first], means[second])
+                    yield _RankingPair(task, label, first, second, means[first], means[second])
 
-    def by_halves(self, samples: int, seed: int, progress: Progress | None) -> Iterator[Pair]:
+    def pair_halves(
+        self, samples: int, seed: int, progress: Progress | None
+    ) -> Iterator[_RankingPair]:
         """Yield random halves of the topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
                 scores = ScoreMatrix.from_results(results, label)
                 n = len(scores.topics)
                 sign = 1 if scores.higher_is_better else -1
-                halves = means_of_samples(scores, n // 2, samples, seed, rest=n - n // 2)
+                halves = sample_means(scores, n // 2, samples, seed, rest=n - n // 2)
                 for i, (first, second) in enumerate(zip(*halves, strict=True), 1):
-                    yield Pair(task, str(i), label, label, sign * first, sign * second)
+                    yield _RankingPair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
                     progress()
 
@@ -242,7 +537,7 @@ def _means_on(scores: ScoreMatrix, topics: Iterable[str]) -> Floats:
     return scores.orient(scores.values[:, at].mean(axis=1))
 
 
-def means_of_samples(
+def sample_means(
     scores: ScoreMatrix, size: int, samples: int, seed: int, *, rest: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return means of all runs on pairs of disjoint random sets of topics, (sample, run) each.
@@ -251,28 +546,30 @@ def means_of_samples(
     topics, so that measures defined on the same topics use the same samples.
     """
     n, other = len(scores.topics), size if rest is None else rest
-    random = stream(seed, str(size), *scores.topics)
+    digest = hashlib.sha256("\x1f".join([str(seed), str(size), *scores.topics]).encode()).digest()
+    random = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
     order = random.permuted(np.broadcast_to(np.arange(n), (samples, n)), axis=1)
+    greatest = float(np.abs(scores.values).max(initial=0.0))
     means = []
     for drawn in (order[:, :size], order[:, size : size + other]):
         weights = np.zeros((samples, n))
         np.put_along_axis(weights, drawn, 1.0, axis=1)
         sums = weights @ scores.values.T
-        means.append(round_noise(sums / drawn.shape[1], scores.greatest))
+        means.append(round_noise(sums / drawn.shape[1], greatest))
     return means[0], means[1]
 
 
-def names_of(results: Given) -> tuple[str, ...]:
+def measure_names(results: Given) -> tuple[str, ...]:
     """Return the names of measures to compare; measures that differ only in quant are one.
 
     >>> rows = [(run, "1", f"MAep(quant={q})", 0.5) for run in "ab" for q in ("gen5", "strict5")]
-    >>> names_of(Results.from_tidy(rows, {}))
+    >>> measure_names(Results.from_tidy(rows, {}))
     ('MAep',)
     """
-    return tuple(dict.fromkeys(Rankings(tasks_of(results)).name.values()))
+    return tuple(dict.fromkeys(Rankings(results_of_tasks(results)).name.values()))
 
 
-def of_measures(
+def only_measures(
     tasks: Mapping[str, Results], measures: Sequence[str | Measure]
 ) -> dict[str, Results]:
     """Keep these measures of each task; by default all but points of curves."""
@@ -284,7 +581,9 @@ def of_measures(
     return {task: tasks[task].only(labels) for task, labels in kept.items() if labels}
 
 
-def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict[str, Results]:
+def drop_unsampled(
+    tasks: Mapping[str, Results], least: int, notes: list[str]
+) -> dict[str, Results]:
     """Drop measures with values on fewer than `least` topics, and add them to `notes`.
 
     A measure that averages the means of others has no values by topic.
@@ -295,9 +594,10 @@ def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict
     for task, part in tasks.items():
         kept = []
         for label in part.measures:
-            if averages_others(label):
+            scores = ScoreMatrix.from_results(part, label)
+            if scores.averages_others:
                 means[label] = None
-            elif (n := len(ScoreMatrix.from_results(part, label).topics)) < least:
+            elif (n := len(scores.topics)) < least:
                 few.setdefault(f"{n} {'topic' if n == 1 else 'topics'}", {})[label] = None
             else:
                 kept.append(label)
@@ -316,7 +616,7 @@ def by_topic(tasks: Mapping[str, Results], least: int, notes: list[str]) -> dict
     return found
 
 
-def usable(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
+def _drop_unranked(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]:
     """Keep tasks with at least two runs, and measures that all their runs have scores by."""
     alone = [
         f"{task or 'runs without a task'}: only the run {part.runs[0]}, nothing to rank"
@@ -344,7 +644,7 @@ def usable(tasks: Mapping[str, Results], notes: list[str]) -> dict[str, Results]
     return found
 
 
-def left_out(tasks: Mapping[str, Results]) -> list[str]:
+def _list_left_out(tasks: Mapping[str, Results]) -> list[str]:
     """List the topics on which some run has no score, and the number of measures affected."""
     found: dict[tuple[str, tuple[str, ...]], int] = {}
     for task, part in tasks.items():

@@ -43,6 +43,8 @@ class ScoreMatrix:
     left_out : tuple of str
         Topics that some run is not counted on, or has no defined score on.
     higher_is_better : bool
+    averages_others : bool
+        True for a mean of other measures' means, which is not a mean of values by topic.
     """
 
     measure: str
@@ -51,6 +53,7 @@ class ScoreMatrix:
     values: Floats
     left_out: tuple[str, ...] = ()
     higher_is_better: bool = True
+    averages_others: bool = False
 
     @classmethod
     def from_results(
@@ -78,13 +81,16 @@ class ScoreMatrix:
             )
         shared = np.logical_and.reduce(~np.isnan(values) & part.counted)
         (label,) = part.measures
+        parsed = parse_label(label)
+        lower = label in part.lower_is_better or (parsed and parsed.higher_is_better is False)
         return cls(
             measure=label,
             runs=part.runs,
             topics=tuple(t for t, kept in zip(part.topics, shared, strict=True) if kept),
             values=np.ascontiguousarray(values[:, shared]),
             left_out=tuple(t for t, kept in zip(part.topics, shared, strict=True) if not kept),
-            higher_is_better=label not in part.lower_is_better and higher_is_better(label),
+            higher_is_better=not lower,
+            averages_others=parsed is not None and bool(parsed.averages),
         )
 
     @property
@@ -92,14 +98,10 @@ class ScoreMatrix:
         """The mean of each run over the shared topics."""
         return np.asarray(self.values.mean(axis=1), dtype=np.float64)
 
-    @property
-    def greatest(self) -> float:
-        """The greatest absolute score, the scale of rounding errors."""
-        return float(np.abs(self.values).max(initial=0.0))
-
     def orient(self, means: Floats) -> Floats:
         """Return means to rank by: greater is better, and rounding errors make no difference."""
-        return round_noise(means if self.higher_is_better else -means, self.greatest)
+        greatest = float(np.abs(self.values).max(initial=0.0))
+        return round_noise(means if self.higher_is_better else -means, greatest)
 
 
 def round_noise(values: Floats, greatest: Floats | float) -> Floats:
@@ -152,12 +154,12 @@ def compute_ranking_scores(results: Results, label: str) -> Floats:
     A measure that averages the means of others is ranked by its value over all topics. Each run's
     value is then over the topics that count for that run, even if other runs lack them.
     """
-    if averages_others(label):
+    scores = ScoreMatrix.from_results(results, label)
+    if scores.averages_others:
         part = results.only([label])
         return round_noise(
             part.overall[:, 0], float(np.nanmax(np.abs(part.values[:, :, 0]), initial=0.0))
         )
-    scores = ScoreMatrix.from_results(results, label)
     return scores.orient(scores.means) if scores.topics else np.full(len(results.runs), np.nan)
 
 

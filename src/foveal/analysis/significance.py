@@ -180,11 +180,9 @@ def randomisation_test(
             f"expected at most {_ENUMERATED} topics"
         )
     oriented = _oriented(differences)
-    observed = oriented.sum(axis=1)
-    least = observed - np.abs(oriented).sum(axis=1) * _NOISE
-    flips = _all_flips(topics) if exact else _flips(topics, resamples, seed, len(differences))
+    least = oriented.sum(axis=1) - np.abs(oriented).sum(axis=1) * _NOISE
     extreme, drawn = np.zeros(len(differences), dtype=np.int64), 0
-    for signs in flips:
+    for signs in _flips(topics, None if exact else resamples, seed, len(differences)):
         sums = signs @ oriented.T
         extreme += np.count_nonzero((np.abs(sums) if tails == 2 else sums) >= least, axis=0)
         drawn += len(signs)
@@ -251,22 +249,21 @@ def _handle_equal_means(differences: Floats, p: Floats, tails: int) -> Floats:
 # -- resamples -----------------------------------------------------------------------------------
 
 
-def _flips(topics: int, resamples: int, seed: int, pairs: int) -> Iterator[Floats]:
-    """Yield random signs (resample, topic) in blocks; their size does not change the signs."""
+def _flips(topics: int, resamples: int | None, seed: int, pairs: int) -> Iterator[Floats]:
+    """Yield random signs (resample, topic) in blocks, or every combination of signs once.
+
+    The size of the blocks does not change the signs.
+    """
     random = generator(seed, "randomisation")
     most = max(1, _ROOM // (2 * topics + 2 * pairs))
-    for start in range(0, resamples, most):
-        size = min(most, resamples - start)
-        yield np.where(random.random((size, topics)) < 0.5, -1.0, 1.0)
-
-
-def _all_flips(topics: int) -> Iterator[Floats]:
-    """Yield every combination of signs once, in blocks."""
-    low = min(topics, 12)
-    inner = 1.0 - 2.0 * (np.arange(2**low)[:, None] >> np.arange(low) & 1)
-    for number in range(2 ** (topics - low)):
-        outer = 1.0 - 2.0 * (number >> np.arange(topics - low) & 1)
-        yield np.hstack([inner, np.tile(outer, (len(inner), 1))])
+    total = 2**topics if resamples is None else resamples
+    for start in range(0, total, most):
+        size = min(most, total - start)
+        if resamples is None:
+            negative = (np.arange(start, start + size)[:, None] >> np.arange(topics) & 1) > 0
+        else:
+            negative = random.random((size, topics)) < 0.5
+        yield np.where(negative, -1.0, 1.0)
 
 
 def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:

@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.analysis.rankings import SAMPLES, SEED, Given, by_topic, means_of_samples, tasks_of
+from foveal.analysis.rankings import (
+    SAMPLES,
+    SEED,
+    Given,
+    drop_unsampled,
+    results_of_tasks,
+    sample_means,
+)
 from foveal.analysis.score_matrix import ScoreMatrix
 from foveal.analysis.significance import paired_differences, t_test
 from foveal.errors import UsageError
@@ -104,7 +111,7 @@ def swap_rate(
             f"{aligned.measure}: two disjoint sets of {size} topics cannot be drawn from {topics}; "
             f"expected a size from 1 to {topics // 2}"
         )
-    one, two = means_of_samples(aligned, size, samples, seed)
+    one, two = sample_means(aligned, size, samples, seed)
     first, second = np.triu_indices(runs, 1)
     # Swaps by the class of their difference; measures without bound share the last classes.
     widest = float(np.ptp(one, axis=1).max(initial=0.0))
@@ -188,10 +195,12 @@ def discriminative_power(aligned: ScoreMatrix, *, alpha: float = 0.05, tails: in
 def _aligned(given: Given, warnings: list[str] | None) -> list[tuple[str, ScoreMatrix]]:
     """Every measure that has values on topics, of every task with runs to compare."""
     said: list[str] = []
-    tasks = {task: part for task, part in tasks_of(given, said).items() if len(part.runs) >= 2}
+    tasks = {
+        task: part for task, part in results_of_tasks(given, said).items() if len(part.runs) >= 2
+    }
     found = [
         (task, ScoreMatrix.from_results(results, label))
-        for task, results in by_topic(tasks, 2, said).items()
+        for task, results in drop_unsampled(tasks, 2, said).items()
         for label in results.measures
     ]
     if warnings is not None:

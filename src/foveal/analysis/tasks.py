@@ -1,40 +1,66 @@
-"""Runs by task: what was submitted to one task is ranked together, and with its settings."""
+"""Results to compare and rank: given, or scored from runs, together with others of their task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from foveal.analysis.score_matrix import check_assessors
 from foveal.errors import UsageError, some
-from foveal.evaluation import PRESETS, Preset, find_preset
+from foveal.evaluation import PRESETS, find_preset
 from foveal.evaluation.presets import task_key
 from foveal.measures import parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import differences
 
-__all__ = ["by_task", "results_by_task", "scored_by_task", "without_curves"]
+__all__ = ["by_task", "list_unscored", "results_by_task", "scored_by_task", "without_curves"]
 
 Declared = tuple[str, str | None]
 """The name of a run and the task it declares."""
 
 
+def list_unscored(
+    given: Any, judgements: object, options: Mapping[str, object]
+) -> list[Run | str | Path]:
+    """Return the runs to score if runs are given, and an empty list if results are.
+
+    Runs need judgements. Results take none, and no options, as they are not scored again.
+    """
+    several = isinstance(given, Iterable) and not isinstance(given, (Results, Run, str, Path))
+    listed = list(given) if several else [given]
+    if isinstance(given, Mapping) or all(isinstance(item, Results) for item in listed):
+        if judgements is not None or options:
+            raise UsageError(
+                "results are not scored again; leave out judgements, tasks and options"
+            )
+        return []
+    strange = [item for item in listed if not isinstance(item, (Run, str, Path))]
+    if strange:
+        raise UsageError(f"{strange[0]!r} is no run; expected results, or runs and judgements")
+    if judgements is None:
+        raise UsageError(
+            "runs need judgements to be scored against, and there are none; saved results are read "
+            "by read_results"
+        )
+    check_assessors(options)
+    return listed
+
+
 def by_task(runs: Sequence[Run], tasks: Sequence[str], warnings: list[str]) -> dict[str, list[Run]]:
-    """Preset, or declared task, to its runs; what is left out or stands alone goes to `warnings`.
+    """Return the runs of each preset or declared task; warn about runs left out or ranked alone.
+
+    A run belongs to every one of `tasks` that it declares. If there is one task, runs that declare
+    none belong to it, too.
 
     >>> runs = [Run.from_results({"1": [("D1", 0, 9)]}, name=name) for name in ("a", "b")]
     >>> {task: [run.name for run in group] for task, group in by_task(runs, [], []).items()}
     {'': ['a', 'b']}
     """
     presets = {find_preset(task).name: find_preset(task) for task in tasks}
-    if presets:
-        return _by_preset(runs, presets, warnings)
-    groups = _by_declared([(run.name, run.task) for run in runs], warnings)
-    return {task: [runs[place] for place in places] for task, places in groups.items()}
-
-
-def _by_preset(
-    runs: Sequence[Run], presets: Mapping[str, Preset], warnings: list[str]
-) -> dict[str, list[Run]]:
-    """Each run with every task of -t that it declares; of one task, also what declares none."""
+    if not presets:
+        places = _by_declared([(run.name, run.task) for run in runs], warnings)
+        return {task: [runs[place] for place in own] for task, own in places.items()}
     groups: dict[str, list[Run]] = {name: [] for name in presets}
     others: dict[str, list[str]] = {}
     for run in runs:
@@ -50,21 +76,17 @@ def _by_preset(
     for task, names in others.items():
         declared = f"the task {task}, which is none of -t" if task else "no task"
         warnings.append(f"runs left out that declare {declared}, {len(names)}: {some(names)}")
-    for name, members in groups.items():
-        if not members:
-            warnings.append(f"{name}: no run declares this task")
-    found = {name: members for name, members in groups.items() if members}
-    if not found:
+    warnings += [f"{name}: no run declares this task" for name in groups if not groups[name]]
+    if not any(groups.values()):
         raise UsageError(f"no run declares a task of -t; expected {' or '.join(presets)}")
-    return found
+    return {name: members for name, members in groups.items() if members}
 
 
 def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, list[int]]:
-    """Task to the places of its runs; all together where there is but one task.
+    """Return the positions of the runs of each task; all runs together if there is one task.
 
-    A run that declares nothing may be of any task. Where others declare a single one it goes with
-    them, as it would with a single -t; where they declare several it cannot, and a ranking of its
-    own is made of those. Either way it is said.
+    Runs that declare no task join the others if these declare a single one, as with a single -t.
+    If the others declare several, they are ranked by themselves. Foveal warns in both cases.
     """
     groups: dict[str, list[int]] = {}
     spelled: dict[str, str] = {}
@@ -82,7 +104,7 @@ def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, lis
 def results_by_task(
     parts: Sequence[Results], warnings: list[str], names: Sequence[str] = ()
 ) -> dict[str, Results]:
-    """Results by the official task they were scored for, or as `by_task` groups their runs.
+    """Group results by the official task they were scored for, or as `by_task` groups their runs.
 
     Warnings name the parts by `names`, such as their files.
 
@@ -98,13 +120,15 @@ def results_by_task(
     for name, part in zip(called, parts, strict=True):
         preset = part.meta.get("task")
         (groups.setdefault(preset, []) if preset else free).append((name, part))
-    # A run stands in several parts if each has other measures.
-    declared = list(dict.fromkeys(pair for _, part in free for pair in _declared(part)))
-    for task, places in _by_declared(declared, warnings).items():
-        members = {declared[place] for place in places}
-        for name, part in free:
-            runs = [pair[0] for pair in _declared(part) if pair in members]
-            if runs:
+    declared = [
+        [(run, part.meta.get("tasks", {}).get(run)) for run in part.runs] for _, part in free
+    ]
+    # A run is in several parts if each has other measures.
+    every = list(dict.fromkeys(pair for own in declared for pair in own))
+    for task, places in _by_declared(every, warnings).items():
+        members = {every[place] for place in places}
+        for (name, part), pairs in zip(free, declared, strict=True):
+            if runs := [pair[0] for pair in pairs if pair in members]:
                 groups.setdefault(task, []).append((name, part.of_runs(runs)))
     found: dict[str, Results] = {}
     for task, listed in groups.items():
@@ -115,11 +139,6 @@ def results_by_task(
     return found
 
 
-def _declared(part: Results) -> list[Declared]:
-    tasks = part.meta.get("tasks", {})
-    return [(run, tasks.get(run)) for run in part.runs]
-
-
 def scored_by_task(
     runs: Sequence[Run],
     tasks: Sequence[str],
@@ -127,7 +146,7 @@ def scored_by_task(
     score: Callable[[list[Run], str | None], Results],
     warnings: list[str],
 ) -> dict[str, Results]:
-    """Task to the results of its runs, without points of curves that are not among `own`.
+    """Score the runs of each task, without points of curves that are not among `own`.
 
     ``score(runs, preset)`` is called once for each task.
     """
@@ -143,13 +162,12 @@ def scored_by_task(
 
 
 def without_curves(results: Results, own: Iterable[str] = ()) -> Results:
-    """Results of official tasks without the points of their curves, except measures of `own`.
+    """Drop the points of the curves of official tasks, except measures of `own`.
 
-    A curve is one picture of a run; its hundred points are not a hundred measures to compare.
+    A curve describes a run as a whole; its hundred points are not a hundred measures to compare.
     """
     tasks = {meta.get("task") for meta in results.meta.get("parts", [results.meta])}
     curves, single = set[str](), set(own)
-    # A task that is not known here has no curves that could be known.
     presets = [PRESETS[task] for task in tasks if task in PRESETS]
     for text in (text for preset in presets for text in preset.texts):
         labels = {measure.label for measure in parse_measures(text)}

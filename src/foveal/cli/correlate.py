@@ -165,7 +165,7 @@ def command(
     """
     from foveal.analysis import rankings
     from foveal.analysis import stability as stable
-    from foveal.analysis.correlations import correlate
+    from foveal.analysis.rankings import correlate
     from foveal.report.correlations import Findings
 
     chosen = _COEFFICIENTS if "all" in coefficients else tuple(dict.fromkeys(coefficients))
@@ -179,7 +179,7 @@ def command(
     results = _results(list_files(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
     found, swaps, powers = None, None, None
-    alone = by == "measure" and len(rankings.names_of(results)) < 2
+    alone = by == "measure" and len(rankings.measure_names(results)) < 2
     if not (alone and (stability or power)):
         with progress_bar(number if halves else 0, "sampling") as advance:
             found = correlate(
@@ -326,12 +326,12 @@ def _results(
 def _saved(
     paths: Sequence[str], measures: Sequence[str], warnings: list[str]
 ) -> dict[str, Results]:
-    from foveal.analysis.rankings import of_measures
+    from foveal.analysis.rankings import only_measures
     from foveal.analysis.tasks import results_by_task
 
     parts = read_saved(paths)
     warnings += dict.fromkeys(line for part in parts for line in part.meta.get("warnings", ()))
-    return of_measures(results_by_task(parts, warnings, paths), measures)
+    return only_measures(results_by_task(parts, warnings, paths), measures)
 
 
 def _scored(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from foveal.analysis.agreement import Agreement
-from foveal.analysis.agreement_figures import REACH
-from foveal.analysis.agreement_tables import COUNTS, FIGURES
+from foveal.analysis.agreement import COUNTS, FIGURES, Agreement
+from foveal.analysis.agreement_coefficients import REACH
 from foveal.errors import counted
 from foveal.formats.results import separated
 from foveal.model.results import ALL

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from foveal.analysis.correlations import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
+from foveal.analysis.rankings import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
 from foveal.formats.results import separated
 from foveal.report.grids import Grid
 

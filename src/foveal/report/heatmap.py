@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.analysis.correlations import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
+from foveal.analysis.rankings import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
 from foveal.errors import UsageError
 from foveal.report.correlations import NAMES, mark
 
@@ -58,7 +58,7 @@ def heatmap(found: Correlations, path: str) -> str | bytes:
 def description(found: Correlations, name: str) -> str:
     """The matrix in words, for those who do not see it.
 
-    >>> from foveal.analysis.correlations import correlate
+    >>> from foveal.analysis.rankings import correlate
     >>> from foveal.model import Results
     >>> rows = [(run, "1", m, v) for m in ("AP", "AiP") for run, v in (("a", 0.1), ("b", 0.2))]
     >>> description(correlate(Results.from_tidy(rows, {})), "tau_b")

@@ -1,7 +1,6 @@
-"""Coefficients of agreement, of many groups at once: kappa, unitised alpha, entry points, grades.
+"""Coefficients of agreement for many groups at once: kappa, unitised alpha, entry points, grades.
 
-Everything here is arithmetic on sums and lengths; nothing is done per character. A coefficient
-that a group does not define is ``nan``.
+They are computed from sums and lengths, never per character. An undefined coefficient is ``nan``.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from foveal.spans import Ints
 
 __all__ = [
     "REACH",
-    "Sections",
-    "Tables",
+    "AgreementTables",
+    "GroupedLengths",
     "distances",
     "expected_disagreement",
     "ranges",
@@ -28,23 +27,23 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 REACH = (0, 100, 500, 1000)
-"""Characters within which two best entry points are called close."""
+"""Distances in characters within which best entry points are counted as close."""
 
 
 def sums(values: npt.NDArray[Any], group: Ints, groups: int) -> Floats:
-    """The values added up, group by group."""
+    """Return the sum of each group."""
     return np.bincount(group, values, groups).astype(np.float64)
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """The quotient, nan where there is nothing to divide by."""
+    """Return the quotient, nan where the divisor is 0."""
     quotient: Floats = np.full(len(below), np.nan)
     np.divide(above, below, out=quotient, where=below > 0)
     return quotient
 
 
 def ranges(left: Ints, right: Ints) -> tuple[Ints, Ints]:
-    """The numbers of the ranges ``left[i]:right[i]`` one after the other, each with its i.
+    """Concatenate the ranges ``left[i]:right[i]``; return the i of each number, and the numbers.
 
     >>> [x.tolist() for x in ranges(np.array([5, 0, 2]), np.array([7, 0, 3]))]
     [[0, 0, 2], [5, 6, 2]]
@@ -55,26 +54,27 @@ def ranges(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     return owner, np.arange(len(owner), dtype=np.int64) - before[owner] + left[owner]
 
 
-class Tables(NamedTuple):
-    """Two-by-two tables: of all things what the first marks, what the second does, what both do."""
+class AgreementTables(NamedTuple):
+    """Two-by-two tables: numbers of items, and of those marked by the first, second and both."""
 
     total: Floats
     first: Floats
     second: Floats
     both: Floats
 
-    def pooled(self, group: Ints, groups: int) -> Tables:
-        """The tables added up, group by group."""
-        return Tables(*(sums(column, group, groups) for column in self))
+    def pooled(self, group: Ints, groups: int) -> AgreementTables:
+        """Return the sum of the tables of each group."""
+        return AgreementTables(*(sums(column, group, groups) for column in self))
 
     def agreement(self, group: Ints, groups: int) -> tuple[Floats, Floats]:
-        """Observed agreement, and kappa, of tables joined by what they observe and expect.
+        """Return observed agreement and kappa of each group of tables.
 
-        With A and B marked by either and C by both of n things, A + B - 2C are observed to differ
-        and (A(n-B) + B(n-A))/n expected to; kappa is one less their quotient. Of one table this
-        is Cohen's. Joined like this, no matter who of a pair is called the first.
+        With A and B marked by either and C by both of n items, A + B - 2C are observed to differ
+        and (A(n-B) + B(n-A))/n expected to; both are summed over the tables of a group, and kappa
+        is 1 - observed/expected. For one table this is Cohen's kappa. The order of the two
+        assessors does not matter.
 
-        >>> one = Tables(*(np.array([x]) for x in (100.0, 40.0, 30.0, 20.0)))
+        >>> one = AgreementTables(*(np.array([x]) for x in (100.0, 40.0, 30.0, 20.0)))
         >>> observed, kappa = one.agreement(np.array([0]), 1)
         >>> observed.tolist(), kappa.round(4).tolist()
         ([0.7], [0.3478])
@@ -86,24 +86,24 @@ class Tables(NamedTuple):
         return 1 - ratio(differ, total), 1 - ratio(differ, sums(chance, group, groups))
 
 
-class Sections(NamedTuple):
-    """Lengths of the sections into which units divide a continuum, with their groups."""
+class GroupedLengths(NamedTuple):
+    """Lengths of units, or of the gaps between them, with their groups."""
 
     length: Ints
     group: Ints
 
 
-def expected_disagreement(units: Sections, gaps: Sections, size: Floats) -> Floats:
-    """The denominator of Krippendorff's unitised alpha, of each group, times its length.
+def expected_disagreement(units: GroupedLengths, gaps: GroupedLengths, size: Floats) -> Floats:
+    """Return the denominator of Krippendorff's unitised alpha of each group, times its length.
 
-    Every unit is laid upon every other unit, and upon every gap that has room for it, in all ways:
+    Every unit is placed on every other unit, and on every gap at least as long, in all ways:
     2 sum((N-1) (2l^3 - 3l^2 + l)/3 + l^2 sum(h - l + 1)) over n(n-1) - sum(l(l-1)), for N units of
     lengths l, gaps of lengths h >= l, and n, the lengths of all continua of all observers.
 
     Parameters
     ----------
-    units, gaps : Sections
-        None is empty.
+    units, gaps : GroupedLengths
+        Lengths above 0.
     size : float64 array
         n of each group.
 
@@ -111,8 +111,8 @@ def expected_disagreement(units: Sections, gaps: Sections, size: Floats) -> Floa
     --------
     Two observers of ten characters, who mark [0, 2) and [1, 4):
 
-    >>> units = Sections(np.array([2, 3]), np.array([0, 0]))
-    >>> gaps = Sections(np.array([8, 1, 6]), np.array([0, 0, 0]))
+    >>> units = GroupedLengths(np.array([2, 3]), np.array([0, 0]))
+    >>> gaps = GroupedLengths(np.array([8, 1, 6]), np.array([0, 0, 0]))
     >>> expected_disagreement(units, gaps, np.array([20.0])).round(6).tolist()
     [0.806452]
     """
@@ -134,7 +134,7 @@ def expected_disagreement(units: Sections, gaps: Sections, size: Floats) -> Floa
 
 
 def distances(apart: Ints, group: Ints, groups: int) -> dict[str, Floats]:
-    """Mean and median of distances, and the shares of those within `REACH`.
+    """Return the mean and median of distances, and the shares of those within `REACH`.
 
     >>> found = distances(np.array([0, 40, 700]), np.array([0, 0, 0]), 1)
     >>> {name: round(float(value[0]), 4) for name, value in found.items()}
@@ -158,15 +158,15 @@ def distances(apart: Ints, group: Ints, groups: int) -> dict[str, Floats]:
 def weighted_kappa(
     first: Ints, second: Ints, table: Ints, group: Ints, groups: int, grades: int
 ) -> Floats:
-    """Linearly weighted kappa of graded things, whose tables are joined to groups.
+    """Return the linearly weighted kappa of graded items for each group of tables.
 
-    One less the quotient of sum |a-b| as observed, and as expected of independent assessors who
-    give their grades as often as these do.
+    1 - observed/expected, the sums of |a-b| as observed, and as expected of independent assessors
+    who give each grade as often as these do.
 
     Parameters
     ----------
     first, second, table : int64 arrays
-        Two grades below `grades` of each thing, and its table.
+        Two grades below `grades` of each item, and its table.
     group : int64 array
         The group of each table.
 
