@@ -53,8 +53,7 @@ class Overlap(Enum):
 class _WithCache:
     """An object that remembers what was computed from it."""
 
-    def __init__(self) -> None:
-        self._cache: dict[Hashable, object] = {}
+    _cache: dict[Hashable, object]
 
     def cached(self, function: Callable[..., T], *key: Hashable) -> T:
         """Return ``function(self, *key)``, computed once."""
@@ -96,7 +95,7 @@ class Gold(_WithCache):
         collection_elements: int | None = None,
         documents: tuple[NameTable, Ints] | None = None,
     ) -> None:
-        super().__init__()
+        self._cache = {}
         self.judgements = judgements
         self.topics = judgements.topics
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
@@ -113,7 +112,8 @@ class Gold(_WithCache):
         self.doc_length = length
         """Length of each document in `docs`, `UNKNOWN` where no judgement gives it."""
         self.length = length[code]
-        self._rows = KeyTable(_pair_keys(judgements.topic, code, len(length)))
+        self.pairs = KeyTable((judgements.topic * len(length) + code).view(np.uint64))
+        """Judgements by topic and document: ``topic * len(doc_length) + document``."""
         extent = np.maximum(judgements.length, 0)
         np.maximum.at(extent, judgements.row, judgements.end)
         self.base = spans.lay_out(extent)
@@ -153,14 +153,6 @@ class Gold(_WithCache):
             topic = self.judgements.topic[elements["row"].to_numpy()]
         return np.bincount(topic, counts, n).astype(np.int64)
 
-    def find(self, topic: Ints, doc: Ints) -> Ints:
-        """Return the judgement of each pair of topic and document numbers, or `UNKNOWN`."""
-        return self._rows.find(_pair_keys(topic, doc, len(self.doc_length)))
-
-
-def _pair_keys(topic: Ints, doc: Ints, docs: int) -> npt.NDArray[np.uint64]:
-    return (topic * docs + doc).view(np.uint64)
-
 
 class Documents(NamedTuple):
     """Documents in order of their first result, of one topic or of all topics in turn."""
@@ -198,7 +190,7 @@ class Alignment(_WithCache):
     """
 
     def __init__(self, run: Run, gold: Gold, overlap: Overlap = Overlap.AS_IT_IS) -> None:
-        super().__init__()
+        self._cache = {}
         known = np.array([topic in gold.topic_at for topic in run.topics], dtype=bool)
         self.unjudged_topics = [
             t for t, judged in zip(run.topics, known, strict=True) if not judged
@@ -217,7 +209,12 @@ class Alignment(_WithCache):
         self.document_row = np.full(len(code), UNKNOWN, dtype=np.int64)
         """The judgement of each document of each topic, in the order of `Run.documents`."""
         topic = self.judged_topic[run.topic[run.documents.first_rows[some]]]
-        self.document_row[some] = gold.find(topic, code[some])
+        pair = topic * len(gold.doc_length) + code[some]
+        self.document_row[some] = gold.pairs.find(pair.view(np.uint64))
+        self.relevant_documents: Bools = np.append(gold.judgements.relevant, False)[
+            self.document_row
+        ]
+        """True for relevant documents, in the order of `Run.documents`."""
         self.row = self.document_row[run.documents.number]
         """The judgement of each result's document, `UNKNOWN` if unjudged."""
         # The last length is for UNKNOWN.
@@ -230,19 +227,36 @@ class Alignment(_WithCache):
         """End of each result; a whole document ends at its length where that is known."""
         self.full_size: Ints = np.maximum(self.end - run.start, 0)
         """Characters of each result, whatever `overlap` says."""
+        self.placed: Bools = (run.start >= 0) & (self.end >= 0)
+        """True for results that have a start and an end."""
+        self.all_have_text = bool((self.end > run.start).all())  # both are -1 without a place
+        """True if every result has a place and at least one character."""
 
     def with_overlap(self, overlap: Overlap) -> Alignment:
         """Return the alignment of this run under another treatment of overlap, made once."""
-        return self if overlap is self.overlap else self.cached(_change_overlap, overlap)
+        if overlap is self.overlap:
+            return self
+        made = self._cache.get(overlap)
+        if isinstance(made, Alignment):
+            return made
+        run, kept = self.run, np.ones(1, dtype=bool)
+        if overlap is Overlap.DISJOINT:
+            kept = self.cached(find_disjoint)
+        elif overlap is Overlap.FIRST_PER_DOCUMENT:
+            kept = run.first == np.arange(len(run))
+        if kept.all():
+            made = copy.copy(self)  # shares all that does not depend on `overlap`
+            made.overlap = overlap
+            for name in ("totals", "documents"):
+                vars(made).pop(name, None)
+        else:
+            made = Alignment(run.take(kept), self.gold, overlap)
+        self._cache[overlap] = made
+        return made
 
     def topic(self, name: str) -> TopicView:
         """Return the view of a judged topic; it is empty if the run has no results for it."""
         return TopicView(self, name)
-
-    @cached_property
-    def relevant_documents(self) -> Bools:
-        """True for relevant documents, in the order of `Run.documents`."""
-        return np.append(self.gold.judgements.relevant, False)[self.document_row]
 
     @property
     def relevant(self) -> Bools:
@@ -257,16 +271,6 @@ class Alignment(_WithCache):
     # -- text -----------------------------------------------------------------------------------
 
     @cached_property
-    def placed(self) -> Bools:
-        """True for results that have a start and an end."""
-        return (self.run.start >= 0) & (self.end >= 0)
-
-    @cached_property
-    def all_have_text(self) -> bool:
-        """True if every result has a place and at least one character."""
-        return bool((self.end > self.run.start).all())  # both are -1 without a place
-
-    @cached_property
     def full_rsize(self) -> Ints:
         """Highlighted characters in each result, whatever `overlap` says."""
         return self.count_highlighted(None, self.run.start, self.end)
@@ -274,9 +278,9 @@ class Alignment(_WithCache):
     def count_highlighted(self, result: Ints | None, start: Ints, end: Ints) -> Ints:
         """Count highlighted characters of ``[start, end)`` in the documents of these results."""
         count = np.zeros(len(start), dtype=np.int64)
-        relevant = self.relevant
-        text = np.flatnonzero(relevant if result is None else relevant[result])
-        row = self.row[text if result is None else result[text]]
+        head = self.run.documents.number if result is None else self.run.documents.number[result]
+        text = np.flatnonzero(self.relevant_documents[head])
+        row = self.document_row[head[text]]
         base, extent = self.gold.base[row], self.gold.extent[row]
         left = np.minimum(np.maximum(start[text], 0), extent)
         right = np.maximum(np.minimum(end[text], extent), left)
@@ -333,7 +337,7 @@ class Alignment(_WithCache):
         found = self.count_highlighted(piece.owner, piece.start, piece.end)
         return np.bincount(piece.owner, found, len(self.run)).astype(np.int64)
 
-    # -- what counts under `overlap`: cached, because `with_overlap` shares all other properties ---
+    # -- what counts under `overlap` ------------------------------------------------------------
 
     @property
     def size(self) -> Ints:
@@ -345,40 +349,34 @@ class Alignment(_WithCache):
         """Highlighted characters of each result that count."""
         return self.new_rsize if self.overlap is Overlap.UNION else self.full_rsize
 
-    @property
+    @cached_property
     def totals(self) -> Totals:
-        """Sums of `size` and `rsize` over the results."""
-        return self.cached(_sum_up)
+        """Sums of `size` and `rsize` in whole numbers, so that any difference is exact."""
+        bounds = self.run.bounds
+        sums = np.zeros((2, len(self.run) + 1), dtype=np.int64)
+        np.cumsum(self.size, out=sums[0, 1:])
+        np.cumsum(self.rsize, out=sums[1, 1:])
+        read, found = sums[:, 1:] - np.repeat(sums[:, bounds[:-1]], np.diff(bounds), axis=1)
+        return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
 
-    @property
-    def read_before(self) -> Ints:
-        """Characters before each result of the whole run, and their total."""
-        return self.totals.read_before
-
-    @property
-    def found_before(self) -> Ints:
-        """Relevant characters before each result of the whole run, and their total."""
-        return self.totals.found_before
-
-    @property
-    def read(self) -> Ints:
-        """Characters returned up to each result of its topic."""
-        return self.totals.read
-
-    @property
-    def found(self) -> Ints:
-        """Relevant characters returned up to each result of its topic."""
-        return self.totals.found
-
-    @property
-    def precision(self) -> Floats:
-        """P[r] in characters up to each result of its topic; 0 before any text was read."""
-        return self.totals.precision
-
-    @property
+    @cached_property
     def documents(self) -> Documents:
         """The documents of all topics, those of one topic side by side."""
-        return self.cached(_list_documents)
+        run, row, relevant = self.run, self.document_row, self.relevant_documents
+        documents = run.documents
+        if len(documents.reopened_rows):  # documents are interleaved
+            size, rsize = (
+                np.bincount(documents.number, values, len(row)).astype(np.int64)
+                for values in (self.size, self.rsize)
+            )
+        else:
+            size, rsize = (
+                np.diff(total[documents.first_rows], append=total[-1]) for total in self.totals[:2]
+            )
+        rel_size = np.append(self.gold.judgements.rel_size, 0)[row]  # the 0 is for UNKNOWN
+        rel_size = np.where(relevant, rel_size, 0)
+        first, number = documents.first_rows, documents.number
+        return Documents(first, number, row, relevant, rel_size, size, rsize)
 
     def spread_topics(self, values: Floats | Ints) -> Floats:
         """Spread scores of the run's topics over all judged ones; 0 for a topic without results."""
@@ -398,7 +396,8 @@ class Alignment(_WithCache):
         >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
         [0.5, 0.0, nan]
         """
-        scores = self.spread_topics(values)
+        scores = np.zeros(len(self.gold.topics))
+        scores[self.judged_topic] = values
         scores[self.gold.nrel == 0] = np.nan
         return scores
 
@@ -431,63 +430,6 @@ def find_disjoint(alignment: Alignment) -> Bools:
     return spans.disjoint(*alignment.overlap_axis)
 
 
-def _change_overlap(alignment: Alignment, overlap: Overlap) -> Alignment:
-    run = alignment.run
-    kept: Bools = np.ones(1, dtype=bool)
-    if overlap is Overlap.DISJOINT:
-        kept = alignment.cached(find_disjoint)
-    elif overlap is Overlap.FIRST_PER_DOCUMENT:
-        kept = run.first == np.arange(len(run))
-    if not kept.all():
-        return Alignment(run.take(kept), alignment.gold, overlap)
-    view = copy.copy(alignment)
-    view.overlap = overlap
-    return view
-
-
-def _sum_up(alignment: Alignment) -> Totals:
-    """Sum up sizes in whole numbers, so that any difference is exact."""
-    bounds = alignment.run.bounds
-    sums = np.zeros((2, len(alignment.run) + 1), dtype=np.int64)
-    np.cumsum(alignment.size, out=sums[0, 1:])
-    np.cumsum(alignment.rsize, out=sums[1, 1:])
-    read, found = (
-        total[1:] - np.repeat(total[bounds[:-1]], np.diff(bounds)) for total in (sums[0], sums[1])
-    )
-    return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
-
-
-def _list_documents(alignment: Alignment) -> Documents:
-    run, row, relevant = alignment.run, alignment.document_row, alignment.relevant_documents
-    documents = run.documents
-    if len(documents.reopened_rows):  # documents are interleaved
-        size, rsize = (
-            np.bincount(documents.number, values, len(row)).astype(np.int64)
-            for values in (alignment.size, alignment.rsize)
-        )
-    else:
-        size, rsize = (
-            np.diff(total[documents.first_rows], append=total[-1])
-            for total in (alignment.read_before, alignment.found_before)
-        )
-    rel_size = np.append(alignment.gold.judgements.rel_size, 0)[row]  # the 0 is for UNKNOWN
-    return Documents(
-        run.documents.first_rows,
-        run.documents.number,
-        row,
-        relevant,
-        np.where(relevant, rel_size, 0),
-        size,
-        rsize,
-    )
-
-
-def _call_with_topic(
-    alignment: Alignment, name: str, function: Callable[..., T], *key: Hashable
-) -> T:
-    return function(TopicView(alignment, name), *key)
-
-
 class TopicView:
     """The results of one topic in rank order, and what is relevant to it."""
 
@@ -505,17 +447,13 @@ class TopicView:
         """Number of the topic in the judgements."""
         self.relevant_documents = int(alignment.gold.nrel[at])
         self.trel = int(alignment.gold.trel[at])
-        self.beps = int(alignment.gold.beps[at])
 
     def cached(self, function: Callable[..., T], *key: Hashable) -> T:
         """Return ``function(self, *key)``, computed once for this topic of the alignment."""
-        found: T = self.alignment.cached(_call_with_topic, self.name, function, *key)
-        return found
-
-    @property
-    def element_size(self) -> int:
-        """Sum of rsize over the assessed elements."""
-        return int(self.alignment.gold.element_size[self.at])
+        cache, slot = self.alignment._cache, (self.name, function, *key)
+        if slot not in cache:
+            cache[slot] = function(self, *key)
+        return cast("T", cache[slot])
 
     @property
     def start(self) -> Ints:
@@ -529,11 +467,6 @@ class TopicView:
     def row(self) -> Ints:
         """The judgement of each result's document, `UNKNOWN` if unjudged."""
         return self.alignment.row[self.slice]
-
-    @property
-    def length(self) -> Ints:
-        """Length of each result's document, `UNKNOWN` if not known."""
-        return self.alignment.length[self.slice]
 
     @property
     def size(self) -> Ints:
@@ -558,17 +491,17 @@ class TopicView:
     @property
     def read(self) -> Ints:
         """Characters returned up to each rank."""
-        return self.alignment.read[self.slice]
+        return self.alignment.totals.read[self.slice]
 
     @property
     def found(self) -> Ints:
         """Relevant characters returned up to each rank."""
-        return self.alignment.found[self.slice]
+        return self.alignment.totals.found[self.slice]
 
     @property
     def precision(self) -> Floats:
         """P[r] in characters; 0 before any text was read."""
-        return self.alignment.precision[self.slice]
+        return self.alignment.totals.precision[self.slice]
 
     @cached_property
     def ties(self) -> Ints:

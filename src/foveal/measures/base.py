@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
@@ -32,7 +31,7 @@ __all__ = [
     "OverlapRule",
     "Parameter",
     "Whole",
-    "shortest",
+    "format_number",
 ]
 
 T = TypeVar("T")
@@ -85,14 +84,8 @@ class Need(Enum):
         "relevant text",
         "judgements with highlighted passages (FOL, JSON Lines), not of whole documents",
     )
-    SPANS = (
-        "the place of every result",
-        _PLACES,
-    )
-    RELEVANT_SPANS = (
-        "the place of every result in a relevant document",
-        _PLACES,
-    )
+    SPANS = ("the place of every result", _PLACES)
+    RELEVANT_SPANS = ("the place of every result in a relevant document", _PLACES)
     RELEVANT_STARTS = ("where results in relevant documents start", _PLACES)
     BEP = ("best entry points", "judgements that give a BEP for relevant documents")
     RELEVANT_LENGTHS = ("lengths of the relevant documents", "judgements that give them")
@@ -100,10 +93,7 @@ class Need(Enum):
         "lengths of all retrieved documents",
         "judgements that give a length for each of them, or a collection",
     )
-    MEAN_LENGTH = (
-        "the mean document length",
-        "judgements that give lengths, or the parameter L",
-    )
+    MEAN_LENGTH = ("the mean document length", "judgements that give lengths, or the parameter L")
     ELEMENTS = ("assessed elements with their rsize", "JSON Lines judgements with elements")
     STRUCTURE = (
         "the elements of relevant documents",
@@ -135,10 +125,10 @@ class Example(NamedTuple):
     measure: str = ""
 
 
-def shortest(value: float) -> str:
-    """A number in its shortest form that reads back as itself.
+def format_number(value: float) -> str:
+    """Return the shortest text of a number that reads back as itself.
 
-    >>> shortest(1.0), shortest(0.25), shortest(500)
+    >>> format_number(1.0), format_number(0.25), format_number(500)
     ('1', '0.25', '500')
     """
     return str(int(value)) if value == int(value) else repr(float(value))
@@ -154,7 +144,7 @@ class Parameter(Generic[T]):
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        # A parameter may be called as something of every measure is: overlap_, ideal_, formula_.
+        # A parameter may have the name of an attribute of all measures: ideal_, formula_.
         self.name = name.rstrip("_")
 
     @overload
@@ -168,7 +158,7 @@ class Parameter(Generic[T]):
         return value
 
     def read(self, value: Any) -> T:
-        """The value a user gave, checked. Raises ValueError with what is allowed."""
+        """Check and return the value a user gave; raise ValueError with what is allowed."""
         raise NotImplementedError  # pragma: no cover - every kind of parameter defines it
 
     def show(self, value: T) -> str:
@@ -226,7 +216,7 @@ class Number(Parameter[float]):
         self.low, self.high = low, high
 
     def read(self, value: Any) -> float:
-        expected = f"a number from {shortest(self.low)} to {shortest(self.high)}"
+        expected = f"a number from {format_number(self.low)} to {format_number(self.high)}"
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -236,7 +226,7 @@ class Number(Parameter[float]):
         return number
 
     def show(self, value: float) -> str:
-        return shortest(value)
+        return format_number(value)
 
 
 class Whole(Parameter[int]):
@@ -280,7 +270,7 @@ class OptionalNumber(Parameter["float | None"]):
         return int(number) if self.whole else number
 
     def show(self, value: float | None) -> str:
-        return self.word if value is None else shortest(value)
+        return self.word if value is None else format_number(value)
 
 
 class Measure:
@@ -342,34 +332,36 @@ class Measure:
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
         self.settings = settings or {}
+        self.key = tuple(self.settings.items())
+        """The settings; a key to what a measure shares with itself at other cut-offs."""
         self.at = at
 
     # -- a measure as a value -------------------------------------------------------------------
 
     def __call__(self, **settings: Any) -> Self:
-        """The measure with these parameters changed."""
+        """Return the measure with these parameters changed."""
         by_name = {parameter.name: parameter for parameter in self.parameters}
         merged = dict(self.settings)
         for name, value in settings.items():
             if name not in by_name:
-                raise UsageError(_unknown_parameter(self, name))
+                from difflib import get_close_matches
+
+                near = get_close_matches(name, by_name, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                takes = f"{', '.join(by_name)}{hint}" if by_name else "none"
+                raise UsageError(f"{self.name} has no parameter {name!r}; it takes {takes}")
             try:
-                read = by_name[name].read(value)
+                merged[name] = by_name[name].read(value)
             except ValueError as expected:
                 raise UsageError(
                     f"{self.name}: parameter {name}={value} is not possible; expected {expected}"
                 ) from None
-            merged[name] = read
-        kept = {p.name: merged[p.name] for p in self.parameters if p.name in merged}
-        kept = {n: v for n, v in kept.items() if v != by_name[n].default}
+        kept = {n: merged[n] for n, p in by_name.items() if merged.get(n, p.default) != p.default}
         return type(self)(kept, self.at)
 
     def __matmul__(self, at: float | str | Decimal) -> Self:
-        """The measure at a rank or recall level."""
-        whole = isinstance(at, float) and at.is_integer()
-        return type(self)(self.settings, self._read_cutoff(str(int(at) if whole else at)))
-
-    def _read_cutoff(self, text: str) -> Decimal:
+        """Return the measure at a rank or recall level."""
+        text = str(int(at) if isinstance(at, float) and at.is_integer() else at)
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
         if self.cutoff.of_recall:
@@ -381,19 +373,16 @@ class Measure:
                 )
             # The classic points keep their two decimals (iP@0.00); others their shortest form.
             exponent = number.as_tuple().exponent
-            classic = isinstance(exponent, int) and -2 <= exponent <= 0
-            return number if classic else Decimal(format(number.normalize(), "f"))
-        if not re.fullmatch(_RANK, text) or int(text) < 1:
+            if not (isinstance(exponent, int) and -2 <= exponent <= 0):
+                number = Decimal(format(number.normalize(), "f"))
+        elif not re.fullmatch(_RANK, text) or int(text) < 1:
             raise UsageError(
                 f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
                 f"as in {self.name}@10"
             )
-        return Decimal(int(text))
-
-    @cached_property
-    def key(self) -> tuple[tuple[str, Any], ...]:
-        """The settings; a key to what a measure shares with itself at other cut-offs."""
-        return tuple(self.settings.items())
+        else:
+            number = Decimal(int(text))
+        return type(self)(self.settings, number)
 
     @property
     def label(self) -> str:
@@ -406,30 +395,16 @@ class Measure:
     @property
     def spelling(self) -> str:
         """Name and kind of cut-off, for help texts."""
-        return (
-            self.name
-            + {
-                Cutoff.NONE: "",
-                Cutoff.RANK: "@k",
-                Cutoff.RANK_OPTIONAL: "[@k]",
-                Cutoff.RECALL: "@x",
-                Cutoff.RECALL_OPTIONAL: "[@x]",
-            }[self.cutoff]
-        )
+        at = "" if self.cutoff is Cutoff.NONE else "@x" if self.cutoff.of_recall else "@k"
+        return f"{self.name}{at}" if self.cutoff.required or not at else f"{self.name}[{at}]"
 
     def __repr__(self) -> str:
         return self.label
 
-    def __str__(self) -> str:
-        return self.label
-
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Measure)
-            and type(self) is type(other)
-            and self.settings == other.settings
-            and self.at == other.at
-        )
+        if not isinstance(other, Measure) or type(self) is not type(other):
+            return False
+        return self.settings == other.settings and self.at == other.at
 
     def __hash__(self) -> int:
         return hash((self.name, self.key, self.at))
@@ -461,7 +436,7 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
+        if self.at is None and self.cutoff.required:
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"
@@ -487,13 +462,11 @@ class Measure:
 
         A measure overrides this, or `score_topic` if topics are scored one by one.
         """
-        views = map(alignment.topic, alignment.gold.topics)
-        return np.array(
-            [
-                self.score_topic(view) if self.always_defined or self.is_defined(view) else np.nan
-                for view in views
-            ]
-        )
+        scores = np.full(len(alignment.gold.topics), np.nan)
+        for view in map(alignment.topic, alignment.gold.topics):
+            if self.always_defined or self.is_defined(view):
+                scores[view.at] = self.score_topic(view)
+        return scores
 
     def is_defined(self, topic: TopicView) -> bool:
         """Return True if the topic has anything to find."""
@@ -502,14 +475,3 @@ class Measure:
     def score_topic(self, topic: TopicView) -> float:
         """Return the score on a topic that has something relevant."""
         raise NotImplementedError  # pragma: no cover - every measure defines it or score_topics
-
-
-def _unknown_parameter(measure: Measure, name: str) -> str:
-    from difflib import get_close_matches
-
-    known = [parameter.name for parameter in measure.parameters]
-    if not known:
-        return f"{measure.name} has no parameter {name!r}; it takes none"
-    near = get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{measure.name} has no parameter {name!r}; it takes {', '.join(known)}{hint}"

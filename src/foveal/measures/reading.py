@@ -70,7 +70,7 @@ def readings(
         high = np.minimum(high, low + rank)
     if unit == "results":
         at = np.minimum(low + budgets, high)
-        found, read = alignment.found_before, alignment.read_before
+        found, read = alignment.totals.found_before, alignment.totals.read_before
         return Readings(found[at] - found[low], read[at] - read[low], at - low)
     if alignment.overlap is Overlap.UNION:
         start, end, owner = alignment.pieces

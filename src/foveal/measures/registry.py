@@ -70,7 +70,9 @@ def registered() -> MappingProxyType[str, Measure]:
     """
     from importlib.metadata import entry_points
 
-    own = [measure for module in FAMILIES for measure in _load_family(module)]
+    own = [
+        cls() for module in FAMILIES for cls in import_module(f"foveal.measures.{module}").MEASURES
+    ]
     listed = [*own, *_load_entry_points(entry_points(group=GROUP), own)]
     return MappingProxyType({measure.name: measure for measure in listed})
 
@@ -78,11 +80,6 @@ def registered() -> MappingProxyType[str, Measure]:
 def all_measures() -> tuple[Measure, ...]:
     """Return every measure in the order of listing."""
     return tuple(registered().values())
-
-
-def _load_family(module: str) -> list[Measure]:
-    """Return the measures of one module of this package."""
-    return [cls() for cls in import_module(f"foveal.measures.{module}").MEASURES]
 
 
 def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> list[Measure]:
@@ -122,7 +119,9 @@ def find_exact(name: str) -> Measure | None:
     """Return the measure of exactly this name or alias; only its family is imported."""
     for module, names in FAMILIES.items():
         if name in names.split():
-            return next(m for m in _load_family(module) if name in (m.name, *m.aliases))
+            classes: tuple[type[Measure], ...]
+            classes = import_module(f"foveal.measures.{module}").MEASURES
+            return next(cls() for cls in classes if name in (cls.name, *cls.aliases))
     return next((m for m in all_measures() if name in (m.name, *m.aliases)), None)
 
 
