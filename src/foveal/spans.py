@@ -28,6 +28,7 @@ __all__ = [
     "lay_out",
     "newly_covered",
     "ordered",
+    "pair_overlaps",
     "side_by_side",
     "union",
 ]
@@ -257,6 +258,21 @@ def conflicts(start: Ints, end: Ints) -> tuple[Ints, Ints]:
     )
     a, b = order[furthest[clash - 1]], order[clash]
     return np.minimum(a, b), np.maximum(a, b)
+
+
+def pair_overlaps(start: Ints, end: Ints, other_start: Ints, other_end: Ints) -> tuple[Ints, Ints]:
+    """Return the pairs of spans that share text, the others being disjoint and sorted.
+
+    The indices (span, other) are ordered by the first.
+
+    >>> start, end = np.array([0, 5]), np.array([6, 30])
+    >>> [x.tolist() for x in pair_overlaps(start, end, np.array([2, 8, 30]), np.array([7, 9, 40]))]
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    low = np.searchsorted(other_end, start, side="right")
+    count = np.maximum(np.searchsorted(other_start, end) - low, 0)
+    one = np.repeat(np.arange(len(start)), count)
+    return one, np.arange(len(one)) + np.repeat(low - (np.cumsum(count) - count), count)
 
 
 def all_apart(start: Ints, end: Ints, group: Ints) -> bool:
