@@ -263,12 +263,12 @@ class Judgements(LockedArrays):
     @cached_property
     def row(self) -> Ints:
         """The row that each span belongs to."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.bounds))
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
     @cached_property
     def rel_size(self) -> Ints:
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
-        return np.bincount(self.row, self.end - self.start, len(self)).astype(np.int64)
+        return np.diff(np.concatenate([[0], np.cumsum(self.end - self.start)])[self.bounds])
 
     @property
     def topics_without_documents(self) -> tuple[str, ...]:
