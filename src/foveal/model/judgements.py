@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -171,18 +171,14 @@ class Judgements(LockedArrays):
         if "relevant" in frame.columns:
             relevant = frame["relevant"].to_numpy().copy()
         else:
-            text = end > start
-            if grade is not None:
-                text &= grade > 0
-            cumulated = np.concatenate([[0], np.cumsum(text)])
-            relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
+            text = end > start if grade is None else (end > start) & (grade > 0)
+            relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         numbers: dict[str, Any] = {
-            name: np.full(len(frame), UNKNOWN, dtype=np.int64) for name in ("length", "bep", "line")
+            name: frame[name].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+            if name in frame.columns
+            else np.full(len(frame), UNKNOWN, dtype=np.int64)
+            for name in ("length", "bep", "line")
         }
-        for name in numbers:
-            if name in frame.columns:
-                column = frame[name].fill_null(UNKNOWN) if frame[name].null_count() else frame[name]
-                numbers[name] = column.to_numpy().astype(np.int64)
         return cls(
             **numbers,
             topics=topics,
@@ -212,34 +208,30 @@ class Judgements(LockedArrays):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [(t, d, entry) for t, docs in judged.items() for d, entry in docs.items()]
-        flat = [span for _, _, entry in rows for span in entry.get("spans", ())]
-        frame = pl.DataFrame(
-            {
-                "topic": [topic for topic, _, _ in rows],
-                "doc": [doc for _, doc, _ in rows],
-                "length": [entry.get("length") for _, _, entry in rows],
-                "bep": [entry.get("bep") for _, _, entry in rows],
-                "line": range(1, len(rows) + 1),
-            },
-            schema_overrides={"topic": pl.String, "doc": pl.String}
-            | dict.fromkeys(("length", "bep", "line"), pl.Int64),
-        )
+        listed: list[tuple[Any, ...]] = []
+        spans: list[tuple[int, int]] = []
         sets: list[list[str] | None] = []
-        for topic, doc, entry in rows:
-            count = len(entry.get("spans", ()))
-            own = list(entry.get("sets") or [None] * count)
-            if len(own) != count:
+        for line, (topic, doc, entry) in enumerate(rows, 1):
+            found = entry.get("spans", ())
+            own = list(entry.get("sets") or [None] * len(found))
+            if len(own) != len(found):
                 raise UsageError(
                     f"topic {topic!r}, document {doc!r}: {counted(len(own), 'list')} of sets for "
-                    f"{counted(count, 'span')}; expected one for each"
+                    f"{counted(len(found), 'span')}; expected one for each"
                 )
+            listed.append((topic, doc, entry.get("length"), entry.get("bep"), line, len(found)))
+            spans += found
             sets += [None if names is None else [*names] for names in own]
+        schema: dict[str, type[pl.DataType]] = {"topic": pl.String, "doc": pl.String}
+        schema |= dict.fromkeys(("length", "bep", "line", "spans"), pl.Int64)
+        # By columns, for Polars does not check the types of rows.
+        columns = {column: [row[i] for row in listed] for i, column in enumerate(schema)}
+        frame = pl.DataFrame(columns, schema=schema)
         has_sets = any(entry.get("sets") for _, _, entry in rows)
-        pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
-        counts = np.array([len(entry.get("spans", ())) for _, _, entry in rows], dtype=np.int64)
+        pairs = np.array(spans, dtype=np.int64).reshape(-1, 2)
         return cls.from_rows(
             frame,
-            counts,
+            frame["spans"].to_numpy(),
             pairs[:, 0].copy(),
             pairs[:, 1].copy(),
             source=Provenance(name),
@@ -318,11 +310,14 @@ class Judgements(LockedArrays):
         source = self.sources[self.file[row] if file is None else file]
         return Problem(code, source.path, at, text)
 
-    def _describe_place(self, row: int, *, seen_from: int) -> str:
+    def _describe_place(self, row: int, seen_from: int) -> str:
         """Return the line of a row, with the file if the other row is from another one."""
         line = f"on line {int(self.line[row])}"
         same = self.file[row] == self.file[seen_from]
         return line if same else f"{line} of {self.sources[self.file[row]].path}"
+
+    def _refuse(self, code: str, rows: Ints, describe: Callable[[int], str]) -> NoReturn:
+        raise InputError(self.problem(code, row, describe(row)) for row in rows.tolist())
 
     def documents(self, *, strict: bool = True) -> tuple[pl.Series, Ints, Ints]:
         """Return the distinct documents, the index of each row's document, and their lengths.
@@ -338,15 +333,13 @@ class Judgements(LockedArrays):
         length = np.where(source < 0, UNKNOWN, self.length[source] if len(first) else UNKNOWN)
         clash = known[self.length[known] != length[code[known]]]
         if strict and len(clash):
-            raise InputError(
-                self.problem(
-                    "judgements.length",
-                    row,
-                    f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                    f"{length[code[row]]} "
-                    f"{self._describe_place(int(source[code[row]]), seen_from=row)}",
-                )
-                for row in clash.tolist()
+            self._refuse(
+                "judgements.length",
+                clash,
+                lambda row: (
+                    f"document {self.doc[row]!r} is {self.length[row]} characters long "
+                    f"here, but {length[code[row]]} {self._describe_place(source[code[row]], row)}"
+                ),
             )
         return self.doc.gather(heads), code, length
 
@@ -357,14 +350,13 @@ class Judgements(LockedArrays):
         np.maximum.at(reach, self.row, self.end)
         past = np.flatnonzero((length[code] >= 0) & (reach > length[code]))
         if len(past):
-            raise InputError(
-                self.problem(
-                    "judgements.span",
-                    row,
-                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters of "
-                    f"document {self.doc[row]!r}",
-                )
-                for row in past.tolist()
+            self._refuse(
+                "judgements.span",
+                past,
+                lambda row: (
+                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters "
+                    f"of document {self.doc[row]!r}"
+                ),
             )
 
     def check_distinct(self) -> None:
@@ -375,15 +367,14 @@ class Judgements(LockedArrays):
             first = find_first_rows(pl.DataFrame(columns))
         again = np.flatnonzero(first != np.arange(len(first)))
         if len(again):
-            raise InputError(
-                self.problem(
-                    "judgements.repeated",
-                    i,
-                    f"topic {self.topics[self.topic[i]]!r}, document {self.doc[i]!r} is already "
-                    f"judged {self._describe_place(first[i], seen_from=i)}; expected one line for "
-                    "each (two assessors need two files or an assessor field)",
-                )
-                for i in again.tolist()
+            self._refuse(
+                "judgements.repeated",
+                again,
+                lambda row: (
+                    f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} "
+                    f"is already judged {self._describe_place(first[row], row)}; expected one line "
+                    "for each (two assessors need two files or an assessor field)"
+                ),
             )
 
     def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
