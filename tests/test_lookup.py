@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal import lookup
 from foveal.lookup import (
     CachedTextFunction,
     GrowingNameTable,
-    Hashes,
     KeyTable,
     NameTable,
     TextNumbers,
@@ -31,16 +29,16 @@ names = st.lists(st.text("ab漢", max_size=3), max_size=30)
 keys = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=60)
 
 
-def hash_alike(frame: pl.DataFrame) -> Hashes:
-    return np.zeros(len(frame), dtype=np.uint64)
+def hash_alike(frame: pl.DataFrame) -> pl.Series:
+    return pl.Series(np.zeros(len(frame), dtype=np.uint64))
 
 
-def hash_length(frame: pl.DataFrame) -> Hashes:
+def hash_length(frame: pl.DataFrame) -> pl.Series:
     """Return a hash that many different names share."""
-    return frame.to_series(-1).fill_null("").str.len_bytes().cast(pl.UInt64).to_numpy()
+    return frame.to_series(-1).fill_null("").str.len_bytes().cast(pl.UInt64)
 
 
-HASHES = (lookup.hash_rows, hash_length, hash_alike)
+HASHES = (pl.DataFrame.hash_rows, hash_length, hash_alike)
 
 
 @quick
@@ -73,18 +71,18 @@ def test_a_key_is_found_by_its_number(held: list[int], asked: list[int]) -> None
 @quick
 @given(held=names, asked=names)
 def test_a_name_is_found_whatever_its_hash(
-    hash_rows: Callable[[pl.DataFrame], Hashes], held: list[str], asked: list[str]
+    hash_rows: Callable[[pl.DataFrame], pl.Series], held: list[str], asked: list[str]
 ) -> None:
     held = list(dict.fromkeys(held))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "hash_rows", hash_rows)
+        patch.setattr(pl.DataFrame, "hash_rows", hash_rows)
         table = NameTable(pl.Series(held, dtype=pl.String))
         found = table.find(pl.Series([*asked, *held], dtype=pl.String))
     assert found.tolist() == [held.index(k) if k in held else -1 for k in [*asked, *held]]
 
 
 def test_a_name_of_the_same_hash_is_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "hash_rows", hash_length)
+    monkeypatch.setattr(pl.DataFrame, "hash_rows", hash_length)
     table = NameTable(pl.Series(["a", "bb"]))
     assert table.find(pl.Series(["z", "bb", "zz", "zzz"])).tolist() == [-1, 1, -1, -1]
 
@@ -108,13 +106,13 @@ def test_hashes_are_not_sent_to_another_process() -> None:
     st.integers(0, 40),
 )
 def test_groups_have_equal_keys(
-    hash_rows: Callable[[pl.DataFrame], Hashes], rows: list[tuple[int, str | None]], at: int
+    hash_rows: Callable[[pl.DataFrame], pl.Series], rows: list[tuple[int, str | None]], at: int
 ) -> None:
     schema = {"topic": pl.Int64, "doc": pl.String}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     frame = pl.concat([frame[:at], frame[at:]], rechunk=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "hash_rows", hash_rows)
+        patch.setattr(pl.DataFrame, "hash_rows", hash_rows)
         assert find_first_rows(frame).tolist() == [rows.index(row) for row in rows]
 
 

@@ -44,12 +44,6 @@ def test_union_is_the_set_of_characters_as_maximal_spans(items: list[Span]) -> N
     assert pairs(*spans.union(*arrays(items))) == maximal(characters(*arrays(items)))
 
 
-@given(some_spans, some_spans)
-def test_intersection_is_the_common_characters(a: list[Span], b: list[Span]) -> None:
-    common = characters(*arrays(a)) & characters(*arrays(b))
-    assert pairs(*spans.intersection(*arrays(a), *arrays(b))) == maximal(common)
-
-
 @given(some_spans, st.integers(1, 4))
 def test_at_least_counts_how_many_spans_cover(items: list[Span], depth: int) -> None:
     deep = {x for x in range(31) if sum(s <= x < e for s, e in items) >= depth}
@@ -62,7 +56,7 @@ def test_prefix_function_counts_covered_characters(items: list[Span], at: list[i
     coverage = spans.Coverage(*arrays(items))
     expected = [sum(c < x for c in covered) for x in at]
     assert coverage.before(np.array(at)).tolist() == expected
-    assert coverage.total == len(covered)
+    assert coverage.before(np.array([31])).tolist() == [len(covered)]
 
 
 @given(some_spans, some_spans)

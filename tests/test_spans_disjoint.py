@@ -30,9 +30,11 @@ def test_all_ways_keep_the_same(items: list[tuple[int, int]]) -> None:
     start, size = np.array(items, dtype=np.int64).reshape(-1, 2).T
     expected = naive(start, start + size)
     assert spans.disjoint(start, start + size).tolist() == expected
-    assert spans._in_turn(start, start + size).tolist() == expected
-    in_rounds = spans._in_rounds(start, start + size)
-    assert in_rounds is None or in_rounds.tolist() == expected
+    for rounds in (0, 10_000):  # one after the other, and however many rounds it takes
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(spans, "_ROUNDS", rounds)
+            patch.setattr(spans, "_PAIRS", 10_000)
+            assert spans.disjoint(start, start + size).tolist() == expected
 
 
 @pytest.mark.parametrize("n", [1, 2, 50, 128, 400])

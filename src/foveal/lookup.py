@@ -6,6 +6,8 @@ take 1.5 ms of one core. NumPy needs 7 ms to sort the hashes, Polars 14 ms to gr
 8 ms to join them.
 
 Equal hashes are not yet equal names: the callers compare the names, which takes half a millisecond.
+Equal names have equal hashes in one process only: Polars promises nothing between its versions or
+between machines, so hashes are never stored or sent.
 """
 
 from __future__ import annotations
@@ -41,15 +43,6 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: in the product, the upper bits depend on all of the hash."""
 
 
-def hash_rows(frame: pl.DataFrame) -> Hashes:
-    """Return a hash of each row.
-
-    Equal rows have equal hashes in one process only: Polars promises nothing between its versions
-    or between machines, so hashes are never stored or sent.
-    """
-    return frame.hash_rows().to_numpy()
-
-
 def find_first_hashes(hashes: Hashes) -> Ints:
     """Return for each row the number of the first row with the same hash.
 
@@ -81,7 +74,7 @@ def find_first_rows(keys: pl.DataFrame) -> Ints:
     [0, 1, 0]
     """
     keys = keys.rechunk()
-    first = find_first_hashes(hash_rows(keys))
+    first = find_first_hashes(keys.hash_rows().to_numpy())
     again = np.flatnonzero(first != np.arange(len(first)))
     if all(column.gather(again).eq_missing(column.gather(first[again])).all() for column in keys):
         return first
@@ -176,7 +169,7 @@ class NameTable:
 
     def __init__(self, names: pl.Series) -> None:
         self.names = names.rechunk()
-        hashes = hash_rows(self.names.to_frame())
+        hashes = self.names.to_frame().hash_rows().to_numpy()
         # Two names with the same hash are very rare; if there are any, names are joined.
         distinct = (find_first_hashes(hashes) == np.arange(len(names))).all()
         self._keys = KeyTable(hashes) if distinct else None
@@ -192,7 +185,7 @@ class NameTable:
             joined = asked.join(numbered, on="name", how="left", maintain_order="left")
             return joined["number"].fill_null(_ABSENT).to_numpy().copy()
         names = names.rechunk()
-        number = self._keys.find(hash_rows(names.to_frame()))
+        number = self._keys.find(names.to_frame().hash_rows().to_numpy())
         # Equal hashes are not yet equal names. Gathering long texts takes as long as comparing
         # them, so all are compared where most are present: an absent name differs from any.
         rows = np.flatnonzero(number >= 0)

@@ -53,9 +53,12 @@ from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
 from foveal.lookup import NameTable
 from foveal.measures.alignment import Gold
-from foveal.model.evidence import is_graded
-from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
-from foveal.model.merging import merged_columns, share_documents
+from foveal.model.judgements import (
+    ASSESSOR_POLICIES,
+    Judgements,
+    share_documents,
+    stack_judgements,
+)
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
 
@@ -376,7 +379,7 @@ class GroupedEvaluation(Evaluation):
         given = self._read_files(files)
         sources = tuple(file.source.provenance for file in files)
         parts = [own.only(_choose_rows(own)) for own in self._load(given)]
-        few = Judgements(**merged_columns(parts, several=False))
+        few = stack_judgements(parts, several=False)
         few = replace(
             few,
             length=np.full(len(few), UNKNOWN, dtype=np.int64),
@@ -446,8 +449,8 @@ class GroupedEvaluation(Evaluation):
         if len(files) == 1:
             return by_file[0]
         groups = list(zip(*by_file, strict=True))
-        columns = (merged_columns([*self._load(places)], several=False) for places in groups)
-        several = any(share_documents(own["topic"], own["doc"], own["file"]) for own in columns)
+        stacked = (stack_judgements([*self._load(places)], several=False) for places in groups)
+        several = any(share_documents(own.topic, own.doc, own.file) for own in stacked)
         merged, problems = list[Range](), list[Problem]()
         for places in groups:
             try:
@@ -490,7 +493,7 @@ class GroupedEvaluation(Evaluation):
 
         docs = _list_documents(load())
         documents = NameTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
-        labelled = has_sets or any(map(is_graded, load()))
+        labelled = has_sets or any(own.is_graded for own in load())
         places, notes = list[Range](), list[list[str]]()
         relevant = entries = unmeasured = False
         for own in load():

@@ -11,7 +11,6 @@ from foveal import spans
 from foveal.measures.alignment import Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.reading import BUDGET, UNIT, read_within
-from foveal.model.evidence import meetings
 from foveal.spans import Ints
 
 __all__ = ["Answered", "EvidenceRecall", "EvidenceReciprocalRank"]
@@ -84,7 +83,7 @@ def _find_evidence(
     kept = np.flatnonzero((row >= 0) & (end > start))
     kept = kept[np.argsort(start[kept])]
     start, end, owner = start[kept], end[kept], pieces.owner[kept]
-    passage, piece = meetings(passages.start, passages.end, start, end)
+    passage, piece = spans.pair_overlaps(passages.start, passages.end, start, end)
     size = np.minimum(passages.end[passage], end[piece])
     size -= np.maximum(passages.start[passage], start[piece])
     order = np.lexsort((owner[piece], passage))

@@ -1,4 +1,4 @@
-"""Several assessors of one document as one: the text, elements and entry point they agree on."""
+"""Several assessors of one document as one: the text, elements and evidence they agree on."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import polars as pl
 
 from foveal import spans
 from foveal.lookup import find_first_rows
-from foveal.model.evidence import evidence_of
+from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
 
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["combined_columns", "united_columns"]
+__all__ = ["EVIDENCE_COLUMNS", "combine_columns", "unite_columns"]
+
+EVIDENCE_COLUMNS = ("row", "set", "start", "end", "grade")
+"""The columns of `Judgements.evidence`."""
 
 _NOWHERE = np.iinfo(np.int64).max
 _STRENGTH: dict[str, tuple[str, ...]] = {
@@ -31,8 +34,8 @@ A scale has some of these columns, and null in the others decides nothing.
 """
 
 
-def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
-    """The fields of `Judgements` in which the rows of a topic and document are one row."""
+def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
+    """Return the fields of `Judgements` with one row for each topic and document."""
     heads = judgements.pair == np.arange(len(judgements))
     rows = np.flatnonzero(heads)
     pair = (np.cumsum(heads) - 1)[judgements.pair]  # dense number of each row's pair
@@ -44,82 +47,48 @@ def combined_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
     }[policy]
     length = np.full(len(rows), UNKNOWN, dtype=np.int64)
     np.maximum.at(length, pair, judgements.length)
-    found = _agreed(judgements, needed, pair)
+    found = _agree(judgements, needed, pair)
+    text = found["bounds"], found["start"], found["end"]
+    places = judgements.places
+    if places is not None:
+        # Only the text, on which a collection puts places, shows which of them assessors share.
+        places = point_to(places, pair)
+        places = places.filter(pl.Series(needed[places["row"].to_numpy()] == 1))
     return {
         **found,
         "topic": judgements.topic[rows],
         "doc": judgements.doc.gather(rows),
         "length": length,
-        "bep": _first_entry_points(judgements, needed, pair, found),
+        "bep": _find_first_beps(judgements, needed, pair, found["relevant"], *text),
         "line": judgements.line[rows],
         "file": judgements.file[rows],
         "declared": None,
         "assessor": None,
-        "elements": _strongest(_with_files(judgements), needed, pair),
-        "places": _agreed_places(judgements.places, needed, pair),
-        "evidence": evidence_of(judgements, pair, found["bounds"], found["start"], found["end"]),
+        "elements": _choose_elements(judgements, needed, pair),
+        "places": places,
+        "evidence": _list_evidence(judgements, pair, *text),
     }
 
 
-def _first_entry_points(
-    judgements: Judgements, needed: Ints, pair: Ints, found: dict[str, Any]
-) -> Ints:
-    """Return the earliest best entry point of each pair, `UNKNOWN` where there is none.
-
-    Where a highlight needs several votes, an entry point counts only inside the remaining text.
-    """
-    bep, first = judgements.bep, np.full(len(needed), _NOWHERE)
-    owner = np.repeat(np.arange(len(needed)), np.diff(found["bounds"]))
-    extent = np.maximum(
-        _extents(owner, found["end"], len(needed)), _extents(pair, bep + 1, len(needed))
-    )
-    base = spans.lay_out(extent)
-    remaining = spans.Coverage(found["start"] + base[owner], found["end"] + base[owner])
-    place = base[pair] + np.maximum(bep, 0)
-    inside = remaining.within(place, place + 1) > 0
-    counts = (bep >= 0) & found["relevant"][pair] & (inside | (needed[pair] == 1))
-    np.minimum.at(first, pair[counts], bep[counts])
-    return np.where(first < _NOWHERE, first, UNKNOWN)
-
-
-def united_columns(judgements: Judgements) -> dict[str, Any]:
-    """The fields of `Judgements` in which the spans of each row are united, row by row."""
+def unite_columns(judgements: Judgements) -> dict[str, Any]:
+    """Return the fields of `Judgements` in which the spans of each row are united."""
     rows = np.arange(len(judgements))
-    return _agreed(judgements, np.ones_like(rows), rows)
+    return _agree(judgements, np.ones_like(rows), rows)
 
 
-def _agreed(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
-    """Spans that at least `needed` rows of each pair highlight, and what follows from them."""
-    start, end, counts = _highlighted(judgements, needed, pair)
-    if judgements.has_text:
-        relevant = counts > 0
+def _agree(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
+    """Return the spans that at least `needed` rows of each pair highlight, and relevance."""
+    columns = judgements.start, judgements.end, judgements.row
+    if judgements.grade is not None:
+        start, end, row = (column[judgements.grade > 0] for column in columns)
     else:
-        relevant = np.bincount(pair, judgements.relevant, len(needed)) >= needed
-    return {
-        "bounds": np.concatenate([[0], np.cumsum(counts)]),
-        "start": start,
-        "end": end,
-        "relevant": relevant,
-        "grade": None,
-        "quotes": None,
-        "sets": None,
-    }
-
-
-def _highlighted(judgements: Judgements, needed: Ints, pair: Ints) -> tuple[Ints, Ints, Ints]:
-    """Spans highlighted by at least `needed` rows of each pair, and how many per pair."""
-    positive = (
-        np.ones(len(judgements.start), dtype=bool)
-        if judgements.grade is None
-        else judgements.grade > 0
-    )
-    start, end, row = (c[positive] for c in (judgements.start, judgements.end, judgements.row))
+        start, end, row = columns
     # An assessor who highlights a character twice has one vote: unite within rows first.
-    base = spans.lay_out(_extents(row, end, len(judgements)))
+    base = spans.lay_out(_find_extents(row, end, len(judgements)))
     start, end = spans.union(start + base[row], end + base[row])
     row = np.searchsorted(base, start, side="right") - 1
     start, end, owner = start - base[row], end - base[row], pair[row]
-    base = spans.lay_out(_extents(owner, end, len(needed)))
+    base = spans.lay_out(_find_extents(owner, end, len(needed)))
     start, end = start + base[owner], end + base[owner]
     found = [
         spans.at_least(start[chosen], end[chosen], depth)
@@ -131,43 +100,75 @@ def _highlighted(judgements: Judgements, needed: Ints, pair: Ints) -> tuple[Ints
     order = np.argsort(start)
     owner = np.searchsorted(base, start[order], side="right") - 1
     counts = np.bincount(owner, minlength=len(needed)).astype(np.int64)
-    return start[order] - base[owner], end[order] - base[owner], counts
+    relevant = counts > 0
+    if not judgements.has_text:
+        relevant = np.bincount(pair, judgements.relevant, len(needed)) >= needed
+    return {
+        "bounds": np.concatenate([[0], np.cumsum(counts)]),
+        "start": start[order] - base[owner],
+        "end": end[order] - base[owner],
+        "relevant": relevant,
+        **dict.fromkeys(("grade", "quotes", "sets", "aspects")),
+    }
 
 
-def _extents(group: Ints, end: Ints, n: int) -> Ints:
+def _find_extents(group: Ints, end: Ints, n: int) -> Ints:
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, group, end)
     return extent
 
 
-def _with_files(judgements: Judgements) -> pl.DataFrame | None:
-    """The elements, those with lines with the file of each: a combined row may be of several."""
-    elements = judgements.elements
-    if elements is None or "line" not in elements.columns or "file" in elements.columns:
-        return elements
-    return elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
+def _find_first_beps(
+    judgements: Judgements,
+    needed: Ints,
+    pair: Ints,
+    relevant: Any,
+    bounds: Ints,
+    start: Ints,
+    end: Ints,
+) -> Ints:
+    """Return the earliest best entry point of each pair, `UNKNOWN` where there is none.
 
-
-def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.DataFrame | None:
-    """The elements of the combined rows, each as the `needed`-th strongest of its assessments.
-
-    At least `needed` assessors find it that strong. Who judged the document and does not list an
-    element finds it weaker than any who does: listed by too few, it falls out.
+    Where a highlight needs several votes, an entry point counts only inside the remaining text.
     """
+    bep, first = judgements.bep, np.full(len(needed), _NOWHERE)
+    owner = np.repeat(np.arange(len(needed)), np.diff(bounds))
+    ends = np.concatenate([end, bep + 1])
+    base = spans.lay_out(_find_extents(np.concatenate([owner, pair]), ends, len(needed)))
+    remaining = spans.Coverage(start + base[owner], end + base[owner])
+    place = base[pair] + np.maximum(bep, 0)
+    inside = remaining.within(place, place + 1) > 0
+    counts = (bep >= 0) & relevant[pair] & (inside | (needed[pair] == 1))
+    np.minimum.at(first, pair[counts], bep[counts])
+    return np.where(first < _NOWHERE, first, UNKNOWN)
+
+
+def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.DataFrame | None:
+    """Return the elements of the combined rows with their `needed`-th strongest assessments.
+
+    At least `needed` assessors find an element that strong. An assessor who judged the document
+    and does not list the element finds it weaker than any who does: listed by too few, it is
+    dropped.
+    """
+    elements = judgements.elements
     if elements is None:
         return None
-    moved = _pointed(elements, pair)
-    if len(needed) == len(pair) and _each_once(moved):
-        return moved.sort("row", maintain_order=True)
-    grades = [name for name in _STRENGTH if name in moved.columns]
+    if "line" in elements.columns and "file" not in elements.columns:
+        # A combined row may be from several files, so that lines need theirs.
+        elements = elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
+    elements = point_to(elements, pair)
+    if len(needed) == len(pair):
+        first = find_first_rows(elements.select("row", "xpath"))
+        if (first == np.arange(len(first))).all():  # no row lists an element twice
+            return elements.sort("row", maintain_order=True)
     strength = [
         pl.col(name).replace_strict(list(order), range(len(order)), default=None)
-        for name in grades
-        for order in [_STRENGTH[name]]
+        for name, order in _STRENGTH.items()
+        if name in elements.columns
     ]
-    strength += [pl.col(name) for name in ("rsize",) if name in moved.columns]
-    ordered = moved.with_columns(
-        listed=pl.int_range(pl.len()), needed=pl.Series(needed[moved["row"].to_numpy()])
+    strength += [pl.col(name) for name in ("rsize",) if name in elements.columns]
+    ordered = elements.with_columns(
+        listed=pl.int_range(pl.len()), needed=pl.Series(needed[elements["row"].to_numpy()])
     ).sort("row", *strength, descending=[False, *[True] * len(strength)], nulls_last=True)
     group = ("row", "xpath")
     chosen = ordered.filter(pl.int_range(pl.len()).over(group) == pl.col("needed") - 1)
@@ -175,27 +176,60 @@ def _strongest(elements: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.Da
     return (
         chosen.join(ordered.group_by(group).agg(first=pl.col("listed").min()), on=group, how="left")
         .sort("row", "first")
-        .select(moved.columns)
+        .select(elements.columns)
     )
 
 
-def _each_once(elements: pl.DataFrame) -> bool:
-    """Whether no row lists an element again: then there is nothing to choose from."""
-    first = find_first_rows(elements.select("row", "xpath"))
-    return bool((first == np.arange(len(first))).all())
+def _list_evidence(
+    judgements: Judgements, pair: Ints, bounds: Ints, start: Ints, end: Ints
+) -> pl.DataFrame | None:
+    """Return the spans of every evidence set; None if spans have neither sets nor grades.
 
-
-def _agreed_places(places: pl.DataFrame | None, needed: Ints, pair: Ints) -> pl.DataFrame | None:
-    """The places of the combined rows.
-
-    Which of them several assessors share shows only on the text, where a collection puts them.
+    A set belongs to the assessor who made it, and spans all documents of the topic. A span that an
+    assessor gives to no set belongs to all of their sets; an assessor who made no sets where
+    others did gets one set with all their spans. A topic without any set has a single one with all
+    its text. The spans are cut to the text of the combined rows (`bounds`, `start`, `end`) that
+    the assessors agree on. `pair` is the combined row of each row.
     """
-    if places is None:
+    if judgements.evidence is not None:
+        return point_to(judgements.evidence, pair)
+    if judgements.sets is None and not judgements.is_graded:
         return None
-    moved = _pointed(places, pair)
-    return moved.filter(pl.Series(needed[moved["row"].to_numpy()] == 1))
-
-
-def _pointed(table: pl.DataFrame, row: Ints) -> pl.DataFrame:
-    """The table with the new numbers of the rows it points to."""
-    return table.with_columns(row=pl.Series(row[table["row"].to_numpy()], dtype=pl.Int64))
+    row, assessor, sets = judgements.row, judgements.assessor, judgements.sets
+    missing = pl.Series([None] * len(row), dtype=pl.String)
+    named = pl.DataFrame(
+        {
+            "topic": judgements.topic[row],
+            "assessor": missing if assessor is None else assessor.gather(row),
+            "sets": missing.cast(pl.List(pl.String)) if sets is None else sets,
+            "row": pair[row],
+            "start": judgements.start,
+            "end": judgements.end,
+            "grade": np.ones(len(row)) if judgements.grade is None else judgements.grade,
+        }
+    ).filter((pl.col("grade") > 0) & (pl.col("end") > pl.col("start")))
+    named = named.explode("sets", keep_nulls=True, empty_as_null=True)
+    maker = ("topic", "assessor")
+    own = named.drop_nulls("sets").select(*maker, "sets").unique(maintain_order=True)
+    # In a topic without any set all assessors have one in common.
+    alone = ~pl.col("topic").is_in(own["topic"].unique().to_list())
+    named = named.with_columns(assessor=pl.when(~alone).then("assessor"))
+    everywhere = named.filter(pl.col("sets").is_null()).drop("sets")
+    spread = everywhere.join(own, on=maker, how="left", nulls_equal=True, maintain_order="left")
+    table = pl.concat([named.drop_nulls("sets"), spread.select(named.columns)]).with_columns(
+        set=pl.struct(*maker, "sets").rank("dense").cast(pl.Int64) - 1
+    )
+    table = table.sort("set", "row", "start", "end", "grade").unique(maintain_order=True)
+    table = table.select(*EVIDENCE_COLUMNS)
+    # Cut the spans to the agreed text.
+    row, low, high = (table[name].to_numpy() for name in ("row", "start", "end"))
+    owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    ends = np.concatenate([end, high])
+    base = spans.lay_out(_find_extents(np.concatenate([owner, row]), ends, len(bounds) - 1))
+    span, text = spans.pair_overlaps(
+        low + base[row], high + base[row], start + base[owner], end + base[owner]
+    )
+    return table[span].with_columns(
+        start=pl.Series(np.maximum(low[span], start[text]), dtype=pl.Int64),
+        end=pl.Series(np.minimum(high[span], end[text]), dtype=pl.Int64),
+    )

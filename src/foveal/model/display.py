@@ -1,7 +1,7 @@
-"""How objects show themselves in a notebook: a small table, its text escaped, its end counted.
+"""Tables for notebooks and terminals: the first rows of an object, and how many more there are.
 
-Everything is in ``style`` attributes, so that it neither needs nor changes the page around it, and
-colours are those of the page, light or dark.
+All HTML styles are in ``style`` attributes, so that a table neither needs nor changes the page
+around it; colours are those of the page, light or dark.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from foveal.errors import escape_controls
 __all__ = ["ROWS", "frame", "left_out", "plain_table", "table"]
 
 ROWS = 10
-"""Shown of a long list."""
+"""Number of rows shown of a long list."""
 _LONGEST = 80
+"""Number of characters shown of a cell."""
 _BOX = "overflow-x:auto;max-width:100%;color:inherit"
 _TABLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit;"
@@ -40,7 +41,7 @@ def table(
     marks: Mapping[tuple[int, int], str] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """A table with a title above and notes below it.
+    """Return an HTML table with a title above and notes below it.
 
     Parameters
     ----------
@@ -48,10 +49,10 @@ def table(
     header, rows : texts
         Not yet escaped.
     numbers : collection of int
-        Columns that stand to the right.
+        Right-aligned columns.
     bold : collection of (row, column)
     marks : mapping of (row, column) to str
-        Raised behind a cell.
+        Superscripts after cells.
     notes : sequence of str
 
     Examples
@@ -70,9 +71,9 @@ def table(
         for j, text in enumerate(row):
             inner = escape(_short(text))
             inner = f"<b>{inner}</b>" if (i, j) in bold else inner
-            if room := longest.get(j):  # as much for every cell, so that numbers stay in line
+            if width := longest.get(j):  # the same for every cell, so that numbers stay aligned
                 mark = escape(raised.get((i, j), ""))
-                inner += f'<sup style="{_MARK};width:{0.6 * room:.1f}em">{mark}</sup>'
+                inner += f'<sup style="{_MARK};width:{0.6 * width:.1f}em">{mark}</sup>'
             style = f"text-align:{_SIDES[j in numbers]};{_CELL}"
             cells.append(f'<{tag} style="{style}">{inner}</{tag}>')
         return f"<tr>{''.join(cells)}</tr>"
@@ -88,7 +89,7 @@ def table(
 def plain_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, notes: Sequence[str] = ()
 ) -> str:
-    """A table for a terminal, the first column to the left and the others to the right.
+    """Return a table for a terminal, the first column left-aligned, the others right-aligned.
 
     >>> print(plain_table(["run", "AP"], [["a", "0.5000"]]))
     run      AP
@@ -104,7 +105,7 @@ def plain_table(
 
 
 def frame(title: str, rows: pl.DataFrame, what: str, *, notes: Sequence[str] = ()) -> str:
-    """The first rows of a frame, and how many more of `what` there are."""
+    """Return an HTML table of the first rows of a frame; `what` names the rows."""
     head = rows.head(ROWS)
     numbers = [j for j, kind in enumerate(head.dtypes) if kind.is_numeric()]
     cells = [[_text(value) for value in row] for row in head.iter_rows()]
@@ -114,7 +115,7 @@ def frame(title: str, rows: pl.DataFrame, what: str, *, notes: Sequence[str] = (
 
 
 def left_out(total: int, what: str, shown: int = ROWS) -> str:
-    """How many are not shown; nothing if all are.
+    """Return a note on the number of rows not shown; empty if all are shown.
 
     >>> left_out(1500, "results"), left_out(3, "results")
     ('and 1,490 more results', '')
@@ -123,7 +124,7 @@ def left_out(total: int, what: str, shown: int = ROWS) -> str:
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut where it is long."""
+    """Return a text on one line, shortened if it is long."""
     line = escape_controls(text)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,17 @@ from foveal.lookup import find_first_rows, sort_topics
 from foveal.model.run import UNKNOWN, LockedArrays, Provenance
 from foveal.spans import Ints
 
-__all__ = ["ASSESSOR_POLICIES", "PLACE_COLUMNS", "Judgements"]
+__all__ = [
+    "ASSESSOR_POLICIES",
+    "PLACE_COLUMNS",
+    "Judgements",
+    "point_to",
+    "share_documents",
+    "stack_judgements",
+]
 
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
-"""How the highlights of several assessors of one document become one."""
+"""The ways to combine the highlights of several assessors of one document."""
 
 PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
     "row": pl.Int64,
@@ -31,8 +38,23 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
-_OF_FILES = ("collection", "version")
-"""What files declare that one set of them can hold only once."""
+_ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
+"""The fields of judgements that have one entry for each row."""
+_SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
+"""The fields that have one entry for each span."""
+_TABLES = ("elements", "places", "evidence")
+"""The fields that are tables with a column ``row``."""
+
+_ONE_FOR_ALL = ("collection", "version")
+"""Declarations of files of which a set of them keeps one, if all agree."""
+_MUST_AGREE = {
+    "scale": "elements are graded on the scale of {found} here, but of {first} in {path}",
+    "whitespace": "white space counts by the rule {found!r} here, but by {first!r} in {path}",
+}
+"""Declarations on which all files of a set must agree."""
+
+_NAMES = pl.List(pl.String)
+_QUOTE = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
 
 Bools = npt.NDArray[np.bool_]
 
@@ -55,18 +77,18 @@ class Judgements(LockedArrays):
     length, bep : int64 arrays
         Length of the document and best entry point, `UNKNOWN` where not given.
     relevant : bool array
-        Whether the document holds relevant text (or is relevant, where no text is given).
+        True if the document holds relevant text (or is relevant, where no text is given).
     bounds, start, end : int64 arrays
         The highlighted spans.
     line, file : int64 arrays
-        Where each row was read: line number and index into `sources`.
+        The origin of each row: line number and index into `sources`.
     has_text : bool
         False for judgements of whole documents (TREC), and of elements and passages that only a
-        collection can place: no span is known.
+        collection can resolve to spans.
     grade : float64 array, optional
         Grade of each span; 0 is judged, not relevant. Absent: all 1.
     declared : int64 array, optional
-        Relevant characters of each row as the file states them.
+        Relevant characters of each row as the file gives them.
     assessor : polars.Series of str, optional
     quotes : polars.DataFrame, optional
         ``quote``, ``prefix``, ``suffix`` of each span.
@@ -75,8 +97,8 @@ class Judgements(LockedArrays):
         ``line`` of their own, and in combined judgements its ``file``.
     places : polars.DataFrame, optional
         Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
-        entry point), ``bep``, whether it is one, ``line``, where it was read, and where files give
-        it the ``size`` of passages.
+        entry point), ``bep`` (True for an entry point), ``line``, and where files give it the
+        ``size`` of passages.
     sets : polars.Series of lists of str, optional
         The evidence sets that each span belongs to, null or empty where it belongs to all. The
         spans of a set, over all documents of the topic, answer it together; any set answers it.
@@ -84,13 +106,13 @@ class Judgements(LockedArrays):
         After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
         ``grade`` of the spans of every set, as they were judged.
     header : mapping
-        What the file declared about itself (collection, scale, white space, version).
+        Declarations of the file: collection, scale, white space, version.
     unread : mapping of str to int, optional
-        What the file says that is not kept here, and how often.
+        Contents of the file that are not kept here, and how often they occur.
     aspects : polars.Series of lists of str, optional
-        The aspects of the topic that each span speaks about (TREC Genomics).
+        The aspects of the topic that each span is about (TREC Genomics).
     given : Judgements, optional
-        What `combined` made these of, row by row, where a document has one assessor only: other
+        The judgements before `combined`, row by row, where a document has one assessor only: other
         tools count spans as they were marked, also where they overlap or touch.
     """
 
@@ -149,18 +171,14 @@ class Judgements(LockedArrays):
         if "relevant" in frame.columns:
             relevant = frame["relevant"].to_numpy().copy()
         else:
-            text = end > start
-            if grade is not None:
-                text &= grade > 0
-            cumulated = np.concatenate([[0], np.cumsum(text)])
-            relevant = cumulated[bounds[1:]] > cumulated[bounds[:-1]]
+            text = end > start if grade is None else (end > start) & (grade > 0)
+            relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
         numbers: dict[str, Any] = {
-            name: np.full(len(frame), UNKNOWN, dtype=np.int64) for name in ("length", "bep", "line")
+            name: frame[name].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+            if name in frame.columns
+            else np.full(len(frame), UNKNOWN, dtype=np.int64)
+            for name in ("length", "bep", "line")
         }
-        for name in numbers:
-            if name in frame.columns:
-                column = frame[name].fill_null(UNKNOWN) if frame[name].null_count() else frame[name]
-                numbers[name] = column.to_numpy().astype(np.int64)
         return cls(
             **numbers,
             topics=topics,
@@ -182,7 +200,7 @@ class Judgements(LockedArrays):
     def from_highlights(
         cls, judged: Mapping[str, Mapping[str, Mapping[str, Any]]], *, name: str = "judgements"
     ) -> Judgements:
-        """Judgements from Python objects: topic to document to ``spans``, ``length``, ``bep``.
+        """Return judgements from dicts: topic to document to ``spans``, ``length``, ``bep``.
 
         ``sets`` may name the evidence sets of each span, None for all of them.
 
@@ -190,27 +208,34 @@ class Judgements(LockedArrays):
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
         rows = [(t, d, entry) for t, docs in judged.items() for d, entry in docs.items()]
-        flat = [span for _, _, entry in rows for span in entry.get("spans", ())]
-        frame = pl.DataFrame(
-            {
-                "topic": [topic for topic, _, _ in rows],
-                "doc": [doc for _, doc, _ in rows],
-                "length": [entry.get("length") for _, _, entry in rows],
-                "bep": [entry.get("bep") for _, _, entry in rows],
-                "line": range(1, len(rows) + 1),
-            },
-            schema_overrides={"topic": pl.String, "doc": pl.String}
-            | dict.fromkeys(("length", "bep", "line"), pl.Int64),
-        )
-        pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
-        counts = np.array([len(entry.get("spans", ())) for _, _, entry in rows], dtype=np.int64)
+        listed: list[tuple[Any, ...]] = []
+        spans: list[tuple[int, int]] = []
+        sets: list[list[str] | None] = []
+        for line, (topic, doc, entry) in enumerate(rows, 1):
+            found = entry.get("spans", ())
+            own = list(entry.get("sets") or [None] * len(found))
+            if len(own) != len(found):
+                raise UsageError(
+                    f"topic {topic!r}, document {doc!r}: {counted(len(own), 'list')} of sets for "
+                    f"{counted(len(found), 'span')}; expected one for each"
+                )
+            listed.append((topic, doc, entry.get("length"), entry.get("bep"), line, len(found)))
+            spans += found
+            sets += [None if names is None else [*names] for names in own]
+        schema: dict[str, type[pl.DataType]] = {"topic": pl.String, "doc": pl.String}
+        schema |= dict.fromkeys(("length", "bep", "line", "spans"), pl.Int64)
+        # By columns, for Polars does not check the types of rows.
+        columns = {column: [row[i] for row in listed] for i, column in enumerate(schema)}
+        frame = pl.DataFrame(columns, schema=schema)
+        has_sets = any(entry.get("sets") for _, _, entry in rows)
+        pairs = np.array(spans, dtype=np.int64).reshape(-1, 2)
         return cls.from_rows(
             frame,
-            counts,
+            frame["spans"].to_numpy(),
             pairs[:, 0].copy(),
             pairs[:, 1].copy(),
             source=Provenance(name),
-            sets=_given_sets(rows),
+            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
         )
 
     def __len__(self) -> int:
@@ -230,21 +255,21 @@ class Judgements(LockedArrays):
     @cached_property
     def row(self) -> Ints:
         """The row that each span belongs to."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.bounds))
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
     @cached_property
     def rel_size(self) -> Ints:
         """Highlighted characters of each row (after `combined`: Trel of the document)."""
-        return np.bincount(self.row, self.end - self.start, len(self)).astype(np.int64)
+        return np.diff(np.concatenate([[0], np.cumsum(self.end - self.start)])[self.bounds])
 
     @property
     def topics_without_documents(self) -> tuple[str, ...]:
-        """The topics that are judged, but of which no document is listed: nothing is relevant."""
+        """The judged topics for which no document is listed: nothing is relevant."""
         listed = np.bincount(self.topic, minlength=len(self.topics))
         return tuple(t for t, rows in zip(self.topics, listed.tolist(), strict=True) if not rows)
 
     def passages(self, row: int) -> list[tuple[int, int]]:
-        """The spans of one row, in their order."""
+        """Return the spans of one row, in their order."""
         own = slice(int(self.bounds[row]), int(self.bounds[row + 1]))
         return list(zip(self.start[own].tolist(), self.end[own].tolist(), strict=True))
 
@@ -263,13 +288,19 @@ class Judgements(LockedArrays):
     @property
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
-        return bool((self.pair != np.arange(len(self))).any())
+        return bool((self.pair != np.arange(len(self.pair))).any())
 
     @cached_property
     def shared(self) -> Bools:
-        """For each topic and document, as `combined` has them, whether several rows judge it."""
+        """True for each row of `combined` that several rows judge."""
         heads = np.flatnonzero(self.pair == np.arange(len(self)))
         return np.bincount(np.searchsorted(heads, self.pair), minlength=len(heads)) > 1
+
+    @property
+    def is_graded(self) -> bool:
+        """True if relevant spans have grades other than 1."""
+        grade = self.grade
+        return grade is not None and bool(((grade > 0) & (grade != 1)).any())
 
     def problem(
         self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
@@ -279,14 +310,17 @@ class Judgements(LockedArrays):
         source = self.sources[self.file[row] if file is None else file]
         return Problem(code, source.path, at, text)
 
-    def _place(self, row: int, *, seen_from: int) -> str:
-        """Where a row was read, without the file if another row is of the same one."""
+    def _describe_place(self, row: int, seen_from: int) -> str:
+        """Return the line of a row, with the file if the other row is from another one."""
         line = f"on line {int(self.line[row])}"
         same = self.file[row] == self.file[seen_from]
         return line if same else f"{line} of {self.sources[self.file[row]].path}"
 
+    def _refuse(self, code: str, rows: Ints, describe: Callable[[int], str]) -> NoReturn:
+        raise InputError(self.problem(code, row, describe(row)) for row in rows.tolist())
+
     def documents(self, *, strict: bool = True) -> tuple[pl.Series, Ints, Ints]:
-        """The distinct documents, which of them each row judges, and their lengths.
+        """Return the distinct documents, the index of each row's document, and their lengths.
 
         Two lengths of one document are an error; unless `strict`, the first is taken.
         """
@@ -295,36 +329,52 @@ class Judgements(LockedArrays):
         code = np.searchsorted(heads, first)
         known = np.flatnonzero(self.length >= 0)
         source = np.full(len(heads), UNKNOWN, dtype=np.int64)
-        source[code[known][::-1]] = known[::-1]  # the first row that knows is written last
-        length = np.where(source < 0, UNKNOWN, self.length[source] if len(self) else UNKNOWN)
+        source[code[known][::-1]] = known[::-1]  # the first row with a length is written last
+        length = np.where(source < 0, UNKNOWN, self.length[source] if len(first) else UNKNOWN)
         clash = known[self.length[known] != length[code[known]]]
         if strict and len(clash):
-            raise InputError(
-                self.problem(
-                    "unclassified",
-                    row,
-                    f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
-                    f"{length[code[row]]} {self._place(int(source[code[row]]), seen_from=row)}",
-                )
-                for row in clash.tolist()
+            self._refuse(
+                "judgements.length",
+                clash,
+                lambda row: (
+                    f"document {self.doc[row]!r} is {self.length[row]} characters long "
+                    f"here, but {length[code[row]]} {self._describe_place(source[code[row]], row)}"
+                ),
             )
         return self.doc.gather(heads), code, length
 
     def check_lengths(self) -> None:
-        """Refuse documents of two lengths, and spans past the end that another line tells."""
+        """Refuse documents with two lengths, and spans past the end that another line gives."""
         _, code, length = self.documents()
-        reach = np.zeros(len(self), dtype=np.int64)
+        reach = np.zeros(len(code), dtype=np.int64)
         np.maximum.at(reach, self.row, self.end)
         past = np.flatnonzero((length[code] >= 0) & (reach > length[code]))
         if len(past):
-            raise InputError(
-                self.problem(
-                    "unclassified",
-                    row,
-                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters of "
-                    f"document {self.doc[row]!r}",
-                )
-                for row in past.tolist()
+            self._refuse(
+                "judgements.span",
+                past,
+                lambda row: (
+                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters "
+                    f"of document {self.doc[row]!r}"
+                ),
+            )
+
+    def check_distinct(self) -> None:
+        """Refuse two rows for one topic, document and assessor."""
+        first = self.pair
+        if self.assessor is not None:
+            columns = {"topic": self.topic, "doc": self.doc, "assessor": self.assessor}
+            first = find_first_rows(pl.DataFrame(columns))
+        again = np.flatnonzero(first != np.arange(len(first)))
+        if len(again):
+            self._refuse(
+                "judgements.repeated",
+                again,
+                lambda row: (
+                    f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} "
+                    f"is already judged {self._describe_place(first[row], row)}; expected one line "
+                    "for each (two assessors need two files or an assessor field)"
+                ),
             )
 
     def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
@@ -332,39 +382,31 @@ class Judgements(LockedArrays):
 
         Of the topics without a judged document those among `topics` are kept, all by default.
         """
-        span = keep[self.row]
         bare = self.topics_without_documents if topics is None else topics
-        listed = {self.topics[t] for t in np.unique(self.topic[keep]).tolist()}
-        topics = sort_topics(listed.union(bare))
-        code = {topic: i for i, topic in enumerate(topics)}
+        kept = sort_topics({self.topics[t] for t in np.unique(self.topic[keep])}.union(bare))
+        code = {topic: i for i, topic in enumerate(kept)}
         recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
+        changed: dict[str, Any] = {}
+        chosen = (keep, _ROW_COLUMNS), (keep[self.row], _SPAN_COLUMNS)
+        for rows, names in [(np.flatnonzero(marks), names) for marks, names in chosen]:
+            for name in names:
+                column = getattr(self, name)
+                changed[name] = None if column is None else column[rows]
+        for name in _TABLES:
+            table = getattr(self, name)
+            if table is not None:
+                table = table.filter(pl.Series(keep[table["row"].to_numpy()]))
+                changed[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            topics=topics,
-            topic=recode[self.topic[keep]],
-            doc=self.doc.filter(pl.Series(keep)),
-            length=self.length[keep],
-            bep=self.bep[keep],
-            relevant=self.relevant[keep],
+            **changed | {"topic": recode[changed["topic"]]},
+            topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
-            start=self.start[span],
-            end=self.end[span],
-            line=self.line[keep],
-            file=self.file[keep],
-            grade=None if self.grade is None else self.grade[span],
-            declared=None if self.declared is None else self.declared[keep],
-            assessor=None if self.assessor is None else self.assessor.filter(pl.Series(keep)),
-            quotes=None if self.quotes is None else self.quotes.filter(pl.Series(span)),
-            aspects=None if self.aspects is None else self.aspects.filter(pl.Series(span)),
             given=None if self.given is None else self.given.only(keep, topics=bare),
-            elements=_renumbered(self.elements, keep),
-            places=_renumbered(self.places, keep),
-            sets=None if self.sets is None else self.sets.filter(pl.Series(span)),
-            evidence=_renumbered(self.evidence, keep),
         )
 
     def for_topics(self, topics: Iterable[str]) -> Judgements:
-        """Only the judgements of these topics."""
+        """Return the judgements of these topics."""
         wanted = set(topics)
         keep = np.array([topic in wanted for topic in self.topics], dtype=bool)
         return self.only(
@@ -372,7 +414,7 @@ class Judgements(LockedArrays):
         )
 
     def of_assessor(self, name: str) -> Judgements:
-        """Only what one assessor judged."""
+        """Return the judgements of one assessor."""
         if name not in self.assessors:
             known = ", ".join(self.assessors) or "none is named"
             raise UsageError(f"no assessor {name!r} in the judgements ({known})")
@@ -380,7 +422,7 @@ class Judgements(LockedArrays):
         return self.only((self.assessor == name).fill_null(value=False).to_numpy())
 
     def combined(self, policy: str = "union") -> Judgements:
-        """One row per topic and document: relevant spans united over assessors, disjoint, sorted.
+        """Return one row per topic and document, its relevant spans disjoint and sorted.
 
         Parameters
         ----------
@@ -405,73 +447,37 @@ class Judgements(LockedArrays):
         ):
             # Spans that are all relevant, disjoint and sorted are combined already.
             relevant = np.diff(self.bounds) > 0 if self.has_text else self.relevant
-            return replace(
-                self,
-                relevant=relevant,
-                bep=np.where(relevant, self.bep, UNKNOWN),
-                declared=None,
-                assessor=None,
-                grade=None,
-                quotes=None,
-                aspects=None,
-                given=self,
-            )
-        from foveal.model.assessors import combined_columns
+            bep = np.where(relevant, self.bep, UNKNOWN)
+            names = ("declared", "assessor", "grade", "quotes", "aspects")
+            dropped: dict[str, Any] = dict.fromkeys(names)
+            return replace(self, relevant=relevant, bep=bep, given=self, **dropped)
+        from foveal.model.assessors import combine_columns
 
         given = None if self.several_assessors else self
-        return replace(self, **combined_columns(self, policy), aspects=None, given=given)
+        return replace(self, **combine_columns(self, policy), given=given)
 
     def united(self) -> Judgements:
-        """The same rows, the relevant spans of each disjoint and sorted; assessors stay apart."""
-        from foveal.model.assessors import united_columns
+        """Return the same rows with disjoint, sorted relevant spans; assessors stay separate."""
+        from foveal.model.assessors import unite_columns
 
-        return replace(self, **united_columns(self), aspects=None)
+        return replace(self, **unite_columns(self))
 
     @classmethod
     def merged(cls, parts: Sequence[Judgements], *, several: bool | None = None) -> Judgements:
-        """Several files as one set. A document judged in two of them has two assessors, named
-        after the files where they do not name themselves.
+        """Return several files as one set.
 
-        Where the parts are slices of files, `several` tells whether two files judge one document
-        of any topic.
+        A document judged in two of them has two assessors, named after the files where they do not
+        name themselves. If the parts are slices of files, `several` is True if two files judge one
+        document of any topic.
         """
         if len(parts) == 1:
             return parts[0]
-        from foveal.model.merging import merged_columns
-
-        merged = cls(**merged_columns(parts, several=several))
-        unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
-        for name in _OF_FILES:
-            declared = sum(name in (part.header or {}) for part in parts)
-            if declared and name not in (merged.header or {}):
-                unread[f"{name} of files, which is not the same in all"] += declared
-        merged = replace(merged, unread=unread or None)
+        merged = stack_judgements(parts, several=several)
         merged.check_distinct()
         return merged
 
-    def check_distinct(self) -> None:
-        """Refuse two rows for one topic, document and assessor."""
-        if not self.several_assessors:
-            return
-        first = self.pair
-        if self.assessor is not None:
-            columns = {"topic": self.topic, "doc": self.doc, "assessor": self.assessor}
-            first = find_first_rows(pl.DataFrame(columns))
-        again = np.flatnonzero(first != np.arange(len(self)))
-        if len(again):
-            raise InputError(
-                self.problem(
-                    "unclassified",
-                    i,
-                    f"topic {self.topics[self.topic[i]]!r}, document {self.doc[i]!r} is already "
-                    f"judged {self._place(first[i], seen_from=i)}; expected one line for each "
-                    "(two assessors need two files or an assessor field)",
-                )
-                for i in again.tolist()
-            )
-
     def to_frame(self) -> pl.DataFrame:
-        """One row per highlighted span; a document without any has one row with null offsets."""
+        """Return a row per highlighted span; a document without any has one with null offsets."""
         counts = np.maximum(np.diff(self.bounds), 1)
         row = np.repeat(np.arange(len(self)), counts)
         known = np.repeat(np.diff(self.bounds) > 0, counts)
@@ -494,27 +500,115 @@ class Judgements(LockedArrays):
         )
 
 
-def _given_sets(rows: Sequence[tuple[str, str, Mapping[str, Any]]]) -> pl.Series | None:
-    """The sets of all spans, as many as there are spans; None if no document has any."""
-    if not any(entry.get("sets") for _, _, entry in rows):
-        return None
-    found: list[list[str] | None] = []
-    for topic, doc, entry in rows:
-        spans = len(entry.get("spans", ()))
-        own = list(entry.get("sets") or [None] * spans)
-        if len(own) != spans:
-            raise UsageError(
-                f"topic {topic!r}, document {doc!r}: {counted(len(own), 'list')} of sets for "
-                f"{counted(spans, 'span')}; expected one for each"
-            )
-        found += [None if sets is None else [*sets] for sets in own]
-    return pl.Series(found, dtype=pl.List(pl.String))
+def point_to(table: pl.DataFrame, number: Ints) -> pl.DataFrame:
+    """Return the table with the new number of each row that it points to."""
+    return table.with_columns(row=pl.Series(number[table["row"].to_numpy()], dtype=pl.Int64))
 
 
-def _renumbered(table: pl.DataFrame | None, keep: Bools) -> pl.DataFrame | None:
-    """The elements, places or evidence of the kept rows, pointing to the rows' new numbers."""
-    if table is None:
+def share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
+    """Return True if two files judge one document of a topic."""
+    judged = pl.DataFrame({"topic": topic, "doc": doc, "file": file}).unique()
+    return len(judged.select("topic", "doc").unique()) < len(judged)
+
+
+def stack_judgements(parts: Sequence[Judgements], *, several: bool | None = None) -> Judgements:
+    """Return the rows of all parts as one set, which may judge a document twice.
+
+    Rows that do not name an assessor are named after their file, but only if `several` files judge
+    one document of a topic: files that share none may all be of one assessor. By default that is
+    found out here.
+    """
+    if len({part.has_text for part in parts}) > 1:
+        raise UsageError(
+            "judgements of whole documents (TREC) and of passages cannot be mixed; "
+            "score them separately"
+        )
+    header = _merge_headers(parts)
+    unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
+    for name in _ONE_FOR_ALL:
+        declared = sum(name in (part.header or {}) for part in parts)
+        if declared and name not in header:
+            unread[f"{name} of files, which is not the same in all"] += declared
+    topics = sort_topics(topic for part in parts for topic in part.topics)
+    code = {topic: i for i, topic in enumerate(topics)}
+    topic = np.concatenate(
+        [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
+    )
+    doc = pl.concat([part.doc for part in parts])
+    shifts = np.cumsum([0, *(len(part.sources) for part in parts)])
+    file = np.concatenate([part.file + shift for part, shift in zip(parts, shifts, strict=False)])
+    if several is None:
+        several = share_documents(topic, doc, file)
+    stems = [part.sources[0].stem for part in parts]
+    assessors, tables, rows = [], dict[str, list[pl.DataFrame]](elements=[], places=[]), 0
+    for part, stem in zip(parts, stems, strict=True):
+        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
+        own = own.cast(pl.String)
+        if several:
+            own = own.fill_null(stem if stems.count(stem) == 1 else part.sources[0].path)
+        assessors.append(own)
+        for name, found in tables.items():
+            table: pl.DataFrame | None = getattr(part, name)
+            if table is not None:
+                found.append(table.with_columns(pl.col("row") + rows))
+        rows += len(part)
+    assessor = pl.concat(assessors)
+    counts = np.concatenate([np.diff(part.bounds) for part in parts])
+    grades = [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("length", "bep", "relevant", "start", "end", "line")
+    }
+    for name, found in tables.items():
+        columns[name] = pl.concat(found, how="diagonal") if found else None
+    return Judgements(
+        **columns,
+        topics=topics,
+        topic=topic,
+        doc=doc,
+        bounds=np.concatenate([[0], np.cumsum(counts)]),
+        file=file,
+        sources=tuple(source for part in parts for source in part.sources),
+        has_text=parts[0].has_text,
+        grade=np.concatenate(grades),
+        assessor=None if assessor.null_count() == len(assessor) else assessor,
+        quotes=_stack_spans(parts, "quotes", pl.DataFrame([[None]] * 3, schema=_QUOTE)),
+        sets=_stack_spans(parts, "sets", pl.Series([None], dtype=_NAMES)),
+        aspects=_stack_spans(parts, "aspects", pl.Series([[]], dtype=_NAMES)),
+        header=header,
+        notes=tuple(note for part in parts for note in part.notes),
+        unread=unread or None,
+    )
+
+
+def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
+    """Return the declarations that all files make alike; refuse those that must be and are not."""
+    headers = [part.header or {} for part in parts]
+    first = headers[0].items()
+    merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
+    for name, message in _MUST_AGREE.items():
+        declared = [
+            (part.sources[0].path, header[name])
+            for part, header in zip(parts, headers, strict=True)
+            # The scale of a file without elements does not matter.
+            if header.get(name)
+            and (name != "scale" or (part.elements is not None and len(part.elements)))
+        ]
+        for path, found in declared:
+            if found != declared[0][1]:
+                text = message.format(found=found, first=declared[0][1], path=declared[0][0])
+                raise InputError.at("judgements.mixed", path, None, text)
+        if declared:
+            merged[name] = declared[0][1]
+    return merged
+
+
+def _stack_spans(parts: Sequence[Judgements], name: str, missing: Any) -> Any:
+    """Return a column of all spans, `missing` where a part lacks it; None if all parts do."""
+    columns = [getattr(part, name) for part in parts]
+    if all(column is None for column in columns):
         return None
-    left = table.filter(pl.Series(keep[table["row"].to_numpy()]))
-    number = np.cumsum(keep) - 1
-    return left.with_columns(row=pl.Series(number[left["row"].to_numpy()], dtype=pl.Int64))
+    return pl.concat(
+        missing[[0] * len(part.start)] if column is None else column
+        for part, column in zip(parts, columns, strict=True)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -24,28 +24,27 @@ Floats = npt.NDArray[np.float64]
 _UNFIT = frozenset("\t\n\r")
 """Characters that a field of tsv cannot hold."""
 _SHOWN = 20
-"""Runs and measures that a notebook shows."""
+"""Number of runs and measures that a notebook shows."""
+_LONGEST = 40
+"""Characters of a piece of JSON that a message quotes."""
+_FIELDS = ("run", "topic", "measure")
 
 
 class RowForm(NamedTuple):
-    """How a row of results is written."""
+    """The text form of a row of results."""
 
     name: Callable[[str], str]
-    """Run, topic or measure as a field."""
+    """Return a run, topic or measure as a field."""
     around: tuple[str, str, str, str, str]
-    """What stands before run, topic, measure and value, and at the end."""
+    """Text before run, topic, measure and value, and at the end."""
     odd: Callable[[float], str]
-    """A value that is not finite as a field."""
-
-
-def _odd_json(value: float) -> str:
-    return "null" if math.isnan(value) else json.dumps(value)
+    """Return a value that is not finite as a field."""
 
 
 JSON_ROW = RowForm(
     partial(json.dumps, ensure_ascii=False),
     ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
-    _odd_json,
+    lambda value: "null" if math.isnan(value) else json.dumps(value),
 )
 """A row as a JSON object; ``null`` where a value is undefined."""
 
@@ -61,7 +60,7 @@ class Results(LockedArrays):
     values : float64 array (run, topic, measure)
         ``nan`` where a measure is undefined on a topic, or the topic is not in `counted`.
     counted : bool array (run, topic)
-        Which topics the topic policy counts for each run.
+        True for the topics that the topic policy counts for each run.
     overall : float64 array (run, measure)
         The value on topic ``all``: the mean over counted and defined topics, or for the measures
         that count things the sum.
@@ -85,7 +84,7 @@ class Results(LockedArrays):
         )
 
     def __getitem__(self, key: tuple[str, str] | tuple[str, str, str]) -> float:
-        """``results[run, measure]`` over all topics, ``results[run, measure, topic]`` on one."""
+        """Return ``results[run, measure]`` over all topics, ``[run, measure, topic]`` on one."""
         run = _position(self.runs, key[0], "run")
         measure = _position(self.measures, str(key[1]), "measure")
         if len(key) == 2 or key[2] == ALL:
@@ -99,14 +98,14 @@ class Results(LockedArrays):
         return np.asarray(np.count_nonzero(used, axis=1), dtype=np.int64)
 
     def aggregate(self) -> dict[str, dict[str, float]]:
-        """Run to measure to the value over all topics."""
+        """Return run to measure to the value over all topics."""
         return {
             run: dict(zip(self.measures, self.overall[i].tolist(), strict=True))
             for i, run in enumerate(self.runs)
         }
 
     def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
-        """Run to topic to value of one measure, counted topics only."""
+        """Return run to topic to value of one measure, counted topics only."""
         at = _position(self.measures, str(measure), "measure")
         return {
             run: {
@@ -118,11 +117,11 @@ class Results(LockedArrays):
         }
 
     def rows(self, *, per_topic: bool = True) -> Iterator[tuple[str, str, str, float]]:
-        """Tidy rows (run, topic, measure, value): runs, topics, measures, with ``all`` last."""
+        """Return tidy rows (run, topic, measure, value) in that order, with ``all`` last."""
         yield from self.tidy(per_topic=per_topic).iter_rows()
 
     def written(self, form: RowForm, *, per_topic: bool = True) -> list[str]:
-        """Return the rows as text, a million in a second: what repeats is joined once.
+        """Return the rows as text, a million in a second.
 
         >>> form = RowForm(str, ("", " ", " ", "=", ";"), str)
         >>> results = Results.from_tidy([("a", "1", "AP", 0.5), ("a", "all", "AP", None)], {})
@@ -130,20 +129,18 @@ class Results(LockedArrays):
         ['a 1 AP=0.5;', 'a all AP=nan;']
         """
         opening, after_run, after_topic, after_measure, closing = form.around
-        values = self.tidy(per_topic=per_topic)["value"]
+        # Affixes of names are few, those of rows are many.
+        frame = self.tidy(
+            per_topic=per_topic,
+            run=lambda name: opening + form.name(name) + after_run,
+            topic=lambda name: form.name(name) + after_topic,
+            measure=lambda name: form.name(name) + after_measure,
+        )
+        heads = frame.select(pl.concat_str("run", "topic", "measure")).to_series().to_list()
+        values = frame["value"]
         numbers = list(map(repr, values.to_list()))
         for i in np.flatnonzero(~np.isfinite(values.to_numpy())).tolist():
             numbers[i] = form.odd(values[i])
-        topics = [after_run + form.name(name) + after_topic for name in (*self.topics, ALL)]
-        measures = [form.name(name) + after_measure for name in self.measures]
-        ends = [[topic + measure for measure in measures] for topic in topics]
-        runs = [opening + form.name(name) for name in self.runs]
-        heads = (
-            run + end
-            for run, counted in zip(runs, self.counted, strict=True)
-            for topic in (*np.flatnonzero(counted & per_topic).tolist(), -1)
-            for end in ends[topic]
-        )
         return [f"{head}{number}{closing}" for head, number in zip(heads, numbers, strict=True)]
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
@@ -155,55 +152,47 @@ class Results(LockedArrays):
         for name in (*self.runs, *self.topics, *self.measures):
             if not _UNFIT.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-        frame = self.tidy(per_topic=per_topic)
-        names = frame.select(pl.concat_str("run", "topic", "measure", separator="\t")).to_series()
-        rows = zip(names.to_list(), frame["value"].to_list(), strict=True)
-        lines = ["run\ttopic\tmeasure\tvalue", *[f"{name}\t{value!r}" for name, value in rows], ""]
-        return "\n".join(lines)
+        rows = self.written(RowForm(str, ("", "\t", "\t", "\t", "\n"), repr), per_topic=per_topic)
+        return "run\ttopic\tmeasure\tvalue\n" + "".join(rows)
 
-    def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
-        """The rows as a Polars frame with columns run, topic, measure, value."""
+    def tidy(self, *, per_topic: bool = True, **written: Callable[[str], str]) -> pl.DataFrame:
+        """Return the rows as a Polars frame with columns run, topic, measure, value.
+
+        `written` may map a column to a function of its names.
+        """
         shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
         shown[:, :-1] = self.counted & per_topic
         run, topic = np.nonzero(shown)
         values = np.concatenate([self.values, self.overall[:, None]], axis=1)[run, topic]
         width = len(self.measures)
-        columns = {
+        columns: dict[str, Any] = {
             "run": (self.runs, np.repeat(run, width)),
             "topic": ((*self.topics, ALL), np.repeat(topic, width)),
             "measure": (self.measures, np.tile(np.arange(width), len(run))),
         }
-        names = {
-            name: pl.Series(known, dtype=pl.String).gather(own)
-            for name, (known, own) in columns.items()
-        }
-        return pl.DataFrame({**names, "value": values.ravel()})
+        for name, (known, at) in columns.items():
+            texts = [*map(written[name], known)] if name in written else known
+            columns[name] = pl.Series(texts, dtype=pl.String).gather(at)
+        return pl.DataFrame({**columns, "value": values.ravel()})
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:
-        """One row per run (and topic), one column per measure."""
-        keys: dict[str, list[str]] = {"run": [], "topic": []}
-        blocks: list[Floats] = []
-        for i, run in enumerate(self.runs):
-            shown = np.flatnonzero(self.counted[i]) if per_topic else np.zeros(0, dtype=np.int64)
-            keys["run"] += [run] * (len(shown) + 1)
-            keys["topic"] += [*(self.topics[j] for j in shown.tolist()), ALL]
-            blocks += [self.values[i, shown], self.overall[i : i + 1]]
-        if not per_topic:
-            del keys["topic"]
-        table = np.concatenate(blocks) if blocks else np.zeros((0, len(self.measures)))
-        return pl.DataFrame(keys).hstack(
+        """Return one row per run (and topic), one column per measure."""
+        frame, width = self.tidy(per_topic=per_topic), max(len(self.measures), 1)
+        table = frame["value"].to_numpy().reshape(-1, width)
+        keys = frame.gather_every(width).select("run", *["topic"] * per_topic)
+        return keys.hstack(
             [pl.Series(name, table[:, k].copy()) for k, name in enumerate(self.measures)]
         )
 
     def to_pandas(self, *, per_topic: bool = True) -> Any:
-        """The tidy rows as a pandas DataFrame (pandas must be installed)."""
+        """Return the tidy rows as a pandas DataFrame (pandas must be installed)."""
         import pandas as pd
 
         frame = self.tidy(per_topic=per_topic)
         return pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def __str__(self) -> str:
-        """The values over all topics as a table, one row per run."""
+        """Return the values over all topics as a table, one row per run."""
         from foveal.model import display
 
         header, rows, notes = self._table()
@@ -230,16 +219,16 @@ class Results(LockedArrays):
         return ["run", *measures], rows, notes
 
     def to_json(self) -> str:
-        """The whole of it, as ``foveal evaluate -f json`` writes it; see `from_json`."""
+        """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
         rows = self.written(JSON_ROW)
         meta = json.dumps(self.meta, ensure_ascii=False, indent=1)
         return f'{{"meta":{meta},\n"results":[\n' + ",\n".join(rows) + "\n]}\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Results:
-        """Results saved by `to_json`, without scoring again.
+        """Return results saved by `to_json`, without scoring again.
 
-        Raises ValueError with what was found and what was expected.
+        Raises ValueError that says what is wrong and what was expected.
         """
         try:
             saved = json.loads(text)
@@ -256,47 +245,34 @@ class Results(LockedArrays):
 
     @property
     def lower_is_better(self) -> frozenset[str]:
-        """Measures by which the best run is the one with the lowest score, as far as it is told."""
+        """Measures where lower is better, as far as the meta lists them."""
         return frozenset(self.meta.get("lower_is_better", ()))
 
     def only(self, measures: Sequence[str]) -> Results:
-        """These measures alone, in this order; one that is named twice stands once.
+        """Return the results of these measures, each once and in this order.
 
         >>> rows = [("a", "1", "AP", 0.5), ("a", "1", "AiP", 0.25)]
         >>> Results.from_tidy(rows, {}).only(["AiP", "AiP"]).measures
         ('AiP',)
         """
         at = [_position(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
-        return Results(
-            self.runs,
-            self.topics,
-            tuple(self.measures[k] for k in at),
-            self.values[:, :, at],
-            self.counted,
-            self.overall[:, at],
-            self.meta,
-        )
+        measures = tuple(self.measures[k] for k in at)
+        values, overall = self.values[:, :, at], self.overall[:, at]
+        return replace(self, measures=measures, values=values, overall=overall)
 
     def of_runs(self, runs: Sequence[str]) -> Results:
-        """These runs alone, in this order."""
+        """Return the results of these runs, each once and in this order."""
         at = [_position(self.runs, run, "run") for run in dict.fromkeys(runs)]
-        return Results(
-            tuple(self.runs[i] for i in at),
-            self.topics,
-            self.measures,
-            self.values[at],
-            self.counted[at],
-            self.overall[at],
-            self.meta,
-        )
+        columns = {name: getattr(self, name)[at] for name in ("values", "counted", "overall")}
+        return replace(self, runs=tuple(self.runs[i] for i in at), **columns)
 
     @classmethod
     def joined(cls, parts: Sequence[Results], names: Sequence[str] = ()) -> Results:
-        """Results of other runs or measures in one table; what two of them hold must be equal.
+        """Return the results of several parts as one; a score in two parts must be the same.
 
-        Parts that were scored with other judgements, collections, tasks or options are joined all
-        the same, and a warning names them, by `names` if there are any. The meta has the inputs of
-        all parts, and what they have in common.
+        Parts scored with different judgements, collections, tasks or options are joined all the
+        same, and a warning lists them, by `names` if given. The meta has the inputs of all parts,
+        and the settings they have in common.
         """
         if len(parts) == 1:
             return parts[0]
@@ -307,7 +283,7 @@ class Results(LockedArrays):
     def from_tidy(
         cls, rows: Sequence[tuple[str, str, str, float | None]], meta: Mapping[str, Any]
     ) -> Results:
-        """Results from tidy rows; None and ``nan`` are undefined values.
+        """Return results from tidy rows; None and ``nan`` are undefined values.
 
         A score may be given twice, but not with two values.
         """
@@ -339,7 +315,7 @@ class Results(LockedArrays):
 
 
 def _column(values: Floats) -> list[str]:
-    """Scores with four decimals, counts as they are.
+    """Return scores with four decimals, counts as whole numbers.
 
     >>> _column(np.array([0.5, 1.0])), _column(np.array([1.0, 30.0]))
     (['0.5000', '1.0000'], ['1', '30'])
@@ -358,14 +334,8 @@ def _position(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-# -- saved and joined --------------------------------------------------------------------------
-
-_LONGEST = 40
-_FIELDS = ("run", "topic", "measure")
-
-
 def _shown(value: Any) -> str:
-    """A piece of JSON in a message, cut where it is long."""
+    """Return a piece of JSON for a message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
@@ -391,13 +361,13 @@ def _row(number: int, row: Any) -> tuple[str, str, str, float | None]:
 
 
 def _hashes(meta: Mapping[str, Any], kind: str) -> frozenset[str] | None:
-    """Of the inputs of this kind; None where the meta does not tell."""
+    """Return the hashes of the inputs of this kind; None where the meta does not list them."""
     found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
     return frozenset(found) if all(found) and "inputs" in meta else None
 
 
 def _stated(meta: Mapping[str, Any], name: str) -> Any:
-    """An entry in a form that can be compared; None where the meta does not have it."""
+    """Return an entry in a form that can be compared; None where the meta does not have it."""
     return json.dumps(meta[name], sort_keys=True) if name in meta else None
 
 
@@ -407,16 +377,16 @@ _SCORED: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "for different tasks": lambda meta: _stated(meta, "task"),
     "with different options": lambda meta: _stated(meta, "options"),
 }
-"""What makes scores of two runs incomparable, and how a meta tells it."""
+"""Differences that make the scores of two runs incomparable, as functions of their meta."""
 
 
 def _metas(results: Results) -> list[Mapping[str, Any]]:
-    """The meta of each part that results were joined from."""
+    """Return the meta of each part that results were joined from."""
     return list(results.meta.get("parts", [results.meta]))
 
 
 def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
-    """A line for everything that parts were scored differently with; what is not known is equal.
+    """Return a line for each setting in which parts differ; unknown settings count as equal.
 
     >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
     ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
@@ -438,7 +408,7 @@ def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str
 
 
 def _joined_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
-    """All inputs and warnings, each once; of task and options what all parts agree on."""
+    """Return all inputs and warnings, each once; task and options if all parts agree on them."""
     metas = [meta for part in parts for meta in _metas(part)]
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]

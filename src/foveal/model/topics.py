@@ -20,7 +20,7 @@ KINDS = ("CO", "CAS", "CO+S")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One information need; what its file does not give is None.
+    """One information need; fields that its file does not give are None.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Topic:
 
     @property
     def kind(self) -> str:
-        """``CO``, ``CAS`` or ``CO+S``: as declared, else by what the topic holds.
+        """``CO``, ``CAS`` or ``CO+S``: as declared, else by the fields of the topic.
 
         >>> Topic("1", title="yoga", castitle="//article[about(., yoga)]").kind
         'CO+S'
@@ -61,7 +61,7 @@ class Topic:
 
     @property
     def structure(self) -> str | None:
-        """The castitle, or the title where that is a path itself."""
+        """The castitle, or the title if that is a path itself."""
         if self.castitle is None and (self.title or "").startswith("/"):
             return self.title
         return self.castitle
@@ -79,10 +79,10 @@ class Topics:
     ----------
     topics : tuple of Topic
     line, file : tuples of int
-        Where each was read: line number and index into `sources`.
+        The origin of each topic: line number and index into `sources`.
     sources : tuple of Provenance
     unread : mapping of str to int, optional
-        What the files hold that is not kept, and how often.
+        Contents of the files that are not kept here, and how often they occur.
     """
 
     topics: tuple[Topic, ...]
@@ -95,15 +95,13 @@ class Topics:
         first: dict[str, int] = {}
         problems = []
         for i, topic in enumerate(self.topics):
-            if topic.id in first:
-                earlier = first[topic.id]
+            earlier = first.setdefault(topic.id, i)
+            if earlier < i:
                 where = f"on line {self.line[earlier]}"
                 if self.file[earlier] != self.file[i]:
                     where += f" of {self.sources[self.file[earlier]].path}"
-                problems.append(
-                    self.problem("unclassified", i, f"topic {topic.id!r} is already given {where}")
-                )
-            first.setdefault(topic.id, i)
+                text = f"topic {topic.id!r} is already given {where}"
+                problems.append(self.problem("topics.repeated", i, text))
         if problems:
             raise InputError(problems)
 
@@ -115,14 +113,14 @@ class Topics:
         line: Sequence[int] | None = None,
         source: Provenance | None = None,
     ) -> Topics:
-        """Topics of one source, numbered as they come unless their lines are given."""
+        """Return topics of one source, on lines 1, 2, ... unless their lines are given."""
         every = tuple(topics)
         lines = tuple(range(1, len(every) + 1) if line is None else line)
         return cls(every, lines, (0,) * len(every), (source or Provenance("topics"),))
 
     @classmethod
     def merged(cls, parts: Sequence[Topics]) -> Topics:
-        """Several files as one set; a topic may stand in one of them only."""
+        """Return several files as one set; only one of them may give a topic."""
         shifts = [sum(len(part.sources) for part in parts[:i]) for i in range(len(parts))]
         unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
         return cls(
@@ -170,11 +168,11 @@ class Topics:
         return {t.id: t.structure for t in self.topics if t.structure is not None}
 
     def problem(self, code: str, i: int, text: str) -> Problem:
-        """A problem with one topic, at the place it was read."""
+        """Return a problem with one topic, at its file and line."""
         return Problem(code, self.sources[self.file[i]].path, self.line[i], text)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per topic, a column for each of its fields."""
+        """Return a row per topic, with a column for each of its fields."""
         schema = {field.name: pl.String for field in fields(Topic)}
         return pl.DataFrame([asdict(topic) for topic in self.topics], schema=schema)
 
