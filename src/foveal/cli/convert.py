@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from foveal.cli.options import cas_options, max_bytes_option, parse_comma_list
 from foveal.cli.output import say, warn
 from foveal.cli.scoring import TEXTS_USED
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
-from foveal.errors import UsageError
+from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS
 from foveal.evaluation.options import Options
 
@@ -248,13 +248,15 @@ def _run(
 ) -> None:
     from foveal.collection import Collection
     from foveal.collection.placement import place_elements, place_run
-    from foveal.evaluation.conversion import contradictions, focus
+    from foveal.evaluation.conversion import focus
+    from foveal.evaluation.rules import CONTRADICTION, align_alone
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
     if collection is not None:
         index = Collection.open(collection)
-        run = replace(run, notes=(*run.notes, *_apart(run, contradictions(run, index), form)))
+        apart = CONTRADICTION.list_problems(align_alone(run), index)
+        run = replace(run, notes=(*run.notes, *_apart(apart, form)))
         if form in _ELEMENT_RUNS or snap:
             passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
@@ -272,11 +274,11 @@ def _run(
     warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
 
 
-def _apart(run: Run, said: list[tuple[int, str]], form: str) -> Iterator[str]:
+def _apart(said: Sequence[Problem], form: str) -> Iterator[str]:
     """That paths and offsets contradict each other, and which of them the format gets."""
     if said:
         written = _WRITTEN.get(form, "neither is")
-        shown = "; ".join(f"line {int(run.line[row])}: {what}" for row, what in said[:_SHOWN])
+        shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in said[:_SHOWN])
         more = "; ..." if len(said) > _SHOWN else ""
         yield (
             "results whose XPath and offsets contradict each other, of which "

@@ -13,11 +13,10 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.placement import is_element
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas import CasFilter
+from foveal.evaluation.rules import overlap_extents
 from foveal.formats.grades import relevant_rows
-from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.recall.forest import scale_of
@@ -25,14 +24,12 @@ from foveal.spans import Ints
 
 __all__ = [
     "FOCUS",
-    "contradictions",
     "derive_elements",
     "elements_with_text",
     "exclude_tags",
     "filter_by_structure",
     "focus",
     "name_passages",
-    "overlap_extents",
     "recompute_sizes",
     "sizes_of_text",
     "unknown_tags",
@@ -84,65 +81,6 @@ def focus(run: Run, keep: str = "rank") -> Run:
     opens[1:] = (left.rank[1:] != left.rank[:-1]) | (left.topic[1:] != left.topic[:-1])
     head = np.maximum.accumulate(np.where(opens, np.arange(len(left)), 0))
     return replace(left, rank=head - left.bounds[left.topic] + 1)
-
-
-def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
-    """Return start and end of each result on an axis that shows overlap, and which have them.
-
-    Results overlap if they share text, so an empty one overlaps nothing. A whole document overlaps
-    every other result of it that is not empty. In documents without any known place the paths of
-    elements decide. Any other result without a place has no extent.
-
-    >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 12), ("d", 4, 4)]})
-    >>> [column.tolist() for column in overlap_extents(run)[:2]]
-    [[0, 9, 4], [9, 12, 4]]
-    >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
-    >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]/p[2]/b[1]", "/a[1]/p[1]"]})
-    >>> [column.tolist() for column in overlap_extents(Run.from_frame(frame, name="r"))]
-    [[3, 4, 1], [6, 5, 2], [True, True, True]]
-    """
-    whole = (run.start == 0) & (run.end < 0)
-    placed = (run.start >= 0) & (run.end >= 0)
-    known = placed | whole
-    reach = np.ones(len(run), dtype=np.int64)
-    np.maximum.at(reach, run.first, run.end)
-    start, end = spans.side_by_side(
-        run.start, np.where(whole, reach[run.first], run.end), run.first
-    )
-    if known.all() or run.xpath is None:
-        return start, end, known
-    element = whole | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    has_places = np.zeros(len(run), dtype=bool)
-    has_places[run.first[placed]] = True
-    by_path = element & ~has_places[run.first]
-    outer, inner = run.nesting
-    beyond = 0 if by_path.all() else int(end.max(initial=0))
-    return (
-        np.where(by_path, outer + beyond, start),
-        np.where(by_path, inner + beyond, end),
-        known | by_path,
-    )
-
-
-def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
-    """Find results whose XPath and offsets name different places; return rows and messages.
-
-    An element that its document does not hold is also reported; points that the index cannot
-    resolve are not.
-    """
-    if run.xpath is None:
-        return []
-    both = (run.end >= 0) & run.xpath.is_not_null().to_numpy()
-    rows = np.flatnonzero(both & (collection.lengths(run.doc) >= 0))
-    found = collection.resolve(run.doc.gather(rows), run.xpath.gather(rows))
-    apart = (found.start != run.start[rows]) | (found.end != run.end[rows])
-    apart &= (found.start >= 0) | is_element(run)[rows]
-    messages = []
-    for i in np.flatnonzero(apart).tolist():
-        row = int(rows[i])
-        place = found.problem.get(i, f"{run.xpath[row]} is at [{found.start[i]},{found.end[i]})")
-        messages.append((row, f"{place}, but the result gives [{run.start[row]},{run.end[row]})"))
-    return messages
 
 
 def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:

@@ -31,8 +31,7 @@ from foveal.evaluation.preparation import (
     NEED_TREES,
     UNJUDGED_TOPICS,
     list_notes,
-    refuse_excluded,
-    refuse_unjudged,
+    refuse_topics,
 )
 from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
 from foveal.executors import cores
@@ -215,12 +214,12 @@ def _score_ranges(
     ]
     for gold, own_topics in zip(evaluation.golds, present, strict=True):
         if not own_topics:
-            raise refuse_excluded(path, topics, gold.topics)
+            raise refuse_topics(path, topics, gold.topics, excluded=True)
     if refused:
         raise InputError.together(refused)
     for gold, own_topics in zip(evaluation.golds, present, strict=True):
         if gold.topic_at.keys().isdisjoint(own_topics):
-            raise refuse_unjudged(path, own_topics, gold.topics)
+            raise refuse_topics(path, own_topics, gold.topics)
     name = min(lines)[1]  # that of the first line of the file
     return tuple(
         replace(_merge(own, gold.topics, topics, whole.notes), name=name)

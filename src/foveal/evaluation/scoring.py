@@ -21,9 +21,9 @@ from foveal.evaluation.options import resolve_settings
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
-    drop_topics,
     list_assessors,
     prepare_gold,
+    refuse_topics,
     select_judgements,
 )
 from foveal.evaluation.score_warnings import (
@@ -239,7 +239,11 @@ class Evaluation:
         for gold in self.golds:
             own = run
             if len(gold.topics) < len(self.every_topic):
-                own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
+                excluded = self.every_topic.difference(gold.topics)
+                kept = np.array([topic not in excluded for topic in run.topics], dtype=bool)
+                if run.topics and not kept.any() and not gold.is_part:
+                    raise refuse_topics(run.source.path, run.topics, gold.topics, excluded=True)
+                own = run if kept.all() else run.take(kept[run.topic])
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run

@@ -259,7 +259,8 @@ def explain_os_error(error: OSError, name: str) -> InputError:
         message = "is a directory; expected a file"
     elif name == "<stdin>" and error.errno == errno.EBADF:
         message = "cannot be read: it is closed"
-    return InputError.at("unclassified", name, None, message)
+    missing = isinstance(error, FileNotFoundError)
+    return InputError.at("file.missing" if missing else "file.unreadable", name, None, message)
 
 
 # -- compression -----------------------------------------------------------------------------------
