@@ -174,6 +174,7 @@ def refused_codes(task: str) -> set[str]:
 TASKS = [name for name, preset in PRESETS.items() if not preset.castitles_only]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("task", TASKS)
 def test_evaluate_refuses_what_validate_lists(task: str, folder: Path) -> None:
     index, path = Collection.open(folder / "index"), str(folder / "run")

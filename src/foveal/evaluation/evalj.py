@@ -14,6 +14,7 @@ import numpy as np
 
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.evaluation.evalj_configuration import (
+    CODE,
     Block,
     Configuration,
     Metric,
@@ -72,9 +73,7 @@ class Job:
             try:
                 parsed = [measure for text in metric.texts for measure in parse_measures(text)]
             except UsageError as error:
-                raise self.configuration.error(
-                    "unclassified", metric.line, f"{metric.name}: {error}"
-                ) from None
+                raise self.configuration.error(metric.line, f"{metric.name}: {error}") from None
             found[metric] = tuple(parsed)
         return found
 
@@ -124,11 +123,13 @@ def plan(
     for block in configuration.blocks:
         try:
             if not runs and not block.runs:
-                message = "no runs are named, neither here nor as RUN..."
-                raise configuration.error("unclassified", block.line, message)
+                raise configuration.error(
+                    block.line, "no runs are named, neither here nor as RUN..."
+                )
             if not judgements and not block.assessments:
-                message = "no assessments are named, neither here nor by -j"
-                raise configuration.error("unclassified", block.line, message)
+                raise configuration.error(
+                    block.line, "no assessments are named, neither here nor by -j"
+                )
             every: Sequence[RunLike] = runs or _find_files(configuration, block.runs, define)
             chosen, silent = _choose_runs(configuration, block, every, declared)
             assessments = judgements or _find_files(configuration, block.assessments, define)
@@ -136,8 +137,9 @@ def plan(
             if block.results is not None:
                 folder = _find_path(configuration, block.results, define)
                 if folder.exists() and not folder.is_dir():
-                    message = f"{block.results.text!r} is a file, not a folder"
-                    raise configuration.error("unclassified", block.results.line, message)
+                    raise configuration.error(
+                        block.results.line, f"{block.results.text!r} is a file, not a folder"
+                    )
         except InputError as error:
             problems += error.problems
             continue
@@ -179,9 +181,7 @@ def _choose_runs(
     if not chosen:
         task = " or ".join(block.tasks)
         hint = f"they declare {', '.join(others)}{suggest(task, others)}" if others else "none does"
-        raise configuration.error(
-            "unclassified", block.line, f"no run declares the task {task}; {hint}"
-        )
+        raise configuration.error(block.line, f"no run declares the task {task}; {hint}")
     return chosen, silent
 
 
@@ -211,8 +211,9 @@ def _find_path(configuration: Configuration, word: Word, define: Mapping[str, st
     def fill_in(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if name not in define:
-            message = f"${name} is not defined; give --define {name}=PATH"
-            raise configuration.error("unclassified", word.line, message)
+            raise configuration.error(
+                word.line, f"${name} is not defined; give --define {name}=PATH"
+            )
         return define[name]
 
     text = _NAME.sub(fill_in, word.text)
@@ -235,7 +236,7 @@ def _find_files(
         if word.text.endswith("/"):
             matching = [own for own in matching if own.is_dir()]
         if not matching:
-            raise configuration.error("unclassified", word.line, f"nothing fits {word.text!r}")
+            raise configuration.error(word.line, f"nothing fits {word.text!r}")
         files = [
             str(file)
             for own in matching
@@ -243,7 +244,7 @@ def _find_files(
             if file is own or (file.is_file() and not file.name.startswith("."))
         ]
         if not files:
-            raise configuration.error("unclassified", word.line, f"{word.text!r} holds no file")
+            raise configuration.error(word.line, f"{word.text!r} holds no file")
         found |= dict.fromkeys(files)
     return list(found)
 
@@ -301,7 +302,7 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
         if unknown:
             raise InputError(
                 Problem(
-                    "unclassified",
+                    CODE,
                     path,
                     line,
                     f"no assessments of pool {text!r}{suggest(text, known)}",
@@ -322,7 +323,6 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     lacking = next((topic for topic in topics if topic not in kinds), None)
     if lacking is not None:
         raise error(
-            "unclassified",
             line,
             f"the query type of topic {lacking!r} is not known: the assessments do not record it "
             "(<inex_topic query_type>), nor does a --topics-file",
@@ -338,7 +338,6 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     if not wanted:
         others = ", ".join(sorted({kinds[topic] for topic in topics}))
         raise error(
-            "unclassified",
             line,
             f"no topic is of type {' or '.join(sorted(types))}; they are {others}",
         )
@@ -378,7 +377,6 @@ def _check_distinct(outcomes: Sequence[Outcome]) -> None:
         for key in ((place, run, name) for run in results.runs for name in names):
             if key in seen:
                 raise job.configuration.error(
-                    "unclassified",
                     job.block.line,
                     f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
                     "blocks of one task need a RESULTS_DIR, or a file, each of their own",

@@ -20,6 +20,7 @@ from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
 
 __all__ = [
+    "CODE",
     "Block",
     "Configuration",
     "Metric",
@@ -30,6 +31,9 @@ __all__ = [
     "read_properties",
     "suggest",
 ]
+
+CODE = "evalj.configuration"
+"""The code of all problems of configurations."""
 
 
 class Word(NamedTuple):
@@ -89,8 +93,8 @@ class Configuration:
     source: Provenance
     blocks: tuple[Block, ...]
 
-    def error(self, code: str, line: int, text: str) -> InputError:
-        return InputError.at(code, self.source.path, line, text)
+    def error(self, line: int, text: str) -> InputError:
+        return InputError.at(CODE, self.source.path, line, text)
 
 
 def read_configuration(path: str | Path) -> Configuration:
@@ -239,13 +243,9 @@ def read_properties(source: Source) -> tuple[Block, ...]:
         wrong_values += [problem for block in blocks for problem in _find_missing(block)]
     if wrong or wrong_values:
         problems = sorted([*wrong, *wrong_values], key=lambda problem: problem[0])
-        raise InputError(
-            Problem("unclassified", source.path, line, message) for line, message in problems
-        )
+        raise InputError(Problem(CODE, source.path, line, message) for line, message in problems)
     if not blocks:
-        raise source.error(
-            "unclassified", None, "the configuration is empty; expected lines KEY: value"
-        )
+        raise source.error(CODE, None, "the configuration is empty; expected lines KEY: value")
     return tuple(_make_block(block, task) for block in blocks for task in block["TASK"].texts)
 
 
@@ -343,8 +343,8 @@ class _Node:
     attributes: Mapping[str, str]
     children: list[_Node]
 
-    def error(self, code: str, text: str) -> InputError:
-        return InputError.at(code, self.path, self.line, text)
+    def error(self, text: str) -> InputError:
+        return InputError.at(CODE, self.path, self.line, text)
 
     def check(self, attributes: Sequence[str], children: Sequence[str]) -> None:
         """Refuse unknown attributes and children, and repeated children."""
@@ -352,7 +352,6 @@ class _Node:
             if name not in attributes:
                 expected = f"{', '.join(attributes)}{suggest(name, attributes)}"
                 raise self.error(
-                    "unclassified",
                     f"unknown attribute {name!r} of <{self.tag}>; expected {expected}",
                 )
         seen: dict[str, int] = {}
@@ -360,15 +359,12 @@ class _Node:
             if child.tag not in children:
                 expected = ", ".join(f"<{tag}>" for tag in children) or "nothing"
                 raise child.error(
-                    "unclassified",
                     f"unknown element <{child.tag}> in <{self.tag}>; expected {expected}"
                     f"{suggest(child.tag, children)}",
                 )
             name = child.tag.casefold()
             if name in seen:
-                raise child.error(
-                    "unclassified", f"a second <{child.tag}>; the first is on line {seen[name]}"
-                )
+                raise child.error(f"a second <{child.tag}>; the first is on line {seen[name]}")
             seen[name] = child.line
 
     def child(self, *tags: str) -> _Node | None:
@@ -379,17 +375,13 @@ class _Node:
         self.check(("value",), children)
         found = self.attributes.get("value", "").strip()
         if not found:
-            raise self.error(
-                "unclassified", f'<{self.tag}> without a value; expected <{self.tag} value="...">'
-            )
+            raise self.error(f'<{self.tag}> without a value; expected <{self.tag} value="...">')
         if known is None:
             return found
         try:
             return _match_word(found, known)
         except ValueError as expected:
-            raise self.error(
-                "unclassified", f"{self.tag} {found!r} is not known; {expected}"
-            ) from None
+            raise self.error(f"{self.tag} {found!r} is not known; {expected}") from None
 
     def number(self) -> str:
         """Return the text of the value, which must be a number above 0."""
@@ -399,9 +391,7 @@ class _Node:
         except ValueError:
             number = float("nan")
         if not 0 < number < float("inf"):
-            raise self.error(
-                "unclassified", f"{self.tag} {text!r} is not possible; expected a number above 0"
-            )
+            raise self.error(f"{self.tag} {text!r} is not possible; expected a number above 0")
         return text
 
 
@@ -420,7 +410,7 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     ]
     root = nodes[0]
     if root.tag != "metrics":
-        raise root.error("unclassified", f"root element <{root.tag}>; expected <metrics>")
+        raise root.error(f"root element <{root.tag}>; expected <metrics>")
     above: list[_Node] = []
     for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
         del above[depth:]
@@ -431,7 +421,7 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     for node, text in reversed([*zip(nodes, texts, strict=True)]):  # the innermost first
         if text.strip(BLANKS):
             message = f"text {text.strip(BLANKS)!r} in <{node.tag}>"
-            raise node.error("unclassified", f"{message}; expected attributes and elements only")
+            raise node.error(f"{message}; expected attributes and elements only")
     found: list[Metric] = []
     problems: list[Problem] = []
     for node in root.children:
@@ -440,13 +430,11 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
         except InputError as error:
             problems += error.problems
     if root.attributes:
-        problems += root.error(
-            "unclassified", f"unknown attribute {next(iter(root.attributes))!r}"
-        ).problems
+        problems += root.error(f"unknown attribute {next(iter(root.attributes))!r}").problems
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
     if not found:
-        raise root.error("unclassified", "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
+        raise root.error("<metrics> holds no entry; expected <EPRUM> or <BEPD>")
     return tuple(found)
 
 
@@ -462,17 +450,15 @@ def _read_entry(node: _Node, earlier: Sequence[Metric]) -> Metric:
         texts = (text, f"{text}@curve")
     else:
         expected = f"<EPRUM> or <BEPD>{suggest(node.tag, ('EPRUM', 'BEPD'))}"
-        raise node.error("unclassified", f"unknown metric <{node.tag}>; expected {expected}")
+        raise node.error(f"unknown metric <{node.tag}>; expected {expected}")
     name = node.attributes.get("id", "").strip() or node.tag
     again = next((metric for metric in earlier if metric.name == name != node.tag), None)
     if again is not None:
-        raise node.error(
-            "unclassified", f"id {name!r} is already that of the entry on line {again.line}"
-        )
+        raise node.error(f"id {name!r} is already that of the entry on line {again.line}")
     tasks = (task.strip() for task in node.attributes.get("only", "").split(","))
     only = tuple(filter(None, tasks))
     if "only" in node.attributes and not only:
-        raise node.error("unclassified", 'only="" names no task; leave it out to score all runs')
+        raise node.error('only="" names no task; leave it out to score all runs')
     return Metric(name, texts, node.line, only)
 
 
@@ -501,9 +487,7 @@ def _read_eprum(node: _Node) -> dict[str, str]:
         chooses = targets == "ideal" and grade not in (None, "Exh")
         return settings | ({"quant": str(grade)} if chooses else {})
     if grade is None:
-        raise node.error(
-            "unclassified", "<binary> is false, but there is no <quantisation> to weigh targets by"
-        )
+        raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
     if grade != "Exh":
         return settings | {"weight": "quant", "quant": grade}
     # An entry point has the exhaustivity of its document, and 2006 has only one degree of that.

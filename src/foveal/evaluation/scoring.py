@@ -28,6 +28,7 @@ from foveal.evaluation.preparation import (
 )
 from foveal.evaluation.score_warnings import (
     TOP,
+    describe_undefined,
     describe_unjudged,
     explain_document_measures,
     has_negative_judgements,
@@ -154,7 +155,18 @@ class Evaluation:
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (-C)")
-        given = _read_judgements(judgements)
+        if isinstance(judgements, Judgements):
+            given = judgements
+        elif isinstance(judgements, (str, Path)):
+            given = read_judgements(judgements)
+        elif isinstance(judgements, Sequence) and all(
+            isinstance(file, (str, Path)) for file in judgements
+        ):
+            given = read_judgements(list(judgements))
+        else:
+            from foveal.adapters import judgements_of
+
+            given = judgements_of(judgements)
         self.warnings: list[str] = []
         topics = cas = None
         if own.topics_file is not None:
@@ -165,10 +177,7 @@ class Evaluation:
             from foveal.evaluation.cas import CasFilter
 
             cas = CasFilter.of(own, topics)
-        self.index: Collection | None = None
-        """The open collection index."""
-        if self.collection is not None:
-            self.index = self._open_index(self.collection)
+        self.__setstate__({})  # opens the collection
         self.judgements = select_judgements(given, own, self.index, topics, self.warnings)
         self.sources = [("judgements", source) for source in self.judgements.sources]
         """Everything that was read, each with what it is."""
@@ -187,7 +196,14 @@ class Evaluation:
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""
         if any(Need.MEAN_LENGTH in measure.needs for measure in self.scored):
-            self.mean_length, self.mean_length_source = _find_mean_length(given, self.index)
+            # All judged documents, whatever is selected: a scale must not change with that.
+            if self.index is not None:
+                documents = counted(len(self.index), "document")
+                self.mean_length = self.index.mean_length
+                self.mean_length_source = f"mean length of {documents} of the collection"
+            else:
+                lengths = given.documents(strict=False)[2]
+                self.mean_length, self.mean_length_source = average_lengths(lengths, given)
         self.assessors = list_assessors(self.judgements, own, self.warnings)
         """The assessors scored against one by one, or only None for all of them together."""
         self.golds = tuple(
@@ -210,18 +226,17 @@ class Evaluation:
         shown = some([measure.label for measure in self.measures])
         return f"<Evaluation: {counted(len(self.judgements.topics), 'topic')}, {shown}>"
 
-    def _open_index(self, path: str) -> Collection:
-        from foveal.collection.opened import opened
-
-        return opened(self.locate(path))
-
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"index": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self.index: Collection | None = None
+        """The open collection index."""
         if self.collection is not None:
-            self.index = self._open_index(self.collection)
+            from foveal.collection.opened import opened
+
+            self.index = opened(self.locate(self.collection))
 
     # -- scoring --------------------------------------------------------------------------------
 
@@ -359,7 +374,10 @@ class Evaluation:
             per_run[label]["averaged"] = dict(zip(texts, averaged, strict=True))
         undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
         if undefined_anywhere.any():
-            warnings += self._describe_undefined(undefined_anywhere)
+            skipped = options.undefined == "skip"
+            warnings += describe_undefined(
+                undefined_anywhere, topics, self.measures, skipped=skipped
+            )
         low = {label: share for label, share in shares.items() if share < 1}
         if low and has_negative_judgements(self.judgements):
             warnings.append(describe_unjudged(low))
@@ -399,43 +417,6 @@ class Evaluation:
             overall[:, :shown],
             meta,
         )
-
-    def _describe_undefined(self, undefined: Bools) -> Iterator[str]:
-        """Name the topics on which measures are `undefined`, and what becomes of them."""
-        fate = "not averaged" if self.options.undefined == "skip" else "counted as 0"
-        by_topics: dict[tuple[str, ...], list[Measure]] = {}
-        for k in np.flatnonzero(undefined.any(axis=0)).tolist():
-            topics = np.array(self.judgements.topics, dtype=object)[undefined[:, k]]
-            by_topics.setdefault(tuple(topics), []).append(self.measures[k])
-        for named, those in by_topics.items():
-            every = len(those) == len(self.measures)
-            which = "all measures" if every else list_measures(those)
-            yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
-
-
-def _read_judgements(given: Any) -> Judgements:
-    """Return judgements from files or Python objects."""
-    if isinstance(given, Judgements):
-        return given
-    if isinstance(given, (str, Path)):
-        return read_judgements(given)
-    if isinstance(given, Sequence) and all(isinstance(one, (str, Path)) for one in given):
-        return read_judgements(list(given))
-    from foveal.adapters import judgements_of
-
-    return judgements_of(given)
-
-
-def _find_mean_length(given: Judgements, index: Collection | None) -> tuple[float, str]:
-    """Return the value of L=auto and what it is the mean of.
-
-    That is the collection, or all judged documents whatever topics and assessors are chosen: a
-    scale must not change with the selection.
-    """
-    if index is not None:
-        documents = counted(len(index), "document")
-        return index.mean_length, f"mean length of {documents} of the collection"
-    return average_lengths(given.documents(strict=False)[2], given)
 
 
 def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
