@@ -13,9 +13,9 @@ import foveal
 import lace
 from foveal.collection import BuildOptions, build_index
 from foveal.errors import FovealError, UsageError
-from foveal.evaluation.cas import CasFilter, tag_classes
+from foveal.evaluation.cas_filter import CasFilter, tag_classes
 from foveal.evaluation.conversion import filter_by_structure
-from foveal.evaluation.options import Options
+from foveal.evaluation.settings import Options
 from foveal.formats import write_judgements
 from foveal.nexi import IEEE_CLASSES
 

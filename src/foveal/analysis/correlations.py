@@ -31,7 +31,7 @@ from foveal.analysis.score_matrix import check_assessors, free_name
 from foveal.analysis.tasks import scored_by_task
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
-from foveal.evaluation.scoring import RunLike
+from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run, display

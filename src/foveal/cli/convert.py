@@ -15,7 +15,7 @@ from foveal.cli.scoring import TEXTS_USED
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS
-from foveal.evaluation.options import Options
+from foveal.evaluation.settings import Options
 
 if TYPE_CHECKING:
     from foveal.formats import Source
@@ -297,7 +297,7 @@ def _judgements(
 ) -> None:
     from foveal.collection import Collection
     from foveal.collection.placement import place_judgements
-    from foveal.evaluation.cas import CasFilter
+    from foveal.evaluation.cas_filter import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
         exclude_tags,

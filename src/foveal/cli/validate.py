@@ -64,7 +64,7 @@ def command(
     """
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
-    from foveal.evaluation.cas import tag_classes as classes_of
+    from foveal.evaluation.cas_filter import tag_classes as classes_of
     from foveal.evaluation.validation import validate_classes, validate_file
     from foveal.formats import read_topics
 

@@ -14,7 +14,7 @@ import polars as pl
 from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.cas import CasFilter
+from foveal.evaluation.cas_filter import CasFilter
 from foveal.evaluation.rules import overlap_extents
 from foveal.formats.grades import relevant_rows
 from foveal.model import UNKNOWN, Judgements, Run

@@ -15,16 +15,16 @@ import numpy as np
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.evaluation.evalj_configuration import (
     CODE,
-    Block,
     Configuration,
     Metric,
+    TaskBlock,
     Word,
     find_query_type,
     read_configuration,
     suggest,
 )
+from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import task_key
-from foveal.evaluation.scoring import RunLike, evaluate
 from foveal.formats import Source, read_judgements, read_run, read_topics, write_file
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.results import DATA_FORMATS
@@ -35,7 +35,7 @@ __all__ = [
     "MOST_RESULTS",
     "Configuration",
     "Job",
-    "Outcome",
+    "JobResults",
     "plan",
     "read_configuration",
     "result_files",
@@ -59,7 +59,7 @@ class Job:
     """One block with its files."""
 
     configuration: Configuration
-    block: Block
+    block: TaskBlock
     runs: tuple[RunLike, ...]
     judgements: tuple[str, ...]
     results: Path | None
@@ -79,7 +79,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResults:
     """A job and its results."""
 
     job: Job
@@ -153,7 +153,7 @@ def plan(
 
 def _choose_runs(
     configuration: Configuration,
-    block: Block,
+    block: TaskBlock,
     runs: Sequence[RunLike],
     declared: dict[str, str | None],
 ) -> tuple[list[RunLike], list[str]]:
@@ -259,7 +259,7 @@ def score(
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     **options: Any,
-) -> tuple[Outcome, ...]:
+) -> tuple[JobResults, ...]:
     """Score jobs one after the other; the options are those of `foveal.evaluate`."""
     measures = [job.measures for job in jobs]
     options = {**options, "max_results": options.get("max_results") or MOST_RESULTS}
@@ -285,7 +285,7 @@ def score(
             "inputs": [mine, *results.meta["inputs"]],
             "warnings": [*job.warnings, *results.meta["warnings"]],
         }
-        outcomes.append(Outcome(job, replace(results, meta=meta)))
+        outcomes.append(JobResults(job, replace(results, meta=meta)))
     _check_distinct(outcomes)
     return tuple(outcomes)
 
@@ -366,7 +366,7 @@ def _read_query_types(judgements: Judgements) -> dict[str, str]:
 # -- results -----------------------------------------------------------------------------------
 
 
-def _check_distinct(outcomes: Sequence[Outcome]) -> None:
+def _check_distinct(outcomes: Sequence[JobResults]) -> None:
     """Refuse two values of one run and measure in one place."""
     seen: dict[tuple[str, ...], int] = {}
     for outcome in outcomes:
@@ -384,7 +384,7 @@ def _check_distinct(outcomes: Sequence[Outcome]) -> None:
             seen[key] = job.block.line
 
 
-def result_files(outcome: Outcome, *, per_topic: bool) -> dict[Path, str]:
+def result_files(outcome: JobResults, *, per_topic: bool) -> dict[Path, str]:
     """Return a file for each run and metric, if the block names a folder for them."""
     job, results = outcome.job, outcome.results
     if job.results is None:

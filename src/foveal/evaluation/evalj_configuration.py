@@ -21,9 +21,9 @@ from foveal.recall import QUANTISATIONS
 
 __all__ = [
     "CODE",
-    "Block",
     "Configuration",
     "Metric",
+    "TaskBlock",
     "Word",
     "find_query_type",
     "read_configuration",
@@ -56,7 +56,7 @@ class Metric(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Block:
+class TaskBlock:
     """The settings of one task.
 
     Parameters
@@ -91,7 +91,7 @@ class Configuration:
     """The blocks of a configuration file."""
 
     source: Provenance
-    blocks: tuple[Block, ...]
+    blocks: tuple[TaskBlock, ...]
 
     def error(self, line: int, text: str) -> InputError:
         return InputError.at(CODE, self.source.path, line, text)
@@ -105,7 +105,7 @@ def read_configuration(path: str | Path) -> Configuration:
     by_tasks: dict[tuple[str, ...], list[Metric]] = {}
     for metric in read_metrics(source):
         by_tasks.setdefault(metric.only, []).append(metric)
-    blocks = (Block(own[0].line, tasks, tuple(own)) for tasks, own in by_tasks.items())
+    blocks = (TaskBlock(own[0].line, tasks, tuple(own)) for tasks, own in by_tasks.items())
     return Configuration(source.provenance, tuple(blocks))
 
 
@@ -190,7 +190,7 @@ class _Property(NamedTuple):
         return tuple(dict.fromkeys(word.text for word in self.words))
 
 
-def read_properties(source: Source) -> tuple[Block, ...]:
+def read_properties(source: Source) -> tuple[TaskBlock, ...]:
     r"""Return the blocks of a property file; the error lists everything wrong with it.
 
     The first TASK joins the keys before it; every other one starts a new block.
@@ -262,11 +262,11 @@ def _find_missing(block: Mapping[str, _Property]) -> list[tuple[int, str]]:
     return found
 
 
-def _make_block(block: Mapping[str, _Property], task: str) -> Block:
+def _make_block(block: Mapping[str, _Property], task: str) -> TaskBlock:
     """Return the block of one of the tasks."""
     words = {key: tuple(block[key].words) if key in block else () for key in _READERS}
     metrics = block["METRICS"]
-    return Block(
+    return TaskBlock(
         line=block["TASK"].line,
         tasks=(task,),
         metrics=tuple(
@@ -334,14 +334,14 @@ _NATURAL = {"bep": "bep", "ideal": "hierarchical", "passages": "hierarchical"}
 
 
 @dataclass(frozen=True)
-class _Node:
+class _MetricNode:
     """One element with its place. Unknown attributes and children are errors."""
 
     path: str
     tag: str
     line: int
     attributes: Mapping[str, str]
-    children: list[_Node]
+    children: list[_MetricNode]
 
     def error(self, text: str) -> InputError:
         return InputError.at(CODE, self.path, self.line, text)
@@ -367,7 +367,7 @@ class _Node:
                 raise child.error(f"a second <{child.tag}>; the first is on line {seen[name]}")
             seen[name] = child.line
 
-    def child(self, *tags: str) -> _Node | None:
+    def child(self, *tags: str) -> _MetricNode | None:
         return next((child for child in self.children if child.tag in tags), None)
 
     def value(self, known: Sequence[str] | None = None, children: Sequence[str] = ()) -> str:
@@ -405,13 +405,13 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     """
     markup = read_markup(source)
     nodes = [
-        _Node(source.path, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
+        _MetricNode(source.path, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
         for i, tag in enumerate(markup.tags)
     ]
     root = nodes[0]
     if root.tag != "metrics":
         raise root.error(f"root element <{root.tag}>; expected <metrics>")
-    above: list[_Node] = []
+    above: list[_MetricNode] = []
     for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
         del above[depth:]
         if above:
@@ -438,7 +438,7 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     return tuple(found)
 
 
-def _read_entry(node: _Node, earlier: Sequence[Metric]) -> Metric:
+def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
     texts: tuple[str, ...]
     if node.tag == "BEPD":
         node.check(("id", "only"), ("a", "A"))
@@ -462,7 +462,7 @@ def _read_entry(node: _Node, earlier: Sequence[Metric]) -> Metric:
     return Metric(name, texts, node.line, only)
 
 
-def _read_eprum(node: _Node) -> dict[str, str]:
+def _read_eprum(node: _MetricNode) -> dict[str, str]:
     """Return the parameters of EPRUM that differ from its defaults."""
     node.check(("id", "only"), ("binary", "generator", "quantisation", "behaviour"))
     generator, way = node.child("generator"), node.child("behaviour")

@@ -26,14 +26,14 @@ import polars as pl
 from foveal.collection.placement import CLIPPED, MAPPED, describe_missing
 from foveal.errors import InputError, Problem, Tally
 from foveal.evaluation.document_names import NameMatch
-from foveal.evaluation.options import resolve_settings
+from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, average_lengths
 from foveal.evaluation.preparation import (
     NEED_TREES,
     UNJUDGED_TOPICS,
     list_notes,
     refuse_topics,
 )
-from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
+from foveal.evaluation.settings import resolve_settings
 from foveal.executors import cores
 from foveal.executors.memory import free_memory, give_back_memory, parse_size
 from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack

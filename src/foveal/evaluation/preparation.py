@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError, Tally, UsageError, some
-from foveal.evaluation.options import Options
 from foveal.evaluation.rules import (
     DUPLICATE,
     INTERLEAVED,
@@ -26,6 +25,7 @@ from foveal.evaluation.rules import (
     choose_rules,
     refuse_broken,
 )
+from foveal.evaluation.settings import Options
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
@@ -33,7 +33,7 @@ from foveal.model.run import Run
 
 if TYPE_CHECKING:
     from foveal.collection import Collection
-    from foveal.evaluation.cas import CasFilter
+    from foveal.evaluation.cas_filter import CasFilter
     from foveal.model.topics import Topics
     from foveal.recall.forest import Forest
 

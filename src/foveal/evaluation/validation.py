@@ -20,7 +20,7 @@ from foveal.collection.lookup import held
 from foveal.collection.placement import resolve_results
 from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
-from foveal.evaluation.cas import tag_classes
+from foveal.evaluation.cas_filter import tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, task_key
 from foveal.evaluation.rules import (
     BY_DOCUMENT,

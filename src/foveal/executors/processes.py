@@ -86,7 +86,7 @@ class Processes(Executor):
     @contextmanager
     def sharing(
         self, function: Callable[..., Any], shared: Any
-    ) -> Iterator[Callable[[Any], _Call]]:
+    ) -> Iterator[Callable[[Any], _LocalCall]]:
         """Yield a function that submits a task; workers read `shared` from a temporary file."""
         source: Path | bytes | None = None
         with ExitStack() as stack:
@@ -97,7 +97,7 @@ class Processes(Executor):
                     path = Path(stack.enter_context(folder)) / "shared"
                     path.write_bytes(source)
                     source = path
-            yield lambda task: _Call(self, partial(run_task, function, source), task)
+            yield lambda task: _LocalCall(self, partial(run_task, function, source), task)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
@@ -134,7 +134,7 @@ class Processes(Executor):
         return self._pool
 
 
-class _Call:
+class _LocalCall:
     """A task under way, which is submitted again if it is lost.
 
     The pool of the standard library is lost with the first worker that dies, and does not tell

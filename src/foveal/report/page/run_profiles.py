@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.analysis.gain_curves import cumulate_gains
-from foveal.evaluation.scoring import Evaluation, RunLike, Scores, score_aligned
+from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, score_aligned
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Cumulated, Curves

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.errors import InputError, UsageError, counted, some
-from foveal.evaluation.options import resolve_settings
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
@@ -34,6 +33,7 @@ from foveal.evaluation.score_warnings import (
     has_negative_judgements,
     list_measures,
 )
+from foveal.evaluation.settings import resolve_settings
 from foveal.formats import STDIN, is_stream, read_judgements, read_run
 from foveal.formats.source import given_limit, limit_bytes
 from foveal.measures.alignment import Alignment
@@ -174,7 +174,7 @@ class Evaluation:
 
             topics = read_topics(own.topics_file)
         if own.cas or own.support_judgements or own.documents or own.tag_classes or own.name_from:
-            from foveal.evaluation.cas import CasFilter
+            from foveal.evaluation.cas_filter import CasFilter
 
             cas = CasFilter.of(own, topics)
         self.__setstate__({})  # opens the collection
