@@ -56,7 +56,7 @@ def focus(run: Run, keep: str = "rank") -> Run:
     nowhere = np.flatnonzero(~known)
     if len(nowhere):
         raise InputError.at(
-            "unclassified",
+            "run.unknown_place",
             run.source.path,
             int(run.line[nowhere[0]]),
             "the place of the result is not known; removing overlap takes a collection (-C)",
@@ -134,7 +134,9 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
     if lost.any():
         raise InputError(
             truth.problem(
-                "unclassified", row, f"document {truth.doc[row]!r} is not in the collection"
+                "collection.unknown_document",
+                row,
+                f"document {truth.doc[row]!r} is not in the collection",
             )
             for row in np.flatnonzero(lost).tolist()
         )
@@ -181,7 +183,9 @@ def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -
             for name in ("line", "file")
         )
         raise InputError(
-            truth.problem("unclassified", int(row[i]), found.problem[i], line=line[i], file=file[i])
+            truth.problem(
+                "judgements.path", int(row[i]), found.problem[i], line=line[i], file=file[i]
+            )
             for i in sorted(found.problem)
         )
     sizes = {
@@ -210,7 +214,7 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
     if len(past):
         raise InputError(
             judgements.problem(
-                "unclassified",
+                "judgements.bep",
                 i,
                 f"best entry point {judgements.bep[i]} is past the end of document "
                 f"{judgements.doc[i]!r} of {length[i]} characters in the collection",
@@ -309,7 +313,7 @@ def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
     if len(unlisted):
         raise InputError(
             judgements.problem(
-                "unclassified",
+                "judgements.unlisted_document",
                 row,
                 f"document {judgements.doc[row]!r} is relevant, but no element of it is assessed; "
                 "derive them first (--recompute -C)",

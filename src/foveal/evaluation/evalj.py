@@ -418,7 +418,7 @@ def write_results(files: Mapping[Path, str]) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError.at(
-                "unclassified", str(folder), None, f"cannot be made: {error.strerror}"
+                "file.unwritable", str(folder), None, f"cannot be made: {error.strerror}"
             ) from None
     for path, content in files.items():
         write_file(path, content)

@@ -95,16 +95,17 @@ def score_run(
     evaluation: Evaluation, run: RunLike, *, memory: int | None = None
 ) -> tuple[Scores, ...]:
     """Score a run as `Evaluation.score` does, in groups of topics if it does not fit `memory`."""
-    file = None if isinstance(run, Run) else _split_run(evaluation, run, memory)
+    codes, groups = dict[str, int](), [(0, BUCKETS)]
+    if isinstance(evaluation, GroupedEvaluation):
+        codes, groups = dict(evaluation.codes), evaluation.groups
+    file = None if isinstance(run, Run) else _split_run(evaluation, run, memory, codes)
     if file is None and not isinstance(evaluation, GroupedEvaluation):
         return evaluation.score(run)
-    groups = evaluation.groups if isinstance(evaluation, GroupedEvaluation) else [(0, BUCKETS)]
     if file is not None:
         with closing(file):
             room = (memory or share_memory()) // NEED_OF_GROUPS
             ranges = [pack(file.sizes, room, *group) for group in groups]
             return _score_ranges(evaluation, file, file.read_run, ranges)
-    codes = _copy_codes(evaluation)
     held = run if isinstance(run, Run) else evaluation.read_run(run)
     bucket = np.array([codes.setdefault(t, len(codes)) for t in held.topics]) % BUCKETS
 
@@ -115,24 +116,12 @@ def score_run(
     return _score_ranges(evaluation, held, take, [[group] for group in groups])
 
 
-def _copy_codes(evaluation: Evaluation) -> dict[str, int]:
-    """Return the numbers of judged topics, to which those of a run are added."""
-    return dict(evaluation.codes) if isinstance(evaluation, GroupedEvaluation) else {}
-
-
-def _load_golds(evaluation: Evaluation, number: int) -> list[Gold]:
-    """Return the judgements that a group of topics is scored against."""
-    if isinstance(evaluation, GroupedEvaluation):
-        return evaluation.load(number)
-    golds = [copy.copy(gold) for gold in evaluation.golds]
-    for gold in golds:
-        gold.is_part = True
-    return golds
-
-
-def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> TopicFile | None:
+def _split_run(
+    evaluation: Evaluation, path: str | Path, memory: int | None, codes: dict[str, int]
+) -> TopicFile | None:
     """Sort the lines of a large run by topic; None if it is read at once.
 
+    The numbers of topics without judgements are added to `codes`.
     A file that cannot be split is refused if a limit was given, and else read at once.
     """
     place = evaluation.locate(str(path))
@@ -142,7 +131,6 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
     name = os.fsencode(path).decode(errors="replace")
     with limit_bytes(evaluation.max_bytes):
         head = Source(name, head_of(place, _HEAD), None)
-        codes = _copy_codes(evaluation)
         is_table = head.data.startswith(MAGIC)
         if is_table and compression(place):
             reason = "compressed Parquet and Arrow are read at once"
@@ -162,7 +150,7 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
             reason = "it holds spans and paths, which only a collection (-C) can compare"
     if memory is not None:
         raise head.error(
-            "unclassified",
+            "run.memory",
             None,
             f"takes up to {need >> 20} MB of memory, more than --memory allows, and cannot be "
             f"read in slices: {reason} (foveal convert makes lines of it)",
@@ -183,7 +171,12 @@ def _score_ranges(
     lines: list[tuple[int, str]] = []
     part = copy.copy(evaluation)
     for number, own_ranges in enumerate(ranges):
-        golds = _load_golds(evaluation, number)
+        if isinstance(evaluation, GroupedEvaluation):
+            golds = evaluation.load(number)
+        else:
+            golds = [copy.copy(gold) for gold in evaluation.golds]
+            for gold in golds:
+                gold.is_part = True
         for own_range in own_ranges:
             # Errors are copied: theirs refer to everything that was in memory.
             try:

@@ -111,13 +111,11 @@ class Rule:
 
 def refuse_broken(alignment: Alignment, rules: dict[Rule, str]) -> None:
     """Refuse all results that break one of these rules, each with the reason to give."""
-    problems = [
-        problem
-        for rule, reason in rules.items()
-        for problem in rule.list_problems(alignment, reason=reason)
-    ]
-    if problems:
-        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    broken = [rule for rule in rules if len(rule.broken(alignment)[0])]
+    if broken:
+        raise InputError.together(
+            InputError(rule.list_problems(alignment, reason=rules[rule])) for rule in broken
+        )
 
 
 def align_alone(run: Run) -> Alignment:
