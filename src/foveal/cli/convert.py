@@ -300,18 +300,18 @@ def _judgements(
     from foveal.evaluation.cas_filter import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
+        describe_unknown_tags,
         exclude_tags,
         filter_by_structure,
         name_passages,
         recompute_sizes,
-        unknown_tags,
     )
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 
     if recompute and collection is None:
         raise UsageError("--recompute takes a collection (-C)")
-    cas = CasFilter.of(options)
+    cas = CasFilter.from_options(options)
     filtered = cas is not None or bool(options.exclude_tags)
     given = judgements.length
     index = None if collection is None else Collection.open(collection)
@@ -327,7 +327,7 @@ def _judgements(
         elements = judgements.elements
         judgements = exclude_tags(judgements, options.exclude_tags)
         assert elements is not None  # else there would be none to exclude
-        said = unknown_tags(options.exclude_tags, elements["xpath"], index)
+        said = describe_unknown_tags(options.exclude_tags, elements["xpath"], index)
         judgements = replace(judgements, notes=(*judgements.notes, *said))
     if cas is not None:
         judgements = filter_by_structure(judgements, cas)

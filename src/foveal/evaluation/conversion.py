@@ -15,7 +15,7 @@ from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas_filter import CasFilter
-from foveal.evaluation.rules import overlap_extents
+from foveal.evaluation.rules import find_overlap_extents
 from foveal.formats.grades import relevant_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
@@ -24,15 +24,15 @@ from foveal.spans import Ints
 
 __all__ = [
     "FOCUS",
+    "count_sizes",
     "derive_elements",
-    "elements_with_text",
+    "describe_unknown_tags",
     "exclude_tags",
     "filter_by_structure",
     "focus",
+    "list_elements_with_text",
     "name_passages",
     "recompute_sizes",
-    "sizes_of_text",
-    "unknown_tags",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -52,7 +52,7 @@ def focus(run: Run, keep: str = "rank") -> Run:
     """
     if keep not in FOCUS:
         raise UsageError(f"cannot keep the {keep!r} result; expected {' or '.join(FOCUS)}")
-    start, end, known = overlap_extents(run)
+    start, end, known = find_overlap_extents(run)
     nowhere = np.flatnonzero(~known)
     if len(nowhere):
         raise InputError.at(
@@ -99,7 +99,7 @@ def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
     return within
 
 
-def elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
+def list_elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
     """Return every element with highlighted text: ``row``, ``xpath``, ``size`` and ``rsize``.
 
     In document order, row by row; the spans of a row must be disjoint. Documents that are not in
@@ -142,7 +142,7 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
         )
     derived = replace(
         judgements,
-        elements=elements_with_text(truth, collection),
+        elements=list_elements_with_text(truth, collection),
         header={
             **(judgements.header or {}),
             "scale": "2006",
@@ -165,10 +165,10 @@ def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgement
         raise UsageError("sizes can only be recomputed from highlighted text; there is none")
     if scale == "2006" or judgements.elements is None:
         return derive_elements(judgements, collection)
-    return sizes_of_text(judgements, collection, np.ones(len(judgements), dtype=bool))
+    return count_sizes(judgements, collection, np.ones(len(judgements), dtype=bool))
 
 
-def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
+def count_sizes(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
     """Replace the sizes of the assessed elements of the marked rows with those of the text."""
     if judgements.elements is None:
         return judgements
@@ -274,14 +274,14 @@ def _merge_passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
     return row[order], start[order], end[order], len(np.unique(later))
 
 
-def unknown_tags(
+def describe_unknown_tags(
     tags: Names[str], paths: pl.Series, collection: Collection | None = None
 ) -> list[str]:
     """Return a message for each excluded tag that no element has: it is probably misspelt.
 
     The elements are those of the collection, or if there is none those of the paths.
 
-    >>> unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
+    >>> describe_unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
     ["--exclude-tags: no judged element is called 'lnik' (link?)"]
     """
     where = "judged element" if collection is None else "element of the collection"

@@ -24,7 +24,7 @@ from foveal.evaluation.evalj_configuration import (
     suggest,
 )
 from foveal.evaluation.evaluation import RunLike, evaluate
-from foveal.evaluation.presets import task_key
+from foveal.evaluation.presets import normalise_task
 from foveal.formats import Source, read_judgements, read_run, read_topics, write_file
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.results import DATA_FORMATS
@@ -36,9 +36,9 @@ __all__ = [
     "Configuration",
     "Job",
     "JobResults",
+    "format_result_files",
     "plan",
     "read_configuration",
-    "result_files",
     "score",
     "write_results",
 ]
@@ -187,7 +187,7 @@ def _choose_runs(
 
 def _drop_year(task: str) -> str:
     """Return the key of a task without the year that may precede it."""
-    return task_key(re.sub(r"^\s*[0-9]{4}\.", "", task))
+    return normalise_task(re.sub(r"^\s*[0-9]{4}\.", "", task))
 
 
 def _find_declared_task(source: Source) -> str | None:
@@ -384,7 +384,7 @@ def _check_distinct(outcomes: Sequence[JobResults]) -> None:
             seen[key] = job.block.line
 
 
-def result_files(outcome: JobResults, *, per_topic: bool) -> dict[Path, str]:
+def format_result_files(outcome: JobResults, *, per_topic: bool) -> dict[Path, str]:
     """Return a file for each run and metric, if the block names a folder for them."""
     job, results = outcome.job, outcome.results
     if job.results is None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.errors import InputError, Problem
-from foveal.evaluation.presets import task_key
+from foveal.evaluation.presets import normalise_task
 from foveal.formats import Source
 from foveal.formats.markup import BLANKS, is_xml, read_markup
 from foveal.model import Provenance
@@ -287,7 +287,7 @@ def _list_measures(metric: str, block: Mapping[str, _Property], task: str) -> tu
     """
     alphas = block["ALPHA"].texts if "ALPHA" in block else ("1",)
     cutoffs = block["DCV"].texts if "DCV" in block else ()
-    browses = metric == "ep/gr" and task_key(task).endswith("fetchbrowse")
+    browses = metric == "ep/gr" and normalise_task(task).endswith("fetchbrowse")
     scores = ("MAep", "iMAep")
     texts: list[str] = []
     for quant in block["QUANT_FUNCTIONS"].texts:

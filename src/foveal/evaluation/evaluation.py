@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
@@ -20,7 +19,6 @@ from foveal.errors import InputError, UsageError, counted, some
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
-    list_assessors,
     prepare_gold,
     refuse_topics,
     select_judgements,
@@ -176,8 +174,11 @@ class Evaluation:
         if own.cas or own.support_judgements or own.documents or own.tag_classes or own.name_from:
             from foveal.evaluation.cas_filter import CasFilter
 
-            cas = CasFilter.of(own, topics)
-        self.__setstate__({})  # opens the collection
+            cas = CasFilter.from_options(own, topics)
+        self.index: Collection | None = None
+        """The open collection index."""
+        if collection is not None:
+            self.__setstate__({})
         self.judgements = select_judgements(given, own, self.index, topics, self.warnings)
         self.sources = [("judgements", source) for source in self.judgements.sources]
         """Everything that was read, each with what it is."""
@@ -204,7 +205,8 @@ class Evaluation:
             else:
                 lengths = given.documents(strict=False)[2]
                 self.mean_length, self.mean_length_source = average_lengths(lengths, given)
-        self.assessors = list_assessors(self.judgements, own, self.warnings)
+        each = own.assessors == "each"
+        self.assessors: Sequence[str | None] = self.judgements.assessors if each else (None,)
         """The assessors scored against one by one, or only None for all of them together."""
         self.golds = tuple(
             prepare_gold(
@@ -231,8 +233,6 @@ class Evaluation:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self.index: Collection | None = None
-        """The open collection index."""
         if self.collection is not None:
             from foveal.collection.opened import opened
 
@@ -429,7 +429,7 @@ def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[f
 
 def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
     """Score a run that was aligned."""
-    run, alignment, gold = aligned.run, aligned.alignment(), aligned.gold
+    run, alignment, gold = aligned.run, aligned.limited, aligned.gold
     in_run = np.zeros(len(gold.topics), dtype=bool)
     in_run[alignment.judged_topic] = True
     judged_results, names = count_judged(alignment)
@@ -479,7 +479,7 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
         curves.setdefault(key, []).append(column)
     for (overlap, kind, *_), columns in curves.items():
         points = [measures[column] for column in columns]
-        values[:, columns] = kind.score_curve(points, aligned.alignment(overlap))
+        values[:, columns] = kind.score_curve(points, aligned.limited.with_overlap(overlap))
     return values
 
 
@@ -561,7 +561,11 @@ def evaluate(
     evaluation: Evaluation
     threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
-    if memory is not None or _may_be_large(given, judgements):
+    files = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    inputs = [*given, *files] if isinstance(files, (list, tuple)) else given
+    paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
+    small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
+    if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
         evaluation, score = prepare(judgements, measures, memory, options)
@@ -571,23 +575,6 @@ def evaluate(
         evaluation = Evaluation(judgements, measures, **options)
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
     return evaluation.results(scores)
-
-
-def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
-    """Return True if a file is so large that it might not fit into memory."""
-    given = [judgements] if isinstance(judgements, (str, Path)) else judgements
-    files = [*runs, *given] if isinstance(given, (list, tuple)) else runs
-    for file in files:
-        if isinstance(file, (str, Path)):
-            try:
-                place = Path(file).stat()
-            except (OSError, ValueError):  # standard input, a pattern, or nothing
-                if str(file) == STDIN:
-                    continue
-                return True
-            if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
-                return True
-    return False
 
 
 def list_runs(runs: Any) -> list[RunLike]:
@@ -618,11 +605,13 @@ def map_runs(
         if progress is not None:
             progress()
         return
-    from foveal.executors import cores, map_in_order, refuse_forks
+    from foveal.executors import count_cores, map_in_order, refuse_forks
 
     with ExitStack() as stack:
         if executor is None:
-            executor = stack.enter_context(ThreadPoolExecutor(threads or min(cores(), len(runs))))
+            executor = stack.enter_context(
+                ThreadPoolExecutor(threads or min(count_cores(), len(runs)))
+            )
         else:
             refuse_forks(executor)
             # Other processes cannot read this one's standard input.

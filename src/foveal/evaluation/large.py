@@ -34,7 +34,7 @@ from foveal.evaluation.preparation import (
     refuse_topics,
 )
 from foveal.evaluation.settings import resolve_settings
-from foveal.executors import cores
+from foveal.executors import count_cores
 from foveal.executors.memory import free_memory, give_back_memory, parse_size
 from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack
 from foveal.formats.detection import MAGIC
@@ -88,7 +88,7 @@ def estimate_need(path: str | Path) -> int:
 
 def share_memory() -> int:
     """Return a share of the free memory for one of as many tasks as there are cores."""
-    return max(free_memory() // (2 * cores()), _SMALL)
+    return max(free_memory() // (2 * count_cores()), _SMALL)
 
 
 def score_run(

@@ -24,7 +24,7 @@ from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["TASKS", "Evaluator", "OfficialTable", "java_double"]
+__all__ = ["TASKS", "Evaluator", "OfficialTable", "format_double"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,15 +64,15 @@ class OfficialTable:
         lines = [f'<eval run-id="{self.run_id}" file="{self.file}">']
         for name, topic, value in rows:
             gap = "\t" if len(name) >= 8 else "\t\t"
-            shown = str(int(value)) if name in (*_COUNTS, "num_q") else java_double(value)
+            shown = str(int(value)) if name in (*_COUNTS, "num_q") else format_double(value)
             lines.append(f"{name}{gap}{topic}\t{shown}")
         return "\n".join([*lines, "</eval>", ""])
 
 
-def java_double(value: float) -> str:
+def format_double(value: float) -> str:
     """Format a double as Java prints it.
 
-    >>> java_double(0.5), java_double(0.00025), java_double(float("nan"))
+    >>> format_double(0.5), format_double(0.00025), format_double(float("nan"))
     ('0.5', '2.5E-4', 'NaN')
     """
     if math.isnan(value):

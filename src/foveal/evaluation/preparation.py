@@ -42,7 +42,6 @@ __all__ = [
     "UNJUDGED_TOPICS",
     "AlignedRun",
     "align_run",
-    "list_assessors",
     "list_notes",
     "prepare_gold",
     "refuse_topics",
@@ -66,7 +65,10 @@ def select_judgements(
     topics: Topics | None,
     warnings: list[str],
 ) -> Judgements:
-    """Return the judgements of the chosen pools and topics, placed on the collection's text."""
+    """Return the judgements of the chosen pools and topics, placed on the collection's text.
+
+    Warns if several assessors judged a document and nobody chose how they count.
+    """
     kept = judgements
     if options.pools is not None:
         unknown = [pool for pool in options.pools if pool not in kept.assessors]
@@ -107,24 +109,15 @@ def select_judgements(
         # Where nothing is relevant, all of the relevant text is known.
         kept = replace(kept, has_text=True)
     warnings[:0] = kept.notes
-    return kept
-
-
-def list_assessors(
-    judgements: Judgements, options: Options, warnings: list[str]
-) -> Sequence[str | None]:
-    """Return the assessors to score against one by one, or None for all of them together."""
-    if options.assessors == "each":
-        if not judgements.assessors:
-            raise UsageError("--assessors each: the judgements name no assessor")
-        return judgements.assessors
-    if options.assessors == "union" and judgements.several_assessors:
-        what = "highlights" if judgements.has_text else "judgements"
+    if options.assessors == "each" and not kept.assessors:
+        raise UsageError("--assessors each: the judgements name no assessor")
+    if options.assessors == "union" and kept.several_assessors:
+        what = "highlights" if kept.has_text else "judgements"
         warnings.append(
-            f"{len(judgements.assessors)} assessors, several for some documents: their "
+            f"{len(kept.assessors)} assessors, several for some documents: their "
             f"{what} are united (--assessors chooses otherwise)"
         )
-    return (None,)
+    return kept
 
 
 def prepare_gold(
@@ -223,9 +216,9 @@ def _build_forest(
                 "their own sizes are used"
             )
         if count_shared_text and not options.recompute:
-            from foveal.evaluation.conversion import sizes_of_text
+            from foveal.evaluation.conversion import count_sizes
 
-            combined = sizes_of_text(combined, index, judgements.shared & combined.relevant)
+            combined = count_sizes(combined, index, judgements.shared & combined.relevant)
         forest = Forest.from_collection(combined, index, recompute=options.recompute)
         if elements is not None:  # where a judgement lists elements, only those count
             row = elements["row"].to_numpy()
@@ -239,9 +232,9 @@ def _build_forest(
     else:
         return None
     if options.exclude_tags:
-        from foveal.evaluation.conversion import unknown_tags
+        from foveal.evaluation.conversion import describe_unknown_tags
 
-        notes = unknown_tags(options.exclude_tags, forest.paths, index)
+        notes = describe_unknown_tags(options.exclude_tags, forest.paths, index)
         warnings += [note for note in notes if note not in warnings]
         forest = forest.without_tags(options.exclude_tags)
     if cas is not None:

@@ -44,8 +44,8 @@ __all__ = [
     "Rule",
     "align_alone",
     "choose_rules",
+    "find_overlap_extents",
     "list_task_rules",
-    "overlap_extents",
     "refuse_broken",
 ]
 
@@ -129,7 +129,7 @@ def align_alone(run: Run) -> Alignment:
 _NOTHING: Broken = (np.zeros(0, dtype=np.int64), ())
 
 
-def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
+def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     """Return start and end of each result on an axis that shows overlap, and which have them.
 
     Results overlap if they share text, so an empty one overlaps nothing. A whole document overlaps
@@ -138,11 +138,11 @@ def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
 
     >>> import polars as pl
     >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 12), ("d", 4, 4)]})
-    >>> [column.tolist() for column in overlap_extents(run)[:2]]
+    >>> [column.tolist() for column in find_overlap_extents(run)[:2]]
     [[0, 9, 4], [9, 12, 4]]
     >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
     >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]/p[2]/b[1]", "/a[1]/p[1]"]})
-    >>> [column.tolist() for column in overlap_extents(Run.from_frame(frame, name="r"))]
+    >>> [column.tolist() for column in find_overlap_extents(Run.from_frame(frame, name="r"))]
     [[3, 4, 1], [6, 5, 2], [True, True, True]]
     """
     whole = (run.start == 0) & (run.end < 0)
@@ -175,7 +175,7 @@ def _find_shared_text(alignment: Alignment, *, repeats: bool = True) -> Broken:
     run = alignment.run
     if alignment.placed.all() and not len(alignment.conflicts[0]):
         return _NOTHING
-    start, end, known = overlap_extents(run.moved(end=alignment.end))
+    start, end, known = find_overlap_extents(run.moved(end=alignment.end))
     rows = np.flatnonzero(known)
     pieces = spans.newly_covered(start[rows], end[rows])
     new = np.bincount(pieces.owner, pieces.end - pieces.start, len(rows))

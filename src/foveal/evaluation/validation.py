@@ -20,8 +20,8 @@ from foveal.collection.lookup import held
 from foveal.collection.placement import resolve_results
 from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
-from foveal.evaluation.cas_filter import tag_classes
-from foveal.evaluation.presets import PRESETS, Preset, task_key
+from foveal.evaluation.cas_filter import parse_tag_classes
+from foveal.evaluation.presets import PRESETS, Preset, normalise_task
 from foveal.evaluation.rules import (
     BY_DOCUMENT,
     CONTRADICTION,
@@ -250,7 +250,7 @@ def _sort(found: Iterable[Finding]) -> list[Finding]:
 
 def _find_task(name: str) -> str:
     """Return the key of a task without year and kind of topics, whatever its spelling."""
-    return re.sub(r"[^a-z]", "", task_key(name.rpartition(".")[2]))
+    return re.sub(r"[^a-z]", "", normalise_task(name.rpartition(".")[2]))
 
 
 def _check_task(declared: str | None, preset: Preset | None) -> str | None:
@@ -311,7 +311,7 @@ def validate_classes(texts: Iterable[str], collection: Collection) -> list[Findi
 
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
-    spelled = tag_classes(text for text in texts if "=" in text)
+    spelled = parse_tag_classes(text for text in texts if "=" in text)
     unknown = _describe_unknown_tags(sorted(set().union(*spelled)), collection)
     return _list_findings(
         Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown

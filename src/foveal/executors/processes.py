@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from foveal.executors.memory import keep_freed_memory
-from foveal.executors.order import LostTaskError, cores, name_task, run_task
+from foveal.executors.order import LostTaskError, count_cores, name_task, run_task
 
 __all__ = ["Processes"]
 
@@ -190,6 +190,6 @@ def _start_worker(workers: int, preload: str | None) -> None:
     Finalize(None, os._exit, args=(0,), exitpriority=0)
     keep_freed_memory()
     if "polars" not in sys.modules:
-        os.environ.setdefault("POLARS_MAX_THREADS", str(max(cores() // workers, 1)))
+        os.environ.setdefault("POLARS_MAX_THREADS", str(max(count_cores() // workers, 1)))
     if preload is not None:
         import_module(preload)
