@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.campaign import Files
 from benchmarks.tasks import MEASURES
-from foveal.evaluation.options import Options
 from foveal.evaluation.preparation import Form, prepare
+from foveal.evaluation.settings import Options
 from foveal.files.source import Source
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, parse_measures
@@ -50,7 +50,7 @@ class Clock:
 
 
 def _score(path: Path, judged: Gold, measures: Sequence[Measure], clock: Clock) -> None:
-    """What `foveal.evaluation.scoring.score_run` does, step by step."""
+    """What `foveal.evaluation.evaluation.score_run` does, step by step."""
     with clock.step("read and hash bytes"):
         source = Source.open(path)
     with clock.step("parse lines into a run"):

@@ -85,7 +85,7 @@ def test_a_bad_judgement_is_named_with_its_line(
         (
             RUN + "toy Q0 D1 3 1 mine 50 9\n",
             ("-m", "gP@5"),
-            "run:3: results of one document are interleaved with others: topic 'toy', document",
+            "run:3: results of one document are interleaved with others, first on line 1 (topic",
         ),
         (
             RUN + "toy Q0 D2 3 1 mine 0 0\n",

@@ -31,7 +31,7 @@ def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixtur
     assert call(capsys, "validate", "good", "bad") == (
         1,
         (
-            "bad:3: repeats the result on line 1 [duplicate]\n"
+            "bad:3: repeats the result on line 1 (topic '1', document 'd') [duplicate]\n"
             "bad:3: score 99.0 is above 8.0 of the result ranked before it [order]\n"
         ),
         "2 files, 2 problems: duplicate 1, order 1\n",
@@ -39,9 +39,10 @@ def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixtur
     outcome = call(capsys, "validate", "bad", "-f", "json")
     assert json.loads(outcome.out)[0] == {
         "kind": "duplicate",
+        "code": "run.duplicate",
         "file": "bad",
         "line": 3,
-        "message": "repeats the result on line 1",
+        "message": "repeats the result on line 1 (topic '1', document 'd')",
     }
     assert (outcome.code, outcome.err) == (1, "")
 
@@ -55,7 +56,7 @@ def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
         "run:2: score 'x' is not a number [format]",
         "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [format]",
         "run:4: start -1 is negative; expected an offset from 0 [format]",
-        "run:5: overlaps the result on line 1 of 'd' [overlap]",
+        "run:5: overlaps the result on line 1 (topic '1', document 'd') [overlap]",
     ]
 
 
@@ -70,7 +71,7 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
     assert len(ones) == 21
     assert ones[18:] == [
         "one:21: score 'x' is not a number [format]",
-        "one:53: repeats the result on line 1 [duplicate]",
+        "one:53: repeats the result on line 1 (topic '1', document 'd') [duplicate]",
         "one: ... and 31 more: format 31; -f json has all",
     ]
     assert [line for line in lines if line.startswith("two:")] == lines[21:]
@@ -101,7 +102,9 @@ def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
     assert outcome.out.splitlines()[3].startswith("bad:1: 3 fields found")
     assert outcome.err == "5 files, 4 problems: file 3, format 1\n"
     found = json.loads(call(capsys, "validate", "gone", "-f", "json").out)
-    assert found == [{"kind": "file", "file": "gone", "line": None, "message": "no such file"}]
+    assert [(each["kind"], each["code"], each["line"]) for each in found] == [
+        ("file", "file.missing", None)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from executor_tasks import (
     who_loaded,
 )
 from foveal.errors import FovealError, InputError, Problem, UsageError
-from foveal.executors import LostTaskError, Processes, cores, map_in_order
+from foveal.executors import LostTaskError, Processes, count_cores, map_in_order
 from patience import PATIENCE, started, until
 
 
@@ -256,7 +256,7 @@ def test_processes_that_start_early_have_imported_what_they_need() -> None:
 
 def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    with Processes(cores(), preload="polars") as pool:
+    with Processes(count_cores(), preload="polars") as pool:
         assert pool.submit(threads_of_polars).result() == 1
     monkeypatch.setenv("POLARS_MAX_THREADS", "3")  # who says it himself is left alone
     with Processes(1, preload="polars") as pool:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from foveal.collection import Collection, Element
 from foveal.collection.placement import place_run
 from foveal.collection.xpaths import owners
-from foveal.evaluation.validation_targets import off_target
+from foveal.evaluation.validation import find_off_target
 from foveal.model import Run
 from xml_trees import Tree, document, expected, index_of, trees
 
@@ -95,8 +95,8 @@ def test_the_targets_of_strict_tasks(
     run = Run.from_frame(pl.DataFrame([{"topic": "1", "doc": "d"} | place]), name="r")
     run = place_run(run, knots)
     fits = f"//{element.rpartition('/')[2][:-3]}[about(., x)]"
-    assert list(off_target(run, {"1": fits}, collection=knots)) == []
+    assert list(find_off_target(run, {"1": fits}, collection=knots)) == []
     at = place["start"]
-    assert list(off_target(run, {"1": "//pb[about(., x)]"}, collection=knots)) == [
-        ("target", 0, f"[{at},{at}) lies in {element}, not a target of //pb[about(., x)]")
+    assert list(find_off_target(run, {"1": "//pb[about(., x)]"}, collection=knots)) == [
+        ("run.target", 0, f"[{at},{at}) lies in {element}, not a target of //pb[about(., x)]")
     ]

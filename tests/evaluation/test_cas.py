@@ -13,9 +13,9 @@ import foveal
 import lace
 from foveal.collection import BuildOptions, build_index
 from foveal.errors import FovealError, UsageError
-from foveal.evaluation.cas import CasFilter, tag_classes
+from foveal.evaluation.cas_filter import CasFilter, parse_tag_classes
 from foveal.evaluation.conversion import filter_by_structure
-from foveal.evaluation.options import Options
+from foveal.evaluation.settings import Options
 from foveal.formats import write_judgements
 from foveal.nexi import IEEE_CLASSES
 
@@ -66,7 +66,7 @@ def test_readings_in_an_evaluation(reading: str, folder: Path) -> None:
 def test_filtered_assessments_score_like_filtering(
     reading: str, form: str, folder: Path, tmp_path: Path
 ) -> None:
-    cas = CasFilter.of(Options(**options(folder, reading)))
+    cas = CasFilter.from_options(Options(**options(folder, reading)))
     assert cas is not None
     filtered = filter_by_structure(foveal.read_judgements(folder / "elements.jsonl"), cas)
     write_judgements(filtered, folder / "filtered", form)
@@ -81,7 +81,7 @@ def test_highlights_do_not_bring_back_what_was_filtered(folder: Path) -> None:
         for doc in lace.YEARS
     ]
     (folder / "both.jsonl").write_text(lace.json_lines(*lines))
-    cas = CasFilter.of(Options(**options(folder, "SS")))
+    cas = CasFilter.from_options(Options(**options(folder, "SS")))
     assert cas is not None
     filtered = filter_by_structure(foveal.read_judgements(folder / "both.jsonl"), cas)
     assert filtered.relevant.tolist() == [True, False, False]
@@ -96,7 +96,7 @@ def test_highlights_do_not_bring_back_what_was_filtered(folder: Path) -> None:
 
 
 def test_relevant_documents_without_assessed_elements_cannot_be_filtered(folder: Path) -> None:
-    cas = CasFilter.of(Options(**options(folder, "SV")))
+    cas = CasFilter.from_options(Options(**options(folder, "SV")))
     assert cas is not None
     with pytest.raises(UsageError, match="no assessed elements to leave out; derive them first"):
         filter_by_structure(foveal.read_judgements(folder / "highlights.jsonl"), cas)
@@ -143,7 +143,7 @@ def test_a_filter_that_leaves_nothing_at_all(collection: bool, folder: Path) -> 
     index = folder / "index" if collection else None
     message = refusal(folder, collection=index, **chosen)
     assert message == "--cas SV leaves no relevant element of any topic"
-    cas = CasFilter.of(Options(**chosen))
+    cas = CasFilter.from_options(Options(**chosen))
     assert cas is not None
     with pytest.raises(UsageError, match="leaves no relevant element"):
         filter_by_structure(foveal.read_judgements(folder / "elements.jsonl"), cas)
@@ -188,11 +188,11 @@ def test_tags_that_are_taken_for_each_other(folder: Path) -> None:
 
 
 def test_classes_of_tags() -> None:
-    assert tag_classes(["ieee", "a = b=c"]) == (*IEEE_CLASSES, frozenset("abc"))
-    assert tag_classes([]) == ()
+    assert parse_tag_classes(["ieee", "a = b=c"]) == (*IEEE_CLASSES, frozenset("abc"))
+    assert parse_tag_classes([]) == ()
     for bad in ("sec", "a==b", "=", ""):
         with pytest.raises(UsageError, match="is no class of tags; expected ieee, or tags as in"):
-            tag_classes([bad])
+            parse_tag_classes([bad])
 
 
 @pytest.mark.parametrize(

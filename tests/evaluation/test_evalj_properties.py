@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from evalj_files import BROWSE, FOCUSSED, OF_2006, SMALL, STRICT, STRUCTURED, THOROUGH, labels
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
-from foveal.evaluation.evalj_configuration import Block, read_properties
+from foveal.evaluation.evalj_configuration import TaskBlock, read_properties
 from foveal.files.source import Source
 
 
-def read(text: str) -> tuple[Block, ...]:
+def read(text: str) -> tuple[TaskBlock, ...]:
     return read_properties(Source.of_text(text, "a.prop"))
 
 

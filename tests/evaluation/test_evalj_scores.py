@@ -19,7 +19,7 @@ from evalj_files import (
     planned,
 )
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.evalj import plan, result_files, score
+from foveal.evaluation.evalj import format_result_files, plan, score
 from inex2005 import SIZES, assessments, submission, write_campaign
 
 
@@ -188,7 +188,7 @@ def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
     (folder / "runs" / "other.xml").write_text(other)
     text = SMALL.replace("q", "ep/gr, q") + f"RESULTS_DIR: out\n{PLACES}"
     (outcome,) = score(planned(folder, text))
-    files = result_files(outcome, per_topic=False)
+    files = format_result_files(outcome, per_topic=False)
     assert [path.name for path in files] == [
         *("other%2Frun.ep-gr.tsv", "other%2Frun.q.tsv", "thorough.ep-gr.tsv", "thorough.q.tsv")
     ]
@@ -201,7 +201,7 @@ def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
     ]
     curve = files[folder / "out" / "thorough.ep-gr.tsv"].splitlines()
     assert len(curve) == 1 + 2 + 100
-    each = result_files(outcome, per_topic=True)[folder / "out" / "thorough.q.tsv"]
+    each = format_result_files(outcome, per_topic=True)[folder / "out" / "thorough.q.tsv"]
     assert [line.split("\t")[1] for line in each.splitlines()[1::2]] == ["202", "203", "250", "all"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from command import call
 from foveal.cli import main
 from foveal.errors import InputError
-from foveal.evaluation.official import Evaluator, java_double
+from foveal.evaluation.official import Evaluator, format_double
 from foveal.files.source import Source
 from shared_data import INEX, needs_inex
 
@@ -244,4 +244,4 @@ def test_exactly_one_task(capsys: pytest.CaptureFixture[str]) -> None:
     [(0.0, "0.0"), (1.0, "1.0"), (0.001, "0.001"), (0.00025, "2.5E-4"), (-1e-05, "-1.0E-5")],
 )
 def test_doubles_are_printed_as_java_does(value: float, shown: str) -> None:
-    assert java_double(value) == shown
+    assert format_double(value) == shown

@@ -6,7 +6,7 @@ import pytest
 
 from foveal.errors import UsageError
 from foveal.evaluation import PRESETS, Preset, find_preset
-from foveal.evaluation.presets import task_key
+from foveal.evaluation.presets import normalise_task
 
 THREE = ("gen5", "strict5", "genLifted")
 EARLY = tuple(name for name in PRESETS if int(name[:4]) <= 2006)
@@ -194,7 +194,7 @@ def test_a_run_is_not_for_another_task(declared: str, preset: str) -> None:
 
 
 def test_no_two_tasks_are_one_under_another_spelling() -> None:
-    assert len({task_key(name) for name in PRESETS}) == len(PRESETS)
+    assert len({normalise_task(name) for name in PRESETS}) == len(PRESETS)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda preset: preset.name)

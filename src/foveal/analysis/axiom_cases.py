@@ -17,9 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
-from foveal.evaluation.options import Options
+from foveal.evaluation.evaluation import score_measures
 from foveal.evaluation.preparation import align_run
-from foveal.evaluation.scoring import score_measures
+from foveal.evaluation.settings import Options
 from foveal.measures import Measure, OverlapRule
 from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run

@@ -22,7 +22,7 @@ from foveal._version import __version__
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import UsageError, some
 from foveal.evaluation.document_names import warn_about_names
-from foveal.evaluation.scoring import (
+from foveal.evaluation.evaluation import (
     Evaluation,
     Objects,
     RunLike,

@@ -28,7 +28,7 @@ from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.analysis.tasks import list_unscored, without_curves
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
-from foveal.evaluation.scoring import RunLike
+from foveal.evaluation.evaluation import RunLike
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, display
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import UsageError, some
-from foveal.evaluation.options import resolve_settings
+from foveal.evaluation.evaluation import Evaluation, RunLike, count_topics
 from foveal.evaluation.preparation import AlignedRun
-from foveal.evaluation.scoring import Evaluation, RunLike, count_topics
+from foveal.evaluation.settings import resolve_settings
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run

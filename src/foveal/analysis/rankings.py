@@ -27,7 +27,7 @@ from foveal.analysis.score_matrix import (
 from foveal.analysis.tasks import list_unscored, results_by_task, scored_by_task, without_curves
 from foveal.errors import UsageError, some
 from foveal.evaluation import evaluate
-from foveal.evaluation.scoring import RunLike
+from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_run
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run, display

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, UsageError, some
-from foveal.evaluation.scoring import Evaluation
+from foveal.evaluation.evaluation import Evaluation
 from foveal.formats import read_judgements
 from foveal.model import Judgements, display
 from foveal.recall import QUANTISATIONS, Forest, ideal_base

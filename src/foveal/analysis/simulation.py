@@ -19,7 +19,7 @@ from foveal.collection import Collection
 from foveal.collection.opened import opened
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options
-from foveal.evaluation.preparation import list_assessors, select_judgements
+from foveal.evaluation.preparation import select_judgements
 from foveal.formats import read_judgements, read_topics
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
@@ -185,7 +185,7 @@ def simulate(
     topics_file = settings.topics_file
     topics = None if topics_file is None else read_topics(topics_file)
     selected = select_judgements(given, settings, index, topics, warnings)
-    if list_assessors(selected, settings, warnings) != (None,):
+    if settings.assessors == "each":
         raise UsageError("a simulation takes one set of judgements; choose how assessors count")
     combined = selected.combined(settings.assessors)
     if not combined.has_text:

@@ -11,7 +11,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.evaluation.conversion import elements_with_text
+from foveal.evaluation.conversion import list_elements_with_text
 from foveal.formats.grades import GRADES, positive
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Judgements, Run, Topics
@@ -202,7 +202,7 @@ def judgement_statistics(
         found |= {"scale of elements": scale, "assessed elements": len(combined.elements)}
         found |= _element_statistics(combined, combined.elements, scale)
     elif collection is not None and combined.has_text:
-        derived = elements_with_text(combined, collection)
+        derived = list_elements_with_text(combined, collection)
         found |= _element_statistics(combined, derived, "2006")
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 from foveal.analysis.score_matrix import check_assessors
 from foveal.errors import UsageError, some
 from foveal.evaluation import PRESETS, find_preset
-from foveal.evaluation.presets import task_key
+from foveal.evaluation.presets import normalise_task
 from foveal.measures import parse_measures
 from foveal.model import Results, Run
 from foveal.model.results import differences
@@ -91,7 +91,7 @@ def _by_declared(runs: Sequence[Declared], warnings: list[str]) -> dict[str, lis
     groups: dict[str, list[int]] = {}
     spelled: dict[str, str] = {}
     for place, (_, task) in enumerate(runs):
-        key = task_key(task or "")
+        key = normalise_task(task or "")
         groups.setdefault(spelled.setdefault(key, task or ""), []).append(place)
     named = [task for task in groups if task]
     silent = [runs[place][0] for place in groups.get("", ())]

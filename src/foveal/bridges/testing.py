@@ -14,7 +14,7 @@ from foveal.analysis.comparison import Comparison, compare
 from foveal.bridges.gates import ALL, Check, at_least, not_worse, with_baseline
 from foveal.errors import UsageError
 from foveal.evaluation import evaluate
-from foveal.evaluation.scoring import RunLike
+from foveal.evaluation.evaluation import RunLike
 from foveal.formats import read_results
 from foveal.measures import Measure
 from foveal.model import Judgements, Results, Run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from foveal.cli.options import cas_options, max_bytes_option, parse_comma_list
 from foveal.cli.output import say, warn
 from foveal.cli.scoring import TEXTS_USED
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
-from foveal.errors import UsageError
+from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS
-from foveal.evaluation.options import Options
+from foveal.evaluation.settings import Options
 
 if TYPE_CHECKING:
     from foveal.files.source import Source
@@ -250,13 +250,15 @@ def _run(
 ) -> None:
     from foveal.collection import Collection
     from foveal.collection.placement import place_elements, place_run
-    from foveal.evaluation.conversion import contradictions, focus
+    from foveal.evaluation.conversion import focus
+    from foveal.evaluation.rules import CONTRADICTION, align_alone
     from foveal.formats import write_run
     from foveal.formats.losses import run_losses
 
     if collection is not None:
         index = Collection.open(collection)
-        run = replace(run, notes=(*run.notes, *_apart(run, contradictions(run, index), form)))
+        apart = CONTRADICTION.list_problems(align_alone(run), index)
+        run = replace(run, notes=(*run.notes, *_apart(apart, form)))
         if form in _ELEMENT_RUNS or snap:
             passages = form == "inex" and not snap
             run = place_elements(run, index, snap=snap, lenient=lenient, passages=passages)
@@ -274,11 +276,11 @@ def _run(
     warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
 
 
-def _apart(run: Run, said: list[tuple[int, str]], form: str) -> Iterator[str]:
+def _apart(said: Sequence[Problem], form: str) -> Iterator[str]:
     """That paths and offsets contradict each other, and which of them the format gets."""
     if said:
         written = _WRITTEN.get(form, "neither is")
-        shown = "; ".join(f"line {int(run.line[row])}: {what}" for row, what in said[:_SHOWN])
+        shown = "; ".join(f"line {problem.line}: {problem.text}" for problem in said[:_SHOWN])
         more = "; ..." if len(said) > _SHOWN else ""
         yield (
             "results whose XPath and offsets contradict each other, of which "
@@ -297,21 +299,21 @@ def _judgements(
 ) -> None:
     from foveal.collection import Collection
     from foveal.collection.placement import place_judgements
-    from foveal.evaluation.cas import CasFilter
+    from foveal.evaluation.cas_filter import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
+        describe_unknown_tags,
         exclude_tags,
         filter_by_structure,
         name_passages,
         recompute_sizes,
-        unknown_tags,
     )
     from foveal.formats import write_judgements
     from foveal.formats.losses import judgement_losses
 
     if recompute and collection is None:
         raise UsageError("--recompute takes a collection (-C)")
-    cas = CasFilter.of(options)
+    cas = CasFilter.from_options(options)
     filtered = cas is not None or bool(options.exclude_tags)
     given = judgements.length
     index = None if collection is None else Collection.open(collection)
@@ -327,7 +329,7 @@ def _judgements(
         elements = judgements.elements
         judgements = exclude_tags(judgements, options.exclude_tags)
         assert elements is not None  # else there would be none to exclude
-        said = unknown_tags(options.exclude_tags, elements["xpath"], index)
+        said = describe_unknown_tags(options.exclude_tags, elements["xpath"], index)
         judgements = replace(judgements, notes=(*judgements.notes, *said))
     if cas is not None:
         judgements = filter_by_structure(judgements, cas)

@@ -251,7 +251,7 @@ def _evaluate_configuration(
         for outcome in outcomes
         if outcome.job.results is None
     ]
-    files = [evalj.result_files(outcome, per_topic=per_topic) for outcome in outcomes]
+    files = [evalj.format_result_files(outcome, per_topic=per_topic) for outcome in outcomes]
     for outcome in outcomes:
         warn(outcome.results.meta["warnings"])
     for outcome, own in zip(outcomes, files, strict=True):

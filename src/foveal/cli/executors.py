@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from foveal.errors import UsageError
-from foveal.executors import Processes, cores
+from foveal.executors import Processes, count_cores
 
 __all__ = ["executor"]
 
@@ -44,7 +44,7 @@ def executor(
             yield cluster
         return
     if workers is None:
-        workers = cores() if worth else 1
+        workers = count_cores() if worth else 1
     workers = min(workers, most or workers)
     if workers == 1:
         yield None

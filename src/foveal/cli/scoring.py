@@ -23,7 +23,7 @@ from foveal.cli.options import (
 )
 from foveal.cli.output import progress_bar
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.options import (
+from foveal.evaluation.settings import (
     OVERLAP_POLICIES,
     TOPIC_POLICIES,
     UNDEFINED_POLICIES,
@@ -33,7 +33,7 @@ from foveal.evaluation.options import (
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from foveal.evaluation.scoring import RunLike
+    from foveal.evaluation.evaluation import RunLike
     from foveal.model import Judgements, Results
 
 __all__ = [
@@ -278,7 +278,7 @@ def start_workers(
                 executors.executor(
                     workers,
                     worth=size >= _WORTH_PROCESSES,
-                    ahead="foveal.evaluation.scoring",
+                    ahead="foveal.evaluation.evaluation",
                     most=len(runs),
                 )
             )
@@ -307,7 +307,7 @@ def score_runs(
 ) -> Results:
     """Score runs with a progress bar; `options` are the `given_options`."""
     with start_workers(workers, runs) as (executor, advance):
-        from foveal.evaluation.scoring import evaluate  # while other processes do the same
+        from foveal.evaluation.evaluation import evaluate  # while other processes do the same
 
         return evaluate(
             runs,

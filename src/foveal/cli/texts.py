@@ -15,7 +15,7 @@ from foveal.errors import UsageError
 
 if TYPE_CHECKING:
     from foveal.collection.document_texts import TextSource
-    from foveal.evaluation.scoring import RunLike
+    from foveal.evaluation.evaluation import RunLike
     from foveal.files.source import Source
     from foveal.model import Judgements, Run
 

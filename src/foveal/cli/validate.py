@@ -64,12 +64,12 @@ def command(
     """
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
-    from foveal.evaluation.cas import tag_classes as classes_of
+    from foveal.evaluation.cas_filter import parse_tag_classes
     from foveal.evaluation.validation import validate_classes, validate_file
     from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None
-    classes = classes_of(tag_classes or ())
+    classes = parse_tag_classes(tag_classes or ())
     index = Collection.open(collection) if collection else None
     topics = read_topics(topics_file) if topics_file else None
     findings = [] if index is None else [validate_classes(tag_classes or (), index)]

@@ -6,19 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from foveal.evaluation.options import Options
+    from foveal.evaluation.evaluation import Evaluation, evaluate
     from foveal.evaluation.presets import PRESETS, Preset, find_preset
-    from foveal.evaluation.scoring import Evaluation, evaluate
+    from foveal.evaluation.settings import Options
 
 __all__ = ["PRESETS", "Evaluation", "Options", "Preset", "evaluate", "find_preset"]
 
 _HOME = {
-    "Options": "foveal.evaluation.options",
+    "Options": "foveal.evaluation.settings",
     "PRESETS": "foveal.evaluation.presets",
     "Preset": "foveal.evaluation.presets",
     "find_preset": "foveal.evaluation.presets",
-    "Evaluation": "foveal.evaluation.scoring",
-    "evaluate": "foveal.evaluation.scoring",
+    "Evaluation": "foveal.evaluation.evaluation",
+    "evaluate": "foveal.evaluation.evaluation",
 }
 
 

@@ -13,11 +13,10 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.placement import is_element
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.cas import CasFilter
+from foveal.evaluation.cas_filter import CasFilter
+from foveal.evaluation.rules import find_overlap_extents
 from foveal.formats.grades import relevant_rows
-from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.recall.forest import scale_of
@@ -25,17 +24,15 @@ from foveal.spans import Ints
 
 __all__ = [
     "FOCUS",
-    "contradictions",
+    "count_sizes",
     "derive_elements",
-    "elements_with_text",
+    "describe_unknown_tags",
     "exclude_tags",
     "filter_by_structure",
     "focus",
+    "list_elements_with_text",
     "name_passages",
-    "overlap_extents",
     "recompute_sizes",
-    "sizes_of_text",
-    "unknown_tags",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -55,11 +52,11 @@ def focus(run: Run, keep: str = "rank") -> Run:
     """
     if keep not in FOCUS:
         raise UsageError(f"cannot keep the {keep!r} result; expected {' or '.join(FOCUS)}")
-    start, end, known = overlap_extents(run)
+    start, end, known = find_overlap_extents(run)
     nowhere = np.flatnonzero(~known)
     if len(nowhere):
         raise InputError.at(
-            "unclassified",
+            "run.unknown_place",
             run.source.path,
             int(run.line[nowhere[0]]),
             "the place of the result is not known; removing overlap takes a collection (-C)",
@@ -86,65 +83,6 @@ def focus(run: Run, keep: str = "rank") -> Run:
     return replace(left, rank=head - left.bounds[left.topic] + 1)
 
 
-def overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
-    """Return start and end of each result on an axis that shows overlap, and which have them.
-
-    Results overlap if they share text, so an empty one overlaps nothing. A whole document overlaps
-    every other result of it that is not empty. In documents without any known place the paths of
-    elements decide. Any other result without a place has no extent.
-
-    >>> run = Run.from_results({"1": [("d", 0, 9), ("d", 9, 12), ("d", 4, 4)]})
-    >>> [column.tolist() for column in overlap_extents(run)[:2]]
-    [[0, 9, 4], [9, 12, 4]]
-    >>> places = {"topic": ["1"] * 3, "doc": ["d"] * 3, "start": [-1] * 3, "end": [-1] * 3}
-    >>> frame = pl.DataFrame({**places, "xpath": ["/a[1]/p[2]", "/a[1]/p[2]/b[1]", "/a[1]/p[1]"]})
-    >>> [column.tolist() for column in overlap_extents(Run.from_frame(frame, name="r"))]
-    [[3, 4, 1], [6, 5, 2], [True, True, True]]
-    """
-    whole = (run.start == 0) & (run.end < 0)
-    placed = (run.start >= 0) & (run.end >= 0)
-    known = placed | whole
-    reach = np.ones(len(run), dtype=np.int64)
-    np.maximum.at(reach, run.first, run.end)
-    start, end = spans.side_by_side(
-        run.start, np.where(whole, reach[run.first], run.end), run.first
-    )
-    if known.all() or run.xpath is None:
-        return start, end, known
-    element = whole | run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    has_places = np.zeros(len(run), dtype=bool)
-    has_places[run.first[placed]] = True
-    by_path = element & ~has_places[run.first]
-    outer, inner = run.nesting
-    beyond = 0 if by_path.all() else int(end.max(initial=0))
-    return (
-        np.where(by_path, outer + beyond, start),
-        np.where(by_path, inner + beyond, end),
-        known | by_path,
-    )
-
-
-def contradictions(run: Run, collection: Collection) -> list[tuple[int, str]]:
-    """Find results whose XPath and offsets name different places; return rows and messages.
-
-    An element that its document does not hold is also reported; points that the index cannot
-    resolve are not.
-    """
-    if run.xpath is None:
-        return []
-    both = (run.end >= 0) & run.xpath.is_not_null().to_numpy()
-    rows = np.flatnonzero(both & (collection.lengths(run.doc) >= 0))
-    found = collection.resolve(run.doc.gather(rows), run.xpath.gather(rows))
-    apart = (found.start != run.start[rows]) | (found.end != run.end[rows])
-    apart &= (found.start >= 0) | is_element(run)[rows]
-    messages = []
-    for i in np.flatnonzero(apart).tolist():
-        row = int(rows[i])
-        place = found.problem.get(i, f"{run.xpath[row]} is at [{found.start[i]},{found.end[i]})")
-        messages.append((row, f"{place}, but the result gives [{run.start[row]},{run.end[row]})"))
-    return messages
-
-
 def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
     """Return a function that counts the highlighted characters in spans of judged documents."""
     extent = np.zeros(len(judgements), dtype=np.int64)
@@ -161,7 +99,7 @@ def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
     return within
 
 
-def elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
+def list_elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
     """Return every element with highlighted text: ``row``, ``xpath``, ``size`` and ``rsize``.
 
     In document order, row by row; the spans of a row must be disjoint. Documents that are not in
@@ -196,13 +134,15 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
     if lost.any():
         raise InputError(
             truth.problem(
-                "unclassified", row, f"document {truth.doc[row]!r} is not in the collection"
+                "collection.unknown_document",
+                row,
+                f"document {truth.doc[row]!r} is not in the collection",
             )
             for row in np.flatnonzero(lost).tolist()
         )
     derived = replace(
         judgements,
-        elements=elements_with_text(truth, collection),
+        elements=list_elements_with_text(truth, collection),
         header={
             **(judgements.header or {}),
             "scale": "2006",
@@ -225,10 +165,10 @@ def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgement
         raise UsageError("sizes can only be recomputed from highlighted text; there is none")
     if scale == "2006" or judgements.elements is None:
         return derive_elements(judgements, collection)
-    return sizes_of_text(judgements, collection, np.ones(len(judgements), dtype=bool))
+    return count_sizes(judgements, collection, np.ones(len(judgements), dtype=bool))
 
 
-def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
+def count_sizes(judgements: Judgements, collection: Collection, rows: Bools) -> Judgements:
     """Replace the sizes of the assessed elements of the marked rows with those of the text."""
     if judgements.elements is None:
         return judgements
@@ -243,7 +183,9 @@ def sizes_of_text(judgements: Judgements, collection: Collection, rows: Bools) -
             for name in ("line", "file")
         )
         raise InputError(
-            truth.problem("unclassified", int(row[i]), found.problem[i], line=line[i], file=file[i])
+            truth.problem(
+                "judgements.path", int(row[i]), found.problem[i], line=line[i], file=file[i]
+            )
             for i in sorted(found.problem)
         )
     sizes = {
@@ -272,7 +214,7 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
     if len(past):
         raise InputError(
             judgements.problem(
-                "unclassified",
+                "judgements.bep",
                 i,
                 f"best entry point {judgements.bep[i]} is past the end of document "
                 f"{judgements.doc[i]!r} of {length[i]} characters in the collection",
@@ -332,14 +274,14 @@ def _merge_passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
     return row[order], start[order], end[order], len(np.unique(later))
 
 
-def unknown_tags(
+def describe_unknown_tags(
     tags: Names[str], paths: pl.Series, collection: Collection | None = None
 ) -> list[str]:
     """Return a message for each excluded tag that no element has: it is probably misspelt.
 
     The elements are those of the collection, or if there is none those of the paths.
 
-    >>> unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
+    >>> describe_unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
     ["--exclude-tags: no judged element is called 'lnik' (link?)"]
     """
     where = "judged element" if collection is None else "element of the collection"
@@ -371,7 +313,7 @@ def filter_by_structure(judgements: Judgements, cas: CasFilter) -> Judgements:
     if len(unlisted):
         raise InputError(
             judgements.problem(
-                "unclassified",
+                "judgements.unlisted_document",
                 row,
                 f"document {judgements.doc[row]!r} is relevant, but no element of it is assessed; "
                 "derive them first (--recompute -C)",

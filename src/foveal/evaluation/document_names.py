@@ -68,6 +68,8 @@ class NameMatch:
 
     def __add__(self, other: NameMatch) -> NameMatch:
         """Return the match of two parts of a run together."""
+        pairs = sorted({*self.pairs, *other.pairs})
+        pairs.sort(key=lambda pair: not _differ_only_in_form(*pair))
         return NameMatch(
             self.topics + other.topics,
             self.results + other.results,
@@ -75,7 +77,7 @@ class NameMatch:
             self.similar + other.similar,
             self.form_only + other.form_only,
             unknown=tuple(sorted({*self.unknown, *other.unknown})[:_SHOWN]),
-            pairs=tuple(sorted({*self.pairs, *other.pairs}, key=_pair_order)[:_SHOWN]),
+            pairs=tuple(pairs[:_SHOWN]),
         )
 
     @property
@@ -107,13 +109,16 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     missing = names.filter(pl.Series(~known))
     if gold.is_part or found * TOPICS_PER_RESULT < len(run.topics):
         match = replace(match, unknown=tuple(missing.unique().bottom_k(_SHOWN).sort()))
-    upper, lower, special = np.logical_or(gold.cached(_judged_letters), _find_letters(missing))
+    judged_letters = gold.cached(_find_judged_letters)
+    upper, lower, special = np.logical_or(judged_letters, _find_letters(missing))
     if not special and not (upper and lower):
         return match  # names that differ at all differ in more than their spelling
     results = np.bincount(run.documents.number, minlength=len(known))
     others = pl.DataFrame({"name": missing, "results": results[~known]})
-    others = others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_key("name"))
-    similar = others.join(gold.cached(_judged_keys), on="key")
+    others = (
+        others.group_by("name").agg(pl.col("results").sum()).with_columns(key=_normalise("name"))
+    )
+    similar = others.join(gold.cached(_list_judged_keys), on="key")
     composed = similar["name"].str.normalize("NFC") == similar["judged"].str.normalize("NFC")
     # Files of other directories may be called like a judged one: they are other documents if the
     # run returns the judged one, too, or if several have its name.
@@ -129,17 +134,13 @@ def match_names(alignment: Alignment, known: Bools) -> NameMatch:
     )
 
 
-def _judged_letters(gold: Gold) -> list[bool]:
+def _find_judged_letters(gold: Gold) -> list[bool]:
     return _find_letters(gold.docs.names)
 
 
 def _find_letters(names: pl.Series) -> list[bool]:
     """Return whether names have capitals, small letters, and directories or other special parts."""
     return [bool(names.str.contains(kind).any()) for kind in ("[A-Z]", "[a-z]", _SPECIAL)]
-
-
-def _pair_order(pair: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
-    return not _differ_only_in_form(*pair), pair
 
 
 def _differ_only_in_form(one: str, other: str) -> bool:
@@ -153,14 +154,14 @@ def _have_other_forms(gold: Gold) -> bool:
     return bool((names.str.normalize("NFC") != names.str.normalize("NFD")).any())
 
 
-def _judged_keys(gold: Gold) -> pl.DataFrame:
+def _list_judged_keys(gold: Gold) -> pl.DataFrame:
     """Return the judged names by their keys, without keys that several names share."""
-    table = pl.DataFrame({"judged": gold.docs.names}).with_columns(key=_key("judged"))
+    table = pl.DataFrame({"judged": gold.docs.names}).with_columns(key=_normalise("judged"))
     return table.filter(pl.col("key").is_unique())
 
 
-def _key(column: str) -> pl.Expr:
-    """The name without directory, extension and capital letters, in one Unicode form."""
+def _normalise(column: str) -> pl.Expr:
+    """Return a name without directory, extension and capital letters, in one Unicode form."""
     name = pl.col(column).str.normalize("NFC").str.replace(_DIRECTORY, "$1")
     return name.str.replace(_EXTENSION, "$1").str.to_lowercase()
 
@@ -187,14 +188,14 @@ they differ by extension (use the same extension in both, or none)
     if not pairs:
         first = judged.names.bottom_k(_SHOWN).sort()
         return (
-            f"{text}; the run names {_quoted(match.unknown)}, the judgements {_quoted(first)}: "
+            f"{text}; the run names {_quote(match.unknown)}, the judgements {_quote(first)}: "
             "check that both use the same names"
         )
-    kinds = [kind for kind in _REMEDIES if any(kind in differences(*pair) for pair in pairs)]
+    kinds = [kind for kind in _REMEDIES if any(kind in find_differences(*pair) for pair in pairs)]
     show = ascii if "Unicode form" in kinds else repr  # forms of one letter look the same
     own, others = zip(*pairs, strict=True)
     return (
-        f"{text}; the run names {_quoted(own, show)}, the judgements {_quoted(others, show)}: they "
+        f"{text}; the run names {_quote(own, show)}, the judgements {_quote(others, show)}: they "
         f"differ by {' and '.join(kinds)} ({'; '.join(_REMEDIES[kind] for kind in kinds)})"
     )
 
@@ -211,10 +212,10 @@ def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
     return [f"{label}: {text}"]
 
 
-def differences(one: str, other: str) -> set[str]:
+def find_differences(one: str, other: str) -> set[str]:
     """Return how two names of one key differ.
 
-    >>> sorted(differences("docs/Install", "install.md"))
+    >>> sorted(find_differences("docs/Install", "install.md"))
     ['case', 'directory', 'extension']
     """
     parts = []
@@ -231,5 +232,5 @@ def differences(one: str, other: str) -> set[str]:
     return found
 
 
-def _quoted(names: Iterable[str], show: Callable[[str], str] = repr) -> str:
+def _quote(names: Iterable[str], show: Callable[[str], str] = repr) -> str:
     return ", ".join(map(show, names))

@@ -14,16 +14,17 @@ import numpy as np
 
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.evaluation.evalj_configuration import (
-    Block,
+    CODE,
     Configuration,
     Metric,
+    TaskBlock,
     Word,
     find_query_type,
     read_configuration,
     suggest,
 )
-from foveal.evaluation.presets import task_key
-from foveal.evaluation.scoring import RunLike, evaluate
+from foveal.evaluation.evaluation import RunLike, evaluate
+from foveal.evaluation.presets import normalise_task
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats import read_judgements, read_run, read_topics
@@ -36,10 +37,10 @@ __all__ = [
     "MOST_RESULTS",
     "Configuration",
     "Job",
-    "Outcome",
+    "JobResults",
+    "format_result_files",
     "plan",
     "read_configuration",
-    "result_files",
     "score",
     "write_results",
 ]
@@ -60,7 +61,7 @@ class Job:
     """One block with its files."""
 
     configuration: Configuration
-    block: Block
+    block: TaskBlock
     runs: tuple[RunLike, ...]
     judgements: tuple[str, ...]
     results: Path | None
@@ -74,15 +75,13 @@ class Job:
             try:
                 parsed = [measure for text in metric.texts for measure in parse_measures(text)]
             except UsageError as error:
-                raise self.configuration.error(
-                    "unclassified", metric.line, f"{metric.name}: {error}"
-                ) from None
+                raise self.configuration.error(metric.line, f"{metric.name}: {error}") from None
             found[metric] = tuple(parsed)
         return found
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResults:
     """A job and its results."""
 
     job: Job
@@ -126,11 +125,13 @@ def plan(
     for block in configuration.blocks:
         try:
             if not runs and not block.runs:
-                message = "no runs are named, neither here nor as RUN..."
-                raise configuration.error("unclassified", block.line, message)
+                raise configuration.error(
+                    block.line, "no runs are named, neither here nor as RUN..."
+                )
             if not judgements and not block.assessments:
-                message = "no assessments are named, neither here nor by -j"
-                raise configuration.error("unclassified", block.line, message)
+                raise configuration.error(
+                    block.line, "no assessments are named, neither here nor by -j"
+                )
             every: Sequence[RunLike] = runs or _find_files(configuration, block.runs, define)
             chosen, silent = _choose_runs(configuration, block, every, declared)
             assessments = judgements or _find_files(configuration, block.assessments, define)
@@ -138,8 +139,9 @@ def plan(
             if block.results is not None:
                 folder = _find_path(configuration, block.results, define)
                 if folder.exists() and not folder.is_dir():
-                    message = f"{block.results.text!r} is a file, not a folder"
-                    raise configuration.error("unclassified", block.results.line, message)
+                    raise configuration.error(
+                        block.results.line, f"{block.results.text!r} is a file, not a folder"
+                    )
         except InputError as error:
             problems += error.problems
             continue
@@ -153,7 +155,7 @@ def plan(
 
 def _choose_runs(
     configuration: Configuration,
-    block: Block,
+    block: TaskBlock,
     runs: Sequence[RunLike],
     declared: dict[str, str | None],
 ) -> tuple[list[RunLike], list[str]]:
@@ -181,15 +183,13 @@ def _choose_runs(
     if not chosen:
         task = " or ".join(block.tasks)
         hint = f"they declare {', '.join(others)}{suggest(task, others)}" if others else "none does"
-        raise configuration.error(
-            "unclassified", block.line, f"no run declares the task {task}; {hint}"
-        )
+        raise configuration.error(block.line, f"no run declares the task {task}; {hint}")
     return chosen, silent
 
 
 def _drop_year(task: str) -> str:
     """Return the key of a task without the year that may precede it."""
-    return task_key(re.sub(r"^\s*[0-9]{4}\.", "", task))
+    return normalise_task(re.sub(r"^\s*[0-9]{4}\.", "", task))
 
 
 def _find_declared_task(source: Source) -> str | None:
@@ -213,8 +213,9 @@ def _find_path(configuration: Configuration, word: Word, define: Mapping[str, st
     def fill_in(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if name not in define:
-            message = f"${name} is not defined; give --define {name}=PATH"
-            raise configuration.error("unclassified", word.line, message)
+            raise configuration.error(
+                word.line, f"${name} is not defined; give --define {name}=PATH"
+            )
         return define[name]
 
     text = _NAME.sub(fill_in, word.text)
@@ -237,7 +238,7 @@ def _find_files(
         if word.text.endswith("/"):
             matching = [own for own in matching if own.is_dir()]
         if not matching:
-            raise configuration.error("unclassified", word.line, f"nothing fits {word.text!r}")
+            raise configuration.error(word.line, f"nothing fits {word.text!r}")
         files = [
             str(file)
             for own in matching
@@ -245,7 +246,7 @@ def _find_files(
             if file is own or (file.is_file() and not file.name.startswith("."))
         ]
         if not files:
-            raise configuration.error("unclassified", word.line, f"{word.text!r} holds no file")
+            raise configuration.error(word.line, f"{word.text!r} holds no file")
         found |= dict.fromkeys(files)
     return list(found)
 
@@ -260,7 +261,7 @@ def score(
     executor: Executor | None = None,
     progress: Callable[[], None] | None = None,
     **options: Any,
-) -> tuple[Outcome, ...]:
+) -> tuple[JobResults, ...]:
     """Score jobs one after the other; the options are those of `foveal.evaluate`."""
     measures = [job.measures for job in jobs]
     options = {**options, "max_results": options.get("max_results") or MOST_RESULTS}
@@ -286,7 +287,7 @@ def score(
             "inputs": [mine, *results.meta["inputs"]],
             "warnings": [*job.warnings, *results.meta["warnings"]],
         }
-        outcomes.append(Outcome(job, replace(results, meta=meta)))
+        outcomes.append(JobResults(job, replace(results, meta=meta)))
     _check_distinct(outcomes)
     return tuple(outcomes)
 
@@ -303,7 +304,7 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
         if unknown:
             raise InputError(
                 Problem(
-                    "unclassified",
+                    CODE,
                     path,
                     line,
                     f"no assessments of pool {text!r}{suggest(text, known)}",
@@ -324,7 +325,6 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     lacking = next((topic for topic in topics if topic not in kinds), None)
     if lacking is not None:
         raise error(
-            "unclassified",
             line,
             f"the query type of topic {lacking!r} is not known: the assessments do not record it "
             "(<inex_topic query_type>), nor does a --topics-file",
@@ -340,7 +340,6 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     if not wanted:
         others = ", ".join(sorted({kinds[topic] for topic in topics}))
         raise error(
-            "unclassified",
             line,
             f"no topic is of type {' or '.join(sorted(types))}; they are {others}",
         )
@@ -369,7 +368,7 @@ def _read_query_types(judgements: Judgements) -> dict[str, str]:
 # -- results -----------------------------------------------------------------------------------
 
 
-def _check_distinct(outcomes: Sequence[Outcome]) -> None:
+def _check_distinct(outcomes: Sequence[JobResults]) -> None:
     """Refuse two values of one run and measure in one place."""
     seen: dict[tuple[str, ...], int] = {}
     for outcome in outcomes:
@@ -380,7 +379,6 @@ def _check_distinct(outcomes: Sequence[Outcome]) -> None:
         for key in ((place, run, name) for run in results.runs for name in names):
             if key in seen:
                 raise job.configuration.error(
-                    "unclassified",
                     job.block.line,
                     f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
                     "blocks of one task need a RESULTS_DIR, or a file, each of their own",
@@ -388,7 +386,7 @@ def _check_distinct(outcomes: Sequence[Outcome]) -> None:
             seen[key] = job.block.line
 
 
-def result_files(outcome: Outcome, *, per_topic: bool) -> dict[Path, str]:
+def format_result_files(outcome: JobResults, *, per_topic: bool) -> dict[Path, str]:
     """Return a file for each run and metric, if the block names a folder for them."""
     job, results = outcome.job, outcome.results
     if job.results is None:
@@ -422,7 +420,7 @@ def write_results(files: Mapping[Path, str]) -> None:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError.at(
-                "unclassified", str(folder), None, f"cannot be made: {error.strerror}"
+                "file.unwritable", str(folder), None, f"cannot be made: {error.strerror}"
             ) from None
     for path, content in files.items():
         write_file(path, content)

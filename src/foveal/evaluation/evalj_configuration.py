@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.errors import InputError, Problem
-from foveal.evaluation.presets import task_key
+from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source
 from foveal.formats.markup import BLANKS, is_xml, read_markup
 from foveal.model import Provenance
@@ -20,9 +20,10 @@ from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
 
 __all__ = [
-    "Block",
+    "CODE",
     "Configuration",
     "Metric",
+    "TaskBlock",
     "Word",
     "find_query_type",
     "read_configuration",
@@ -30,6 +31,9 @@ __all__ = [
     "read_properties",
     "suggest",
 ]
+
+CODE = "evalj.configuration"
+"""The code of all problems of configurations."""
 
 
 class Word(NamedTuple):
@@ -52,7 +56,7 @@ class Metric(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Block:
+class TaskBlock:
     """The settings of one task.
 
     Parameters
@@ -87,10 +91,10 @@ class Configuration:
     """The blocks of a configuration file."""
 
     source: Provenance
-    blocks: tuple[Block, ...]
+    blocks: tuple[TaskBlock, ...]
 
-    def error(self, code: str, line: int, text: str) -> InputError:
-        return InputError.at(code, self.source.path, line, text)
+    def error(self, line: int, text: str) -> InputError:
+        return InputError.at(CODE, self.source.path, line, text)
 
 
 def read_configuration(path: str | Path) -> Configuration:
@@ -101,7 +105,7 @@ def read_configuration(path: str | Path) -> Configuration:
     by_tasks: dict[tuple[str, ...], list[Metric]] = {}
     for metric in read_metrics(source):
         by_tasks.setdefault(metric.only, []).append(metric)
-    blocks = (Block(own[0].line, tasks, tuple(own)) for tasks, own in by_tasks.items())
+    blocks = (TaskBlock(own[0].line, tasks, tuple(own)) for tasks, own in by_tasks.items())
     return Configuration(source.provenance, tuple(blocks))
 
 
@@ -186,7 +190,7 @@ class _Property(NamedTuple):
         return tuple(dict.fromkeys(word.text for word in self.words))
 
 
-def read_properties(source: Source) -> tuple[Block, ...]:
+def read_properties(source: Source) -> tuple[TaskBlock, ...]:
     r"""Return the blocks of a property file; the error lists everything wrong with it.
 
     The first TASK joins the keys before it; every other one starts a new block.
@@ -239,13 +243,9 @@ def read_properties(source: Source) -> tuple[Block, ...]:
         wrong_values += [problem for block in blocks for problem in _find_missing(block)]
     if wrong or wrong_values:
         problems = sorted([*wrong, *wrong_values], key=lambda problem: problem[0])
-        raise InputError(
-            Problem("unclassified", source.path, line, message) for line, message in problems
-        )
+        raise InputError(Problem(CODE, source.path, line, message) for line, message in problems)
     if not blocks:
-        raise source.error(
-            "unclassified", None, "the configuration is empty; expected lines KEY: value"
-        )
+        raise source.error(CODE, None, "the configuration is empty; expected lines KEY: value")
     return tuple(_make_block(block, task) for block in blocks for task in block["TASK"].texts)
 
 
@@ -262,11 +262,11 @@ def _find_missing(block: Mapping[str, _Property]) -> list[tuple[int, str]]:
     return found
 
 
-def _make_block(block: Mapping[str, _Property], task: str) -> Block:
+def _make_block(block: Mapping[str, _Property], task: str) -> TaskBlock:
     """Return the block of one of the tasks."""
     words = {key: tuple(block[key].words) if key in block else () for key in _READERS}
     metrics = block["METRICS"]
-    return Block(
+    return TaskBlock(
         line=block["TASK"].line,
         tasks=(task,),
         metrics=tuple(
@@ -287,7 +287,7 @@ def _list_measures(metric: str, block: Mapping[str, _Property], task: str) -> tu
     """
     alphas = block["ALPHA"].texts if "ALPHA" in block else ("1",)
     cutoffs = block["DCV"].texts if "DCV" in block else ()
-    browses = metric == "ep/gr" and task_key(task).endswith("fetchbrowse")
+    browses = metric == "ep/gr" and normalise_task(task).endswith("fetchbrowse")
     scores = ("MAep", "iMAep")
     texts: list[str] = []
     for quant in block["QUANT_FUNCTIONS"].texts:
@@ -334,17 +334,17 @@ _NATURAL = {"bep": "bep", "ideal": "hierarchical", "passages": "hierarchical"}
 
 
 @dataclass(frozen=True)
-class _Node:
+class _MetricNode:
     """One element with its place. Unknown attributes and children are errors."""
 
     path: str
     tag: str
     line: int
     attributes: Mapping[str, str]
-    children: list[_Node]
+    children: list[_MetricNode]
 
-    def error(self, code: str, text: str) -> InputError:
-        return InputError.at(code, self.path, self.line, text)
+    def error(self, text: str) -> InputError:
+        return InputError.at(CODE, self.path, self.line, text)
 
     def check(self, attributes: Sequence[str], children: Sequence[str]) -> None:
         """Refuse unknown attributes and children, and repeated children."""
@@ -352,7 +352,6 @@ class _Node:
             if name not in attributes:
                 expected = f"{', '.join(attributes)}{suggest(name, attributes)}"
                 raise self.error(
-                    "unclassified",
                     f"unknown attribute {name!r} of <{self.tag}>; expected {expected}",
                 )
         seen: dict[str, int] = {}
@@ -360,18 +359,15 @@ class _Node:
             if child.tag not in children:
                 expected = ", ".join(f"<{tag}>" for tag in children) or "nothing"
                 raise child.error(
-                    "unclassified",
                     f"unknown element <{child.tag}> in <{self.tag}>; expected {expected}"
                     f"{suggest(child.tag, children)}",
                 )
             name = child.tag.casefold()
             if name in seen:
-                raise child.error(
-                    "unclassified", f"a second <{child.tag}>; the first is on line {seen[name]}"
-                )
+                raise child.error(f"a second <{child.tag}>; the first is on line {seen[name]}")
             seen[name] = child.line
 
-    def child(self, *tags: str) -> _Node | None:
+    def child(self, *tags: str) -> _MetricNode | None:
         return next((child for child in self.children if child.tag in tags), None)
 
     def value(self, known: Sequence[str] | None = None, children: Sequence[str] = ()) -> str:
@@ -379,17 +375,13 @@ class _Node:
         self.check(("value",), children)
         found = self.attributes.get("value", "").strip()
         if not found:
-            raise self.error(
-                "unclassified", f'<{self.tag}> without a value; expected <{self.tag} value="...">'
-            )
+            raise self.error(f'<{self.tag}> without a value; expected <{self.tag} value="...">')
         if known is None:
             return found
         try:
             return _match_word(found, known)
         except ValueError as expected:
-            raise self.error(
-                "unclassified", f"{self.tag} {found!r} is not known; {expected}"
-            ) from None
+            raise self.error(f"{self.tag} {found!r} is not known; {expected}") from None
 
     def number(self) -> str:
         """Return the text of the value, which must be a number above 0."""
@@ -399,9 +391,7 @@ class _Node:
         except ValueError:
             number = float("nan")
         if not 0 < number < float("inf"):
-            raise self.error(
-                "unclassified", f"{self.tag} {text!r} is not possible; expected a number above 0"
-            )
+            raise self.error(f"{self.tag} {text!r} is not possible; expected a number above 0")
         return text
 
 
@@ -415,13 +405,13 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     """
     markup = read_markup(source)
     nodes = [
-        _Node(source.path, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
+        _MetricNode(source.path, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
         for i, tag in enumerate(markup.tags)
     ]
     root = nodes[0]
     if root.tag != "metrics":
-        raise root.error("unclassified", f"root element <{root.tag}>; expected <metrics>")
-    above: list[_Node] = []
+        raise root.error(f"root element <{root.tag}>; expected <metrics>")
+    above: list[_MetricNode] = []
     for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
         del above[depth:]
         if above:
@@ -431,7 +421,7 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     for node, text in reversed([*zip(nodes, texts, strict=True)]):  # the innermost first
         if text.strip(BLANKS):
             message = f"text {text.strip(BLANKS)!r} in <{node.tag}>"
-            raise node.error("unclassified", f"{message}; expected attributes and elements only")
+            raise node.error(f"{message}; expected attributes and elements only")
     found: list[Metric] = []
     problems: list[Problem] = []
     for node in root.children:
@@ -440,17 +430,15 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
         except InputError as error:
             problems += error.problems
     if root.attributes:
-        problems += root.error(
-            "unclassified", f"unknown attribute {next(iter(root.attributes))!r}"
-        ).problems
+        problems += root.error(f"unknown attribute {next(iter(root.attributes))!r}").problems
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
     if not found:
-        raise root.error("unclassified", "<metrics> holds no entry; expected <EPRUM> or <BEPD>")
+        raise root.error("<metrics> holds no entry; expected <EPRUM> or <BEPD>")
     return tuple(found)
 
 
-def _read_entry(node: _Node, earlier: Sequence[Metric]) -> Metric:
+def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
     texts: tuple[str, ...]
     if node.tag == "BEPD":
         node.check(("id", "only"), ("a", "A"))
@@ -462,21 +450,19 @@ def _read_entry(node: _Node, earlier: Sequence[Metric]) -> Metric:
         texts = (text, f"{text}@curve")
     else:
         expected = f"<EPRUM> or <BEPD>{suggest(node.tag, ('EPRUM', 'BEPD'))}"
-        raise node.error("unclassified", f"unknown metric <{node.tag}>; expected {expected}")
+        raise node.error(f"unknown metric <{node.tag}>; expected {expected}")
     name = node.attributes.get("id", "").strip() or node.tag
     again = next((metric for metric in earlier if metric.name == name != node.tag), None)
     if again is not None:
-        raise node.error(
-            "unclassified", f"id {name!r} is already that of the entry on line {again.line}"
-        )
+        raise node.error(f"id {name!r} is already that of the entry on line {again.line}")
     tasks = (task.strip() for task in node.attributes.get("only", "").split(","))
     only = tuple(filter(None, tasks))
     if "only" in node.attributes and not only:
-        raise node.error("unclassified", 'only="" names no task; leave it out to score all runs')
+        raise node.error('only="" names no task; leave it out to score all runs')
     return Metric(name, texts, node.line, only)
 
 
-def _read_eprum(node: _Node) -> dict[str, str]:
+def _read_eprum(node: _MetricNode) -> dict[str, str]:
     """Return the parameters of EPRUM that differ from its defaults."""
     node.check(("id", "only"), ("binary", "generator", "quantisation", "behaviour"))
     generator, way = node.child("generator"), node.child("behaviour")
@@ -501,9 +487,7 @@ def _read_eprum(node: _Node) -> dict[str, str]:
         chooses = targets == "ideal" and grade not in (None, "Exh")
         return settings | ({"quant": str(grade)} if chooses else {})
     if grade is None:
-        raise node.error(
-            "unclassified", "<binary> is false, but there is no <quantisation> to weigh targets by"
-        )
+        raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
     if grade != "Exh":
         return settings | {"weight": "quant", "quant": grade}
     # An entry point has the exhaustivity of its document, and 2006 has only one degree of that.

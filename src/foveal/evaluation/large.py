@@ -26,16 +26,15 @@ import polars as pl
 from foveal.collection.placement import CLIPPED, MAPPED, describe_missing
 from foveal.errors import InputError, Problem, Tally
 from foveal.evaluation.document_names import NameMatch
-from foveal.evaluation.options import resolve_settings
+from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, average_lengths
 from foveal.evaluation.preparation import (
     NEED_TREES,
     UNJUDGED_TOPICS,
     list_notes,
-    refuse_excluded,
-    refuse_unjudged,
+    refuse_topics,
 )
-from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
-from foveal.executors import cores
+from foveal.evaluation.settings import resolve_settings
+from foveal.executors import count_cores
 from foveal.files.memory import free_memory, give_back_memory, parse_size
 from foveal.files.source import (
     Source,
@@ -99,23 +98,24 @@ def estimate_need(path: str | Path) -> int:
 
 def share_memory() -> int:
     """Return a share of the free memory for one of as many tasks as there are cores."""
-    return max(free_memory() // (2 * cores()), _SMALL)
+    return max(free_memory() // (2 * count_cores()), _SMALL)
 
 
 def score_run(
     evaluation: Evaluation, run: RunLike, *, memory: int | None = None
 ) -> tuple[Scores, ...]:
     """Score a run as `Evaluation.score` does, in groups of topics if it does not fit `memory`."""
-    file = None if isinstance(run, Run) else _split_run(evaluation, run, memory)
+    codes, groups = dict[str, int](), [(0, BUCKETS)]
+    if isinstance(evaluation, GroupedEvaluation):
+        codes, groups = dict(evaluation.codes), evaluation.groups
+    file = None if isinstance(run, Run) else _split_run(evaluation, run, memory, codes)
     if file is None and not isinstance(evaluation, GroupedEvaluation):
         return evaluation.score(run)
-    groups = evaluation.groups if isinstance(evaluation, GroupedEvaluation) else [(0, BUCKETS)]
     if file is not None:
         with closing(file):
             room = (memory or share_memory()) // NEED_OF_GROUPS
             ranges = [pack(file.sizes, room, *group) for group in groups]
             return _score_ranges(evaluation, file, file.read_run, ranges)
-    codes = _copy_codes(evaluation)
     held = run if isinstance(run, Run) else evaluation.read_run(run)
     bucket = np.array([codes.setdefault(t, len(codes)) for t in held.topics]) % BUCKETS
 
@@ -126,24 +126,12 @@ def score_run(
     return _score_ranges(evaluation, held, take, [[group] for group in groups])
 
 
-def _copy_codes(evaluation: Evaluation) -> dict[str, int]:
-    """Return the numbers of judged topics, to which those of a run are added."""
-    return dict(evaluation.codes) if isinstance(evaluation, GroupedEvaluation) else {}
-
-
-def _load_golds(evaluation: Evaluation, number: int) -> list[Gold]:
-    """Return the judgements that a group of topics is scored against."""
-    if isinstance(evaluation, GroupedEvaluation):
-        return evaluation.load(number)
-    golds = [copy.copy(gold) for gold in evaluation.golds]
-    for gold in golds:
-        gold.is_part = True
-    return golds
-
-
-def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> TopicFile | None:
+def _split_run(
+    evaluation: Evaluation, path: str | Path, memory: int | None, codes: dict[str, int]
+) -> TopicFile | None:
     """Sort the lines of a large run by topic; None if it is read at once.
 
+    The numbers of topics without judgements are added to `codes`.
     A file that cannot be split is refused if a limit was given, and else read at once.
     """
     place = evaluation.locate(str(path))
@@ -153,7 +141,6 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
     name = os.fsencode(path).decode(errors="replace")
     with limit_bytes(evaluation.max_bytes):
         head = Source(name, read_head(place, _HEAD), None)
-        codes = _copy_codes(evaluation)
         is_table = head.data.startswith(MAGIC)
         if is_table and read_codec(place):
             reason = "compressed Parquet and Arrow are read at once"
@@ -173,7 +160,7 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
             reason = "it holds spans and paths, which only a collection (-C) can compare"
     if memory is not None:
         raise head.error(
-            "unclassified",
+            "run.memory",
             None,
             f"takes up to {need >> 20} MB of memory, more than --memory allows, and cannot be "
             f"read in slices: {reason} (foveal convert makes lines of it)",
@@ -194,7 +181,12 @@ def _score_ranges(
     lines: list[tuple[int, str]] = []
     part = copy.copy(evaluation)
     for number, own_ranges in enumerate(ranges):
-        golds = _load_golds(evaluation, number)
+        if isinstance(evaluation, GroupedEvaluation):
+            golds = evaluation.load(number)
+        else:
+            golds = [copy.copy(gold) for gold in evaluation.golds]
+            for gold in golds:
+                gold.is_part = True
         for own_range in own_ranges:
             # Errors are copied: theirs refer to everything that was in memory.
             try:
@@ -225,12 +217,12 @@ def _score_ranges(
     ]
     for gold, own_topics in zip(evaluation.golds, present, strict=True):
         if not own_topics:
-            raise refuse_excluded(path, topics, gold.topics)
+            raise refuse_topics(path, topics, gold.topics, excluded=True)
     if refused:
         raise InputError.together(refused)
     for gold, own_topics in zip(evaluation.golds, present, strict=True):
         if gold.topic_at.keys().isdisjoint(own_topics):
-            raise refuse_unjudged(path, own_topics, gold.topics)
+            raise refuse_topics(path, own_topics, gold.topics)
     name = min(lines)[1]  # that of the first line of the file
     return tuple(
         replace(_merge(own, gold.topics, topics, whole.notes), name=name)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError, Problem
+from foveal.evaluation.rules import INTERLEAVED, ONE_PER_DOCUMENT, SHARED_TEXT, refuse_broken
 from foveal.files.source import Source
 from foveal.formats import fol
 from foveal.formats.fields import first_lines
@@ -24,7 +25,7 @@ from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["TASKS", "Evaluator", "Table", "java_double"]
+__all__ = ["TASKS", "Evaluator", "OfficialTable", "format_double"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,6 +36,13 @@ TASKS = {
     "b": "Best in Context",
     "i": "Relevant in Context (T2I)",
 }
+_RULES = {
+    "f": (SHARED_TEXT,),
+    "r": (INTERLEAVED, SHARED_TEXT),
+    "b": (INTERLEAVED, ONE_PER_DOCUMENT),
+    "i": (INTERLEAVED, SHARED_TEXT),
+}
+"""The rules by which the official evaluator rejects runs of a task."""
 _RANKS = (1, 2, 3, 5, 10, 25, 50)
 _COUNTS = ("num_ret", "num_rel", "num_rel_ret", "ret_size", "rel_size", "rel_ret_size")
 _UNRESOLVED_SIZE = 18
@@ -42,7 +50,7 @@ _UNRESOLVED_SIZE = 18
 
 
 @dataclass(frozen=True)
-class Table:
+class OfficialTable:
     """The lines of one run: per topic ``(name, topic, value)``, then those on ``all``."""
 
     run_id: str
@@ -57,15 +65,15 @@ class Table:
         lines = [f'<eval run-id="{self.run_id}" file="{self.file}">']
         for name, topic, value in rows:
             gap = "\t" if len(name) >= 8 else "\t\t"
-            shown = str(int(value)) if name in (*_COUNTS, "num_q") else java_double(value)
+            shown = str(int(value)) if name in (*_COUNTS, "num_q") else format_double(value)
             lines.append(f"{name}{gap}{topic}\t{shown}")
         return "\n".join([*lines, "</eval>", ""])
 
 
-def java_double(value: float) -> str:
+def format_double(value: float) -> str:
     """Format a double as Java prints it.
 
-    >>> java_double(0.5), java_double(0.00025), java_double(float("nan"))
+    >>> format_double(0.5), format_double(0.00025), format_double(float("nan"))
     ('0.5', '2.5E-4', 'NaN')
     """
     if math.isnan(value):
@@ -108,7 +116,7 @@ class Evaluator:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
         read = fol.read_judgements(source, official=True)
         if not len(read):
-            raise source.error("unclassified", None, "no judgements")
+            raise source.error("judgements.empty", None, "no judgements")
         assert read.declared is not None
         self.declared: Ints = read.declared
         self.judgements: Judgements = replace(read.combined(), bep=read.bep)
@@ -129,12 +137,29 @@ class Evaluator:
                 f"{source.path}: topics without relevant text are left out: {', '.join(barren)}"
             )
 
-    def score(self, run: str | Source) -> Table:
+    def score(self, run: str | Source) -> OfficialTable:
         """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
-        loaded = self._read(source)
+        if first_lines(source.data):
+            loaded = fol.read_run(source, unresolved=True)
+        elif self.every_topic:
+            loaded = Run.from_results({}, name=source.stem)
+        else:
+            raise source.error("run.empty", None, "the run is empty (-c scores an empty run 0)")
+        lost = loaded.start < 0
+        if lost.any() and not self.lenient:
+            raise InputError(
+                Problem(
+                    "run.unresolved",
+                    source.path,
+                    int(loaded.line[i]),
+                    f"the place of the result in {loaded.doc[i]!r} is not resolved (X or -1); "
+                    "expected start and length (--lenient scores it as inex_eval 3.1 did)",
+                )
+                for i in np.flatnonzero(lost).tolist()
+            )
         alignment = Alignment(loaded, self.judged)
-        self._check(alignment)
+        refuse_broken(alignment, dict.fromkeys(_RULES.get(self.task, ()), ""))
         # The size and relevant size of each result as the task counts them.
         size, rsize, lost = alignment.size, alignment.rsize, alignment.run.start < 0
         if self.task == "t":
@@ -171,12 +196,11 @@ class Evaluator:
         if not per_topic:
             hint = "" if self.every_topic else " (-c scores such a run 0 on every topic)"
             reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
-            raise source.error(
-                "unclassified", None, f"nothing to average: {reason} judged topic{hint}"
-            )
+            text = f"nothing to average: {reason} judged topic{hint}"
+            raise source.error("run.unjudged_topics", None, text)
         overall = self._average_topics(list(per_topic.values()), curves)
-        return Table(
-            run_id=_last_run_id(source) if len(loaded) else "",
+        return OfficialTable(
+            run_id=_find_last_id(source) if len(loaded) else "",
             file=source.path,
             topics=tuple(
                 (name, topic, value)
@@ -186,59 +210,6 @@ class Evaluator:
             overall=tuple((name, "all", value) for name, value in overall),
             warnings=loaded.notes,
         )
-
-    def _read(self, source: Source) -> Run:
-        if not first_lines(source.data):
-            if not self.every_topic:
-                raise source.error(
-                    "unclassified", None, "the run is empty (-c scores an empty run 0)"
-                )
-            return Run.from_results({}, name=source.stem)
-        run = fol.read_run(source, unresolved=True)
-        lost = np.flatnonzero(run.start < 0).tolist()
-        if lost and not self.lenient:
-            expected = "expected start and length (--lenient scores it as inex_eval 3.1 did)"
-            raise InputError(
-                Problem(
-                    "unclassified",
-                    source.path,
-                    int(run.line[i]),
-                    f"the place of the result in {run.doc[i]!r} is not resolved (X or -1); "
-                    + expected,
-                )
-                for i in lost
-            )
-        return run
-
-    def _check(self, alignment: Alignment) -> None:
-        """Refuse a run that the official evaluator rejects."""
-        run = alignment.run
-        found: list[tuple[int, str]] = []
-        first = run.line[run.first]
-        if self.in_context:
-            message = "results of one article are interleaved with others, first on line"
-            found += [
-                (row, f"{message} {first[row]}") for row in run.documents.reopened_rows.tolist()
-            ]
-        if self.task == "b":
-            message = "a second result of one article after line"
-            found += [(row, f"{message} {first[row]}") for row in run.repeats.tolist()]
-        elif self.task in "fri":
-            earlier, later = (column.tolist() for column in alignment.conflicts)
-            found += [
-                (b, f"overlaps the result on line {run.line[a]}")
-                for a, b in zip(earlier, later, strict=True)
-            ]
-        if found:
-            raise InputError(
-                Problem(
-                    "unclassified",
-                    run.source.path,
-                    int(run.line[row]),
-                    f"{message} (topic {run.topics[run.topic[row]]!r}, document {run.doc[row]!r})",
-                )
-                for row, message in sorted(found, key=lambda own: int(run.line[own[0]]))
-            )
 
     def _score_documents(self, view: TopicView, wanted: Ints, size: Ints, rsize: Ints) -> Floats:
         """Return the score of each document of a topic; 0 for those not among the `wanted`."""
@@ -289,7 +260,7 @@ class Evaluator:
             yield f"ircl_prn.{j / (points - 1):.2f}", _sum(c[j] for c in curves) / number
 
 
-def _last_run_id(source: Source) -> str:
+def _find_last_id(source: Source) -> str:
     """Return the run id on the last line, which the evaluator prints where lines differ in it."""
     data = source.data.rstrip()
     while True:

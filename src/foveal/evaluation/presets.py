@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
 
-__all__ = ["PRESETS", "Preset", "find_preset", "task_key"]
+__all__ = ["PRESETS", "Preset", "find_preset", "normalise_task"]
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,16 @@ class Preset:
         >>> PRESETS["2005.CO.Focussed"].is_for("COS.Focussed")
         False
         """
-        task = task_key(declared)
-        return task in (task_key(self.name), task_key(self.name.partition(".")[2]))
+        task = normalise_task(declared)
+        return task in (normalise_task(self.name), normalise_task(self.name.partition(".")[2]))
 
 
-def task_key(name: str) -> str:
+def normalise_task(name: str) -> str:
     """Return the key of a task, the same for the spellings of all years.
 
-    >>> task_key("CO+S.Focussed") == task_key("cos.Focused")
+    >>> normalise_task("CO+S.Focussed") == normalise_task("cos.Focused")
     True
-    >>> task_key("All in Context") == task_key("RelevantInContext")
+    >>> normalise_task("All in Context") == normalise_task("RelevantInContext")
     True
     """
     key = re.sub(r"[\s+_-]", "", name).casefold()
@@ -217,8 +217,8 @@ def find_preset(name: str) -> Preset:
     >>> find_preset("2008.AllInContext").name, find_preset("2005.CO.Focused").name
     ('2008.RelevantInContext', '2005.CO.Focussed')
     """
-    by_key = {task_key(preset): preset for preset in PRESETS}
-    key = task_key(name)
+    by_key = {normalise_task(preset): preset for preset in PRESETS}
+    key = normalise_task(name)
     if key in by_key:
         return PRESETS[by_key[key]]
     near = get_close_matches(key, by_key, 3, 0.5)

@@ -1,12 +1,13 @@
-"""Warnings about the scores of runs: unjudged results, and measures that count documents."""
+"""Warnings about the scores of runs: unjudged results, undefined scores, document measures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal.errors import some
 from foveal.measures.base import CURVE, Measure
@@ -15,6 +16,7 @@ from foveal.model.judgements import Judgements
 __all__ = [
     "TOP",
     "UNJUDGED_COUNTS",
+    "describe_undefined",
     "describe_unjudged",
     "explain_document_measures",
     "has_negative_judgements",
@@ -37,6 +39,24 @@ def describe_unjudged(shares: Mapping[str, float]) -> str:
     )
     more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
     return f"{UNJUDGED_COUNTS}; judged@{TOP} on topics with results: {shown}{more}"
+
+
+def describe_undefined(
+    undefined: npt.NDArray[np.bool_],
+    topics: Sequence[str],
+    measures: Sequence[Measure],
+    *,
+    skipped: bool,
+) -> Iterator[str]:
+    """Name the topics on which measures are `undefined`, and what becomes of them."""
+    by_topics: dict[tuple[str, ...], list[Measure]] = {}
+    for k in np.flatnonzero(undefined.any(axis=0)).tolist():
+        named = tuple(np.array(topics, dtype=object)[undefined[:, k]])
+        by_topics.setdefault(named, []).append(measures[k])
+    fate = "not averaged" if skipped else "counted as 0"
+    for named, those in by_topics.items():
+        which = "all measures" if len(those) == len(measures) else list_measures(those)
+        yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
 
 
 def has_negative_judgements(judgements: Judgements) -> bool:

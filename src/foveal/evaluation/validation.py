@@ -4,69 +4,97 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from foveal.collection import Collection
+from foveal.collection.lookup import held
 from foveal.collection.placement import resolve_results
+from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
-from foveal.evaluation.cas import tag_classes
-from foveal.evaluation.presets import PRESETS, Preset, task_key
+from foveal.evaluation.cas_filter import parse_tag_classes
+from foveal.evaluation.presets import PRESETS, Preset, normalise_task
+from foveal.evaluation.rules import (
+    BY_DOCUMENT,
+    CONTRADICTION,
+    DUPLICATE,
+    IMPOSSIBLE_PATH,
+    LIMIT,
+    ORDER,
+    PAST_END,
+    TOO_MANY,
+    UNKNOWN_LENGTH,
+    UNKNOWN_TOPIC,
+    Rule,
+    align_alone,
+    list_task_rules,
+)
 from foveal.evaluation.validation_reading import (
     find_other_names,
     find_repeated_topics,
     list_notes,
     read_tolerantly,
 )
-from foveal.evaluation.validation_rules import (
-    BY_DOCUMENT,
-    UNCHECKED,
-    find_contradictions,
-    find_disorder,
-    find_duplicates,
-    find_excess,
-    find_forbidden,
-    find_impossible_paths,
-    find_past_the_end,
-    find_unknown_topics,
-)
-from foveal.evaluation.validation_targets import Classes, off_target, tags_in, unknown_tags
 from foveal.files.source import Source
 from foveal.formats import found_kind, read_topics
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.ranking import line_ranks
-from foveal.model import Topics
-from foveal.nexi import CAS, NexiError, parse
+from foveal.formats.xpaths import ELEMENT
+from foveal.model import Run, Topics
+from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
+from foveal.nexi import Path as QueryPath
+from foveal.spans import Ints
 
 __all__ = [
     "MOST_RESULTS",
+    "Classes",
     "Finding",
+    "find_off_target",
     "validate",
     "validate_classes",
     "validate_file",
     "validate_topics",
 ]
 
+Classes = tuple[frozenset[str], ...]
+
 MOST_RESULTS = 1500
 """Results per topic that INEX accepted in a submission."""
 
 _STRICT = ("sscas", "svcas", "scas")
 """Tasks whose answers must be the targets of the castitles."""
+_DOCUMENTS = 1000
+"""Documents whose elements are looked up together."""
+_UNCHECKED = "run.unchecked"
+_KINDS = {
+    _UNCHECKED: "unchecked",
+    "run.target": "target",
+    "run.task": "task",
+    "topics.castitle": "castitle",
+    "topics.unknown_tag": "tag",
+}
+"""The kinds of findings that are not about rules."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem of a file, or a check that was not possible: its kind, place and message.
+    """A problem of a file, or a check that was not possible: a `Problem` of some kind.
 
-    >>> print(Finding("order", "a.run", 3, "rank 2 after 3"))
+    >>> print(Finding("order", "run.order", "a.run", 3, "rank 2 after 3"))
     a.run:3: rank 2 after 3 [order]
     """
 
     kind: str
+    code: str
     file: str
     line: int | None
     message: str
@@ -74,10 +102,10 @@ class Finding:
     @property
     def is_fault(self) -> bool:
         """True if something is wrong; a check that was not possible is not a fault."""
-        return self.kind != UNCHECKED
+        return self.code != _UNCHECKED
 
     def __str__(self) -> str:
-        problem = str(Problem("unclassified", self.file, self.line, self.message))
+        problem = str(Problem(self.code, self.file, self.line, self.message))
         first, *more = problem.split("\n")  # a query, with a mark under the error
         return "\n".join([f"{first} [{self.kind}]", *more])
 
@@ -95,11 +123,11 @@ def validate_file(
     try:
         source = Source.open(path)
     except InputError as error:
-        return _findings("file", error.problems)
+        return _list_findings(error.problems, "file")
     try:
         source = source.in_lines()
     except InputError as error:
-        return _findings("format", error.problems)
+        return _list_findings(error.problems, "format")
     try:
         kind = found_kind(source)
     except InputError:
@@ -149,56 +177,72 @@ def validate(
         Most results per topic.
     """
     source, run, problems = read_tolerantly(path if isinstance(path, Source) else Source.open(path))
-    found = _findings("format", problems)
+    found = _list_findings(problems, "format")
     if run is None:
         return _sort(found)
-    found += _findings("format", list_notes(run))
+    found += _list_findings(list_notes(run), "format")
     ranks, declared_at = run.rank, header_of(source)[1] or None
     if is_xml(source):
         markup = read_markup(source)
-        found += _findings("format", find_repeated_topics(markup))
+        found += _list_findings(find_repeated_topics(markup), "format")
         declared_at = int(markup.line[0])
     else:
-        found += _findings("run", find_other_names(source))
+        found += _list_findings(find_other_names(source), "run")
         ranks = line_ranks(source, run) if ranks is None else ranks
     task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
+    others: list[Problem] = []
     wrong_task = _check_task(run.task, preset)
     if wrong_task is not None:
-        found.append(Finding("task", source.path, declared_at, wrong_task))
+        others.append(Problem("run.task", source.path, declared_at, wrong_task))
     nowhere: set[int] = set()
-    if collection is not None:
-        run, problems = resolve_results(run, collection)
-        found += _findings("place", problems)
-        nowhere = {problem.line for problem in problems if problem.line is not None}
-    faults = [
-        # The order within a document is free where results are grouped by document.
-        *find_disorder(run, ranks, by_score=task not in BY_DOCUMENT),
-        *find_duplicates(run),
-        *find_excess(run, max_results),
-        *find_forbidden(run, preset, task),
-    ]
+    rules: dict[Rule, tuple[Any, ...]] = {DUPLICATE: (), TOO_MANY: (max_results,), PAST_END: ()}
     if collection is None:
-        faults += find_impossible_paths(run)
+        rules[IMPOSSIBLE_PATH] = ()
     else:
-        faults += find_past_the_end(run)
-        faults += find_contradictions(run, collection)
+        apart = CONTRADICTION.list_problems(align_alone(run), collection)
+        found += _list_findings(apart, CONTRADICTION.kind)
+        run, problems = resolve_results(run, collection)
+        found += _list_findings(problems, "place")
+        nowhere = {problem.line for problem in problems if problem.line is not None}
+    # The order within a document is free where results are grouped by document.
+    rules[ORDER] = (ranks, task not in BY_DOCUMENT)
     if topics is not None:
-        faults += find_unknown_topics(run, topics)
+        rules[UNKNOWN_TOPIC] = (topics,)
+    measures, overlap = ((), None) if preset is None else (preset.measures, preset.overlap)
+    rules |= dict.fromkeys(list_task_rules(task, measures, overlap), ())
+    alone = align_alone(run)
+    for rule, given in rules.items():
+        found += _list_findings(rule.list_problems(alone, *given), rule.kind)
+    if preset is not None:
+        for most, unit in ((preset.topic_limit, "topic"), (preset.document_limit, "document")):
+            if most is None:
+                continue
+            unknown = UNKNOWN_LENGTH.list_problems(
+                align_alone(run.take(run.start >= 0)), most, unit
+            )
+            over = LIMIT.list_problems(alone, most, unit)
+            found += _list_findings([*unknown, *over], LIMIT.kind)
+            elements = run.line[run.start < 0]
+            if len(elements):
+                text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"
+                text += " results are XPaths (-C INDEX tells places)"
+                others.append(Problem(_UNCHECKED, source.path, int(elements[0]), text))
     if task in _STRICT and castitles is not None:
-        faults += off_target(
+        faults = find_off_target(
             run, castitles, topics=topics, classes=classes, collection=collection, skipped=nowhere
         )
+        others += (
+            Problem(code, source.path, int(run.line[row]), text) for code, row, text in faults
+        )
     elif task in _STRICT:
-        message = "targets were not checked: the task is strict, and castitles are not given"
-        found.append(Finding(UNCHECKED, source.path, None, f"{message} (--topics-file)"))
-    found += [
-        Finding(kind, source.path, int(run.line[row]), message) for kind, row, message in faults
-    ]
-    return _sort(found)
+        text = "targets were not checked: the task is strict, and castitles are not given"
+        others.append(Problem(_UNCHECKED, source.path, None, f"{text} (--topics-file)"))
+    return _sort([*found, *_list_findings(others)])
 
 
-def _findings(kind: str, problems: Iterable[Problem]) -> list[Finding]:
-    return [Finding(kind, *problem[1:]) for problem in problems]
+def _list_findings(problems: Iterable[Problem], kind: str | None = None) -> list[Finding]:
+    """Return findings of a kind; by default the code of each problem decides."""
+    return [Finding(kind or _KINDS[problem.code], *problem) for problem in problems]
 
 
 def _sort(found: Iterable[Finding]) -> list[Finding]:
@@ -207,7 +251,7 @@ def _sort(found: Iterable[Finding]) -> list[Finding]:
 
 def _find_task(name: str) -> str:
     """Return the key of a task without year and kind of topics, whatever its spelling."""
-    return re.sub(r"[^a-z]", "", task_key(name.rpartition(".")[2]))
+    return re.sub(r"[^a-z]", "", normalise_task(name.rpartition(".")[2]))
 
 
 def _check_task(declared: str | None, preset: Preset | None) -> str | None:
@@ -239,8 +283,8 @@ def validate_topics(
     try:
         topics = read_topics(path)
     except InputError as error:
-        return _findings("format", error.problems)
-    found = []
+        return _list_findings(error.problems, "format")
+    found: list[Problem] = []
     for i, topic in enumerate(topics):
         if topic.structure is None:
             continue
@@ -251,21 +295,16 @@ def validate_topics(
             with suppress(NexiError):
                 parse(topic.structure, lenient=True)
                 accepted = ", accepted in lenient mode only"
-            where = topics.problem("unclassified", i, f"topic {topic.id!r}{accepted}: {error}")
-            found.append(Finding("castitle", *where[1:]))
+            text = f"topic {topic.id!r}{accepted}: {error}"
+            found.append(topics.problem("topics.castitle", i, text))
             continue
         if collection is not None and isinstance(query, CAS):
-            tags = [tag for part in (query.target, *query.support) for tag in tags_in(part)]
-            found += [
-                Finding(
-                    "tag",
-                    *topics.problem(
-                        "unclassified", i, f"castitle of topic {topic.id!r}: {message}"
-                    )[1:],
-                )
-                for message in unknown_tags(tags, collection, classes)
-            ]
-    return found
+            tags = [tag for part in (query.target, *query.support) for tag in _list_tags(part)]
+            found += (
+                topics.problem("topics.unknown_tag", i, f"castitle of topic {topic.id!r}: {text}")
+                for text in _describe_unknown_tags(tags, collection, classes)
+            )
+    return _list_findings(found)
 
 
 def validate_classes(texts: Iterable[str], collection: Collection) -> list[Finding]:
@@ -273,8 +312,160 @@ def validate_classes(texts: Iterable[str], collection: Collection) -> list[Findi
 
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
-    spelled = tag_classes(text for text in texts if "=" in text)
-    tags = sorted(set().union(*spelled))
-    return [
-        Finding("tag", "--tag-classes", None, message) for message in unknown_tags(tags, collection)
-    ]
+    spelled = parse_tag_classes(text for text in texts if "=" in text)
+    unknown = _describe_unknown_tags(sorted(set().union(*spelled)), collection)
+    return _list_findings(
+        Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown
+    )
+
+
+# -- targets -----------------------------------------------------------------------------------
+
+
+def _describe_unknown_tags(
+    tags: Iterable[str], collection: Collection, classes: Classes = ()
+) -> list[str]:
+    """Describe the tags that no element of the collection has, nor one of their class."""
+    known = set(collection.header["tags"])
+    messages = []
+    for tag in dict.fromkeys(tags):
+        if known.isdisjoint({tag}.union(*(group for group in classes if tag in group))):
+            near = get_close_matches(tag, sorted(known), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            messages.append(f"no element of the collection has the tag {tag!r}{hint}")
+    return messages
+
+
+def _list_tags(path: QueryPath) -> list[str]:
+    """Return the tags that a path of a query names.
+
+    >>> _list_tags(parse("//article//(sec|p)[about(., x)]").target)
+    ['article', 'sec', 'p']
+    """
+    steps = (step.names for step in path.steps if not step.attribute)
+    return [name for name in chain.from_iterable(steps) if name != "*"]
+
+
+def find_off_target(
+    run: Run,
+    castitles: Mapping[str, str],
+    *,
+    topics: Names[str] | None = None,
+    classes: Classes = (),
+    collection: Collection | None = None,
+    skipped: Names[int] = (),
+) -> Iterator[tuple[str, int, str]]:
+    """Find results that the castitle of their topic does not ask for, and impossible checks.
+
+    Yields the code, the row and the text of each problem.
+
+    Parameters
+    ----------
+    run : Run
+        On the text of `collection`, if there is one.
+    castitles : mapping of topic to NEXI query
+    topics : collection of str, optional
+        All known topics; results of others are not checked.
+    classes : sets of tags that are taken for each other
+    collection : Collection, optional
+        Needed to find the elements of results that are given by offsets.
+    skipped : collection of int
+        Lines of results that have no place.
+    """
+    is_element = np.zeros(len(run), dtype=bool)
+    if run.xpath is not None:
+        is_element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    is_skipped = np.isin(run.line, list(skipped))
+    unnamed: list[int] = []
+    for topic, start, end in zip(
+        run.topics, run.bounds[:-1].tolist(), run.bounds[1:].tolist(), strict=True
+    ):
+        if topics is not None and topic not in topics:
+            continue
+        if topic not in castitles:
+            yield _UNCHECKED, start, f"topic {topic!r} has no castitle; targets were not checked"
+            continue
+        try:
+            query = parse(castitles[topic], lenient=True)
+        except NexiError as error:
+            yield "topics.castitle", start, f"castitle of topic {topic!r}: {error}"
+            continue
+        if not isinstance(query, CAS):
+            message = "asks for no structure; targets were not checked"
+            yield _UNCHECKED, start, f"castitle of topic {topic!r} {message}"
+            continue
+        if collection is not None:
+            for message in _describe_unknown_tags(_list_tags(query.target), collection, classes):
+                yield "topics.unknown_tag", start, f"castitle of topic {topic!r}: {message}"
+        # Each result with the elements it may be, and the beginning of a message about it.
+        candidates: list[tuple[int, list[str], str]] = []
+        rows = np.arange(start, end)
+        if run.xpath is not None:
+            named = rows[is_element[start:end]].tolist()
+            candidates += [(row, [run.xpath[row]], f"{run.xpath[row]} is") for row in named]
+        others = rows[~(is_element | is_skipped)[start:end]]
+        if collection is None:
+            unnamed += others.tolist()
+        else:
+            for row, paths, exact in _find_elements(run, others, collection):
+                place = f"[{run.start[row]},{run.end[row]})"
+                verb = "is" if exact else "lies in"
+                candidates.append((row, paths, f"{place} {verb} {paths[-1]},"))
+        hints: dict[tuple[tuple[str, ...], ...], str | None] = {}  # None for targets
+        for row, paths, beginning in candidates:
+            tags = tuple(map(tags_of, paths))
+            if tags not in hints:
+                by_classes = [
+                    any(matches(query.target, own, known) for own in tags)
+                    for known in (classes, (*classes, *IEEE_CLASSES))
+                ]
+                hint = "; with --tag-classes ieee it is one" if by_classes[1] else ""
+                hints[tags] = None if by_classes[0] else hint
+            if hints[tags] is not None:
+                yield "run.target", row, f"{beginning} not a target of {query}{hints[tags]}"
+    if unnamed:
+        what = f"targets of {len(unnamed)} results that are not named as elements were not checked"
+        yield _UNCHECKED, unnamed[0], f"{what}; a collection (-C) tells which elements they are"
+
+
+def _find_elements(
+    run: Run, rows: Ints, collection: Collection
+) -> Iterator[tuple[int, list[str], bool]]:
+    """Yield the elements of each result from the outside in, and whether they equal it.
+
+    They are the elements of the same extent, else the smallest around. Results past the end of
+    their document have none. An attribute or a point is in the element of its path, any other
+    place without extent in the one that holds the character after it.
+    """
+    assert run.length is not None
+    rows = rows[(run.start[rows] >= 0) & (run.end[rows] <= run.length[rows])]
+    if run.xpath is not None:
+        owner = owners(run.xpath.gather(rows))
+        named = owner.is_not_null().to_numpy()
+        for row, path in zip(rows[named].tolist(), owner.drop_nulls(), strict=True):
+            yield row, [path], False
+        rows = rows[~named]
+    first, last = held(run.start, run.end, run.length)
+    docs = run.doc.gather(rows).unique(maintain_order=True)
+    by_doc = pl.DataFrame({"doc": run.doc.gather(rows), "row": rows}).partition_by(
+        "doc", as_dict=True, maintain_order=True
+    )
+    for at in range(0, len(docs), _DOCUMENTS):
+        some = docs[at : at + _DOCUMENTS]
+        trees = collection.trees(some)
+        found: list[tuple[int, list[int], bool]] = []
+        for i, doc in enumerate(some):
+            own = slice(int(trees.bounds[i]), int(trees.bounds[i + 1]))
+            start, end, path = trees.start[own], trees.end[own], trees.path[own]
+            for row in by_doc[doc,]["row"].to_list():
+                around = np.flatnonzero((start <= first[row]) & (end >= last[row]))
+                if not len(around):
+                    continue
+                size = end[around] - start[around]
+                # Parents come before their children, and of one extent they lie in each other.
+                least = around[size == size.min()]
+                exact = bool(size.min() == run.end[row] - run.start[row])
+                found.append((row, path[least].tolist(), exact))
+        numbers = np.array(list(chain.from_iterable(paths for _, paths, _ in found)), dtype=int)
+        texts = iter(collection.xpaths(numbers))
+        yield from ((row, list(islice(texts, len(paths))), exact) for row, paths, exact in found)

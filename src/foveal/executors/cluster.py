@@ -88,7 +88,7 @@ def _find_scheduler(address: str) -> str:
             reason = f"is no Dask scheduler file: {type(error).__name__}: {error}"
             if isinstance(error, FileNotFoundError):
                 reason = "no such file; expected a Dask scheduler file"
-            raise InputError.at("unclassified", path, None, reason) from None
+            raise InputError.at("cluster.scheduler_file", path, None, reason) from None
     try:
         import_module("distributed.comm").get_address_host_port(where)
     except ValueError as error:
@@ -140,7 +140,7 @@ class Cluster(Executor):
     @contextmanager
     def sharing(
         self, function: Callable[..., Any], shared: Any
-    ) -> Iterator[Callable[[Any], _Call]]:
+    ) -> Iterator[Callable[[Any], _ClusterCall]]:
         """Yield a function that submits a task; Dask brings `shared` to each worker once.
 
         It is made by a task of its own, which Dask repeats if all workers that hold it are gone.
@@ -150,12 +150,12 @@ class Cluster(Executor):
         if shared is not None:
             source = self.client.submit(bytes, pickle.dumps(shared), pure=False)
         # As bytes, because Dask looks for its own objects in tuples, lists and dictionaries.
-        yield lambda task: _Call(
+        yield lambda task: _ClusterCall(
             self, task, self.submit(_work, pickle.dumps((function, task)), source)
         )
 
 
-class _Call:
+class _ClusterCall:
     """A task on a cluster; Dask repeats it if its worker dies."""
 
     def __init__(self, cluster: Cluster, task: Any, future: Future[Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from foveal.errors import FovealError, UsageError
 
-__all__ = ["LostTaskError", "cores", "map_in_order", "name_task", "refuse_forks", "run_task"]
+__all__ = ["LostTaskError", "count_cores", "map_in_order", "name_task", "refuse_forks", "run_task"]
 
 Result = TypeVar("Result")
 
@@ -24,7 +24,7 @@ class LostTaskError(FovealError):
     """A task that ended its worker each time it was tried."""
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Return the number of cores this process may use; on shared machines not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -87,7 +87,7 @@ def map_in_order(
                 workers = getattr(executor, "workers", None) or getattr(
                     executor, "_max_workers", None
                 )
-                while len(calls) >= (ahead or 2 * (workers or cores())):
+                while len(calls) >= (ahead or 2 * (workers or count_cores())):
                     yield calls.popleft().result()
             while calls:
                 yield calls.popleft().result()

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from foveal.executors.order import LostTaskError, cores, name_task, run_task
+from foveal.executors.order import LostTaskError, count_cores, name_task, run_task
 from foveal.files.memory import keep_freed_memory
 
 __all__ = ["Processes"]
@@ -86,7 +86,7 @@ class Processes(Executor):
     @contextmanager
     def sharing(
         self, function: Callable[..., Any], shared: Any
-    ) -> Iterator[Callable[[Any], _Call]]:
+    ) -> Iterator[Callable[[Any], _LocalCall]]:
         """Yield a function that submits a task; workers read `shared` from a temporary file."""
         source: Path | bytes | None = None
         with ExitStack() as stack:
@@ -97,7 +97,7 @@ class Processes(Executor):
                     path = Path(stack.enter_context(folder)) / "shared"
                     path.write_bytes(source)
                     source = path
-            yield lambda task: _Call(self, partial(run_task, function, source), task)
+            yield lambda task: _LocalCall(self, partial(run_task, function, source), task)
 
     def is_lost(self, future: Future[Any]) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
@@ -134,7 +134,7 @@ class Processes(Executor):
         return self._pool
 
 
-class _Call:
+class _LocalCall:
     """A task under way, which is submitted again if it is lost.
 
     The pool of the standard library is lost with the first worker that dies, and does not tell
@@ -190,6 +190,6 @@ def _start_worker(workers: int, preload: str | None) -> None:
     Finalize(None, os._exit, args=(0,), exitpriority=0)
     keep_freed_memory()
     if "polars" not in sys.modules:
-        os.environ.setdefault("POLARS_MAX_THREADS", str(max(cores() // workers, 1)))
+        os.environ.setdefault("POLARS_MAX_THREADS", str(max(count_cores() // workers, 1)))
     if preload is not None:
         import_module(preload)

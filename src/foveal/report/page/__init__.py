@@ -24,7 +24,7 @@ from foveal.collection import SourceTexts
 from foveal.collection.document_texts import TextSource
 from foveal.errors import UsageError
 from foveal.evaluation import find_preset
-from foveal.evaluation.scoring import Evaluation, RunLike, map_runs
+from foveal.evaluation.evaluation import Evaluation, RunLike, map_runs
 from foveal.formats import read_judgements, read_topics
 from foveal.measures import Measure, find_measure, parse_measures
 from foveal.measures.base import CURVE, OverlapRule

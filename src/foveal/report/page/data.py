@@ -23,7 +23,7 @@ from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
 from foveal.collection import SourceTexts
 from foveal.collection.document_texts import TextSource
 from foveal.errors import InputError
-from foveal.evaluation.scoring import Evaluation, RunLike, Scores, score_aligned
+from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, score_aligned
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Cumulated, Curves

@@ -43,7 +43,7 @@ class Options:
     assessors : str
         ``union``, ``majority``, ``intersection``, ``each`` or the name of an assessor.
     overlap : {"error", "drop", "union", "allow"}, optional
-        What to do with overlapping results; by default the measure's own rule.
+        Treatment of overlapping results; by default the measure's own rule.
     regroup : bool
         Bring interleaved results of a document together instead of refusing them.
     truncate : bool
@@ -62,8 +62,8 @@ class Options:
     pools : tuple of str, optional
         Only judgements of these pools, that is assessors.
     cas : {"VV", "SV", "VS", "SS"}, optional
-        How strictly target and support elements of the topics' queries are taken; what does not
-        match is left out of the assessed elements.
+        Vague or strict reading of target and support elements of the topics' queries; assessed
+        elements that do not match are left out.
     support_judgements : tuple of str
         Judgements of the sub-topics, for strict support.
     documents : str, optional
@@ -71,15 +71,16 @@ class Options:
     name_from : str, optional
         Documents are named by the text of their first such element, not by their path.
     tag_classes : tuple of str
-        Tags that queries take for each other: ``ieee``, or as in ``sec=ss1=ss2``.
+        Tags that are equivalent in queries: ``ieee``, or as in ``sec=ss1=ss2``.
     exclude_tags : tuple of str
         Elements left out of the recall bases.
     snap : bool
-        Take the smallest element around a result that is none, where a measure is about elements.
+        Replace a result that is not an element with the smallest enclosing element, where a
+        measure is about elements.
     recompute : bool
-        Count sizes of elements on the collection, whatever the assessments say.
+        Count sizes of elements on the collection instead of using those of the assessments.
     warn_overlap : bool
-        Say how many results overlap although the task forbade it.
+        Warn how many results overlap although the task forbids it.
     """
 
     topics: str = "judged"

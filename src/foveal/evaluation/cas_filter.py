@@ -11,25 +11,25 @@ import polars as pl
 
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
-from foveal.evaluation.options import Options
+from foveal.evaluation.settings import Options
 from foveal.formats import read_judgements, read_topics
 from foveal.model import Judgements, Topics
 from foveal.nexi import IEEE_CLASSES
 from foveal.recall.cas import wanted
 from foveal.spans import Ints
 
-__all__ = ["CasFilter", "tag_classes"]
+__all__ = ["CasFilter", "parse_tag_classes"]
 
 Bools = npt.NDArray[np.bool_]
 _NAMED = {"ieee": IEEE_CLASSES}
 
 
-def tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
+def parse_tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
     """Parse classes of equivalent tags, given by name or as ``sec=ss1=ss2``.
 
-    >>> [sorted(tags) for tags in tag_classes(["sec=ss1"])]
+    >>> [sorted(tags) for tags in parse_tag_classes(["sec=ss1"])]
     [['sec', 'ss1']]
-    >>> tag_classes(["ieee"]) == IEEE_CLASSES
+    >>> parse_tag_classes(["ieee"]) == IEEE_CLASSES
     True
     """
     found: list[frozenset[str]] = []
@@ -68,7 +68,7 @@ class CasFilter:
     texts: SourceTexts | None = None
 
     @classmethod
-    def of(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
+    def from_options(cls, options: Options, topics: Topics | None = None) -> CasFilter | None:
         """Return the filter of the options, None without one; `topics` saves reading the file."""
         if options.cas is None:
             for name in ("support_judgements", "documents", "tag_classes"):
@@ -87,7 +87,7 @@ class CasFilter:
             support = read_judgements(list(options.support_judgements)).combined()
         if options.documents is not None:
             texts = SourceTexts(options.documents, name_tag=options.name_from)
-        return cls(options.cas, topics, support, tag_classes(options.tag_classes), texts)
+        return cls(options.cas, topics, support, parse_tag_classes(options.tag_classes), texts)
 
     def __call__(self, judgements: Judgements, row: Ints, xpath: pl.Series) -> Bools:
         """Mark the elements to keep, each given by its judgement and XPath."""

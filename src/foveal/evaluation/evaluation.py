@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
@@ -17,22 +16,22 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.errors import InputError, UsageError, counted, some
-from foveal.evaluation.options import resolve_settings
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
-    drop_topics,
-    list_assessors,
     prepare_gold,
+    refuse_topics,
     select_judgements,
 )
 from foveal.evaluation.score_warnings import (
     TOP,
+    describe_undefined,
     describe_unjudged,
     explain_document_measures,
     has_negative_judgements,
     list_measures,
 )
+from foveal.evaluation.settings import resolve_settings
 from foveal.files.source import STDIN, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
 from foveal.measures.alignment import Alignment
@@ -154,7 +153,18 @@ class Evaluation:
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (-C)")
-        given = _read_judgements(judgements)
+        if isinstance(judgements, Judgements):
+            given = judgements
+        elif isinstance(judgements, (str, Path)):
+            given = read_judgements(judgements)
+        elif isinstance(judgements, Sequence) and all(
+            isinstance(file, (str, Path)) for file in judgements
+        ):
+            given = read_judgements(list(judgements))
+        else:
+            from foveal.adapters import judgements_of
+
+            given = judgements_of(judgements)
         self.warnings: list[str] = []
         topics = cas = None
         if own.topics_file is not None:
@@ -162,13 +172,13 @@ class Evaluation:
 
             topics = read_topics(own.topics_file)
         if own.cas or own.support_judgements or own.documents or own.tag_classes or own.name_from:
-            from foveal.evaluation.cas import CasFilter
+            from foveal.evaluation.cas_filter import CasFilter
 
-            cas = CasFilter.of(own, topics)
+            cas = CasFilter.from_options(own, topics)
         self.index: Collection | None = None
         """The open collection index."""
-        if self.collection is not None:
-            self.index = self._open_index(self.collection)
+        if collection is not None:
+            self.__setstate__({})
         self.judgements = select_judgements(given, own, self.index, topics, self.warnings)
         self.sources = [("judgements", source) for source in self.judgements.sources]
         """Everything that was read, each with what it is."""
@@ -187,8 +197,16 @@ class Evaluation:
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""
         if any(Need.MEAN_LENGTH in measure.needs for measure in self.scored):
-            self.mean_length, self.mean_length_source = _find_mean_length(given, self.index)
-        self.assessors = list_assessors(self.judgements, own, self.warnings)
+            # All judged documents, whatever is selected: a scale must not change with that.
+            if self.index is not None:
+                documents = counted(len(self.index), "document")
+                self.mean_length = self.index.mean_length
+                self.mean_length_source = f"mean length of {documents} of the collection"
+            else:
+                lengths = given.documents(strict=False)[2]
+                self.mean_length, self.mean_length_source = average_lengths(lengths, given)
+        each = own.assessors == "each"
+        self.assessors: Sequence[str | None] = self.judgements.assessors if each else (None,)
         """The assessors scored against one by one, or only None for all of them together."""
         self.golds = tuple(
             prepare_gold(
@@ -210,18 +228,15 @@ class Evaluation:
         shown = some([measure.label for measure in self.measures])
         return f"<Evaluation: {counted(len(self.judgements.topics), 'topic')}, {shown}>"
 
-    def _open_index(self, path: str) -> Collection:
-        from foveal.collection.opened import opened
-
-        return opened(self.locate(path))
-
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"index": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if self.collection is not None:
-            self.index = self._open_index(self.collection)
+            from foveal.collection.opened import opened
+
+            self.index = opened(self.locate(self.collection))
 
     # -- scoring --------------------------------------------------------------------------------
 
@@ -239,7 +254,11 @@ class Evaluation:
         for gold in self.golds:
             own = run
             if len(gold.topics) < len(self.every_topic):
-                own = drop_topics(run, self.every_topic.difference(gold.topics), gold)
+                excluded = self.every_topic.difference(gold.topics)
+                kept = np.array([topic not in excluded for topic in run.topics], dtype=bool)
+                if run.topics and not kept.any() and not gold.is_part:
+                    raise refuse_topics(run.source.path, run.topics, gold.topics, excluded=True)
+                own = run if kept.all() else run.take(kept[run.topic])
             has_parts = own.xpath is not None or bool((own.end >= 0).any())
             if self.index is not None:
                 from foveal.collection.placement import place_elements, place_run
@@ -355,7 +374,10 @@ class Evaluation:
             per_run[label]["averaged"] = dict(zip(texts, averaged, strict=True))
         undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
         if undefined_anywhere.any():
-            warnings += self._describe_undefined(undefined_anywhere)
+            skipped = options.undefined == "skip"
+            warnings += describe_undefined(
+                undefined_anywhere, topics, self.measures, skipped=skipped
+            )
         low = {label: share for label, share in shares.items() if share < 1}
         if low and has_negative_judgements(self.judgements):
             warnings.append(describe_unjudged(low))
@@ -396,43 +418,6 @@ class Evaluation:
             meta,
         )
 
-    def _describe_undefined(self, undefined: Bools) -> Iterator[str]:
-        """Name the topics on which measures are `undefined`, and what becomes of them."""
-        fate = "not averaged" if self.options.undefined == "skip" else "counted as 0"
-        by_topics: dict[tuple[str, ...], list[Measure]] = {}
-        for k in np.flatnonzero(undefined.any(axis=0)).tolist():
-            topics = np.array(self.judgements.topics, dtype=object)[undefined[:, k]]
-            by_topics.setdefault(tuple(topics), []).append(self.measures[k])
-        for named, those in by_topics.items():
-            every = len(those) == len(self.measures)
-            which = "all measures" if every else list_measures(those)
-            yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
-
-
-def _read_judgements(given: Any) -> Judgements:
-    """Return judgements from files or Python objects."""
-    if isinstance(given, Judgements):
-        return given
-    if isinstance(given, (str, Path)):
-        return read_judgements(given)
-    if isinstance(given, Sequence) and all(isinstance(one, (str, Path)) for one in given):
-        return read_judgements(list(given))
-    from foveal.adapters import judgements_of
-
-    return judgements_of(given)
-
-
-def _find_mean_length(given: Judgements, index: Collection | None) -> tuple[float, str]:
-    """Return the value of L=auto and what it is the mean of.
-
-    That is the collection, or all judged documents whatever topics and assessors are chosen: a
-    scale must not change with the selection.
-    """
-    if index is not None:
-        documents = counted(len(index), "document")
-        return index.mean_length, f"mean length of {documents} of the collection"
-    return average_lengths(given.documents(strict=False)[2], given)
-
 
 def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:
     """Return the mean of the known lengths of judged documents, and what it is the mean of."""
@@ -444,7 +429,7 @@ def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[f
 
 def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
     """Score a run that was aligned."""
-    run, alignment, gold = aligned.run, aligned.alignment(), aligned.gold
+    run, alignment, gold = aligned.run, aligned.limited, aligned.gold
     in_run = np.zeros(len(gold.topics), dtype=bool)
     in_run[alignment.judged_topic] = True
     judged_results, names = count_judged(alignment)
@@ -494,7 +479,7 @@ def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
         curves.setdefault(key, []).append(column)
     for (overlap, kind, *_), columns in curves.items():
         points = [measures[column] for column in columns]
-        values[:, columns] = kind.score_curve(points, aligned.alignment(overlap))
+        values[:, columns] = kind.score_curve(points, aligned.limited.with_overlap(overlap))
     return values
 
 
@@ -576,7 +561,11 @@ def evaluate(
     evaluation: Evaluation
     threads = None
     score: Callable[[Evaluation, RunLike], tuple[Scores, ...]] = Evaluation.score
-    if memory is not None or _may_be_large(given, judgements):
+    files = [judgements] if isinstance(judgements, (str, Path)) else judgements
+    inputs = [*given, *files] if isinstance(files, (list, tuple)) else given
+    paths = [Path(file) for file in inputs if isinstance(file, (str, Path)) and file != STDIN]
+    small = all(path.is_file() and path.stat().st_size <= _LARGE for path in paths)
+    if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
         evaluation, score = prepare(judgements, measures, memory, options)
@@ -586,23 +575,6 @@ def evaluate(
         evaluation = Evaluation(judgements, measures, **options)
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
     return evaluation.results(scores)
-
-
-def _may_be_large(runs: Sequence[RunLike], judgements: Any) -> bool:
-    """Return True if a file is so large that it might not fit into memory."""
-    given = [judgements] if isinstance(judgements, (str, Path)) else judgements
-    files = [*runs, *given] if isinstance(given, (list, tuple)) else runs
-    for file in files:
-        if isinstance(file, (str, Path)):
-            try:
-                place = Path(file).stat()
-            except (OSError, ValueError):  # standard input, a pattern, or nothing
-                if str(file) == STDIN:
-                    continue
-                return True
-            if place.st_size > _LARGE or stat.S_ISDIR(place.st_mode):
-                return True
-    return False
 
 
 def list_runs(runs: Any) -> list[RunLike]:
@@ -633,11 +605,13 @@ def map_runs(
         if progress is not None:
             progress()
         return
-    from foveal.executors import cores, map_in_order, refuse_forks
+    from foveal.executors import count_cores, map_in_order, refuse_forks
 
     with ExitStack() as stack:
         if executor is None:
-            executor = stack.enter_context(ThreadPoolExecutor(threads or min(cores(), len(runs))))
+            executor = stack.enter_context(
+                ThreadPoolExecutor(threads or min(count_cores(), len(runs)))
+            )
         else:
             refuse_forks(executor)
             # Other processes cannot read this one's standard input.
