@@ -24,7 +24,7 @@ import trees
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.inex_eval import InexEvalNg, precall
+from foveal.measures.precall import InexEvalNg, precall
 from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
 from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base

@@ -14,7 +14,7 @@ import polars as pl
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.spans import Ints, lay_out, union
 
-__all__ = ["Marked", "Meetings", "find_meetings", "list_marked", "meet_marked"]
+__all__ = ["Marked", "Meetings", "find_meetings", "list_marked", "meet_marked", "unite_spans"]
 
 
 class Marked(NamedTuple):
@@ -46,13 +46,9 @@ class Marked(NamedTuple):
     def unite(self, spans: Ints) -> Marked:
         """Return only these spans, without overlap; no other row has any."""
         row = np.searchsorted(self.bounds, spans, side="right") - 1
-        extent = np.zeros(len(self.bounds) - 1, dtype=np.int64)
-        np.maximum.at(extent, row, self.end[spans])
-        base = lay_out(extent)
-        start, end = union(self.start[spans] + base[row], self.end[spans] + base[row])
-        row = np.searchsorted(base, start, side="right") - 1
-        bounds = _find_bounds(row, len(base))
-        return Marked(start - base[row], end - base[row], bounds, np.arange(len(row)), bounds)
+        row, start, end = unite_spans(row, self.start[spans], self.end[spans])
+        bounds = _find_bounds(row, len(self.bounds) - 1)
+        return Marked(start, end, bounds, np.arange(len(row)), bounds)
 
 
 class Meetings(NamedTuple):
@@ -94,6 +90,21 @@ def list_marked(gold: Gold) -> Marked:
 def _find_bounds(group: Ints, n: int) -> Ints:
     """Return where the members of each group begin once sorted by it, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))]).astype(np.int64)
+
+
+def unite_spans(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return group, start and end of the text of each group: spans that meet become one.
+
+    >>> united = unite_spans(np.array([1, 0, 1]), np.array([5, 5, 0]), np.array([9, 9, 5]))
+    >>> [column.tolist() for column in united]
+    [[0, 1], [5, 0], [9, 9]]
+    """
+    extent = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(extent, group, end)
+    base = lay_out(extent)
+    start, end = union(start + base[group], end + base[group])
+    own = np.searchsorted(base, start, side="right") - 1
+    return own, start - base[own], end - base[own]
 
 
 def find_meetings(alignment: Alignment) -> Meetings:
