@@ -436,7 +436,7 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.at is None and self.cutoff.required:
+        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"

@@ -9,10 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.alignment import Alignment, Floats, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag
 from foveal.measures.user_model import (
-    Floats,
     Hits,
     Ideality,
     UserModel,
@@ -24,15 +23,7 @@ from foveal.measures.user_model import (
 from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
 
-__all__ = [
-    "ExpectedPrecision",
-    "ExpectedPrecisionAtRank",
-    "PrecisionWithUserModel",
-    "UserRecall",
-    "expected_precision",
-    "precision_of_readers",
-    "to_units",
-]
+__all__ = ["expected_precision", "precision_of_readers", "to_units"]
 
 _GRID = 1000
 _EXACT = 1e-9
@@ -176,7 +167,7 @@ def _score_units(topic: TopicView, measure: _AtUnits) -> Floats:
     return measure.score_units(topic)
 
 
-class _Expected(WeightedUserModel):
+class _BestListMeasure(WeightedUserModel):
     ideal_ = Choice(
         "list",
         "greedy",
@@ -195,7 +186,7 @@ class _Expected(WeightedUserModel):
         if self.ideal_ == "list":
             return gain
         places = self.find_targets(topic).places
-        ways = find_ways(topic, places, places, self.behaviour_settings)
+        ways = find_ways(topic, places, places, self.find_behaviour(topic))
         return np.maximum(gain, np.cumsum(_list_greedily(places.row, weight, *ways)))
 
 
@@ -226,7 +217,7 @@ def _list_greedily(row: Ints, weight: Floats, at: Ints, target: Ints, p: Floats)
     return np.sort(gains)[::-1]
 
 
-class ExpectedPrecision(_AtUnits, _Expected):
+class ExpectedPrecision(_AtUnits, _BestListMeasure):
     """How short the best list to a given recall is, relative to how far this list must be read.
 
     The rank at which a reader has seen enough targets is uncertain; the value is the expectation of
@@ -277,7 +268,7 @@ class ExpectedPrecision(_AtUnits, _Expected):
         )
 
 
-class ExpectedPrecisionAtRank(_Expected):
+class ExpectedPrecisionAtRank(_BestListMeasure):
     """How short the best list with the recall of the first k results is, relative to k.
 
     With equal weights this is the expected number of targets seen by rank k over k, at most 1.

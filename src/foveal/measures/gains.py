@@ -12,11 +12,10 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
-from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.model.hashing import first_of_hash
 from foveal.recall import Base, Forest, ideal_base
@@ -26,13 +25,10 @@ from foveal.spans import Ints
 __all__ = [
     "GainSettings",
     "Ideal",
-    "Seen",
-    "choose_elements",
     "choose_ideals",
     "compute_gains",
     "compute_worth",
     "find_elements",
-    "find_seen",
     "forest_of",
     "knows_own_text",
     "list_ideals",
@@ -40,14 +36,12 @@ __all__ = [
     "sort_lists",
 ]
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-12
 """Gains below this share of the largest are rounding."""
 
 
 class GainSettings(NamedTuple):
-    """The parameters that change gains; see the measures of XCG."""
+    """The parameters that change gains, by their attributes in the measures of XCG."""
 
     quant: str = "spec"
     normalise: bool = False
@@ -57,7 +51,7 @@ class GainSettings(NamedTuple):
     tie: str = "ascendant"
     norm: str = "subtree"
     mixed: str = "text"
-    formula: str = "inex2005"
+    formula_: str = "inex2005"
     clamp: bool = True
 
 
@@ -147,21 +141,20 @@ def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
     return _Below(above[order], ideal[order])
 
 
-def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
-    """Return the elements of the ideal lists and their worth: relevant ones, or only ideal ones."""
+def list_ideals(gold: Gold, settings: GainSettings, of: str = "topics") -> list[Ideal]:
+    """Return the ideal list of each judged topic, or of each judgement: topic and document.
+
+    It holds the relevant elements, or under overlap=on only the ideal ones.
+    """
     worth = gold.cached(compute_worth, settings.quant, settings.normalise)
     wanted = worth > 0
     if settings.overlap == "on":
         wanted = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie).ideal
-    chosen = np.flatnonzero(wanted)
-    return chosen, worth[chosen]
-
-
-def list_ideals(gold: Gold, settings: GainSettings) -> list[Ideal]:
-    """Return the ideal list of each judged topic."""
-    element, worth = choose_elements(gold, settings)
-    topic = gold.judgements.topic[forest_of(gold).row[element]]
-    return sort_lists(topic, worth, len(gold.topics))
+    element = np.flatnonzero(wanted)
+    row = forest_of(gold).row[element]
+    if of == "documents":
+        return sort_lists(row, worth[element], len(gold.judgements))
+    return sort_lists(gold.judgements.topic[row], worth[element], len(gold.topics))
 
 
 def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
@@ -308,13 +301,13 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
         and forest.highlighted is not None
         and settings.alpha == 1
         and settings.mixed == "text"
-        and settings.formula == "inex2005"
+        and settings.formula_ == "inex2005"
     ):
         # A partly seen element is worth its unseen highlighted characters.
         asked = some[partly]
         value[partly] = own[partly] * seen.new_rsize[asked] / np.maximum(seen.rsize[asked], 1)
         partly = np.zeros(len(node), dtype=bool)
-    elif settings.formula == "inex2005":
+    elif settings.formula_ == "inex2005":
         if partly.any():
             value[partly] = _compute_rest(alignment, settings, some[partly])
         partly = np.zeros(len(node), dtype=bool)

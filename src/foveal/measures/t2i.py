@@ -13,13 +13,11 @@ from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
 from foveal.measures.totals import rank_results, sum_first
 from foveal.spans import Ints
 
-__all__ = ["ToleranceToIrrelevance"]
-
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
 Span = tuple[int, int]
 
 
-class Entries(NamedTuple):
+class _Entries(NamedTuple):
     """Passages and text that the reader meets at each result of a run."""
 
     new: Ints
@@ -30,7 +28,7 @@ class Entries(NamedTuple):
     """Characters read."""
 
 
-class _Reader:
+class _PatientReader:
     """The reader's memory of one document: its passages, which were found, what was read."""
 
     def __init__(self, passages: list[Span], length: int) -> None:
@@ -92,7 +90,7 @@ class _Reader:
         return new, useful, read
 
 
-def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> Entries:
+def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> _Entries:
     """Let the reader start at each result in turn."""
     gold, run = alignment.gold, alignment.run
     # Where nothing is relevant, the reader spends the patience or meets the document's end.
@@ -102,7 +100,7 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
     relevant = alignment.relevant
     simple = ~relevant & (reread == "cost")
     start, document = run.start.tolist(), run.head_of.tolist()
-    readers: dict[int, _Reader] = {}
+    readers: dict[int, _PatientReader] = {}
     far = max(start, default=0) + patience * len(run)  # beyond what any reading can reach
     for i in np.flatnonzero(~simple).tolist():
         reader = readers.get(document[i])
@@ -110,11 +108,11 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
             row = int(alignment.row[i])
             passages = gold.judgements.passages(row) if relevant[i] else []
             known = int(gold.length[row]) if relevant[i] else int(alignment.length[i])
-            reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
+            reader = readers[document[i]] = _PatientReader(passages, known if known >= 0 else far)
         new[i], useful[i], read[i] = reader.enter(
             start[i], patience, first=mode == "first", skip=reread == "skip"
         )
-    return Entries(new, useful, read)
+    return _Entries(new, useful, read)
 
 
 def _count_passages(gold: Gold) -> Ints:
@@ -144,7 +142,7 @@ class ToleranceToIrrelevance(Measure):
 
     needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def entries(self, alignment: Alignment) -> Entries:
+    def entries(self, alignment: Alignment) -> _Entries:
         return alignment.cached(_enter_results, self.T, self.mode, self.reread)
 
     def sum_top(self, alignment: Alignment, values: Ints | Bools) -> Ints:
@@ -189,11 +187,7 @@ class EntryRecall(_AtRank):
         return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
-class _Effort(_AtRank):
-    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
-
-
-class Effort(_Effort):
+class EntryEffort(_AtRank):
     """Characters read from the first k entry points."""
 
     name = "T2Ieffort"
@@ -201,17 +195,19 @@ class Effort(_Effort):
     example = Example(_RUN, 27, "T2Ieffort(T=15)@3")
     higher_is_better = False
     range = (0.0, None)
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return alignment.fill_topics(self.sum_top(alignment, self.entries(alignment).read))
 
 
-class EntryCharacterPrecision(_Effort):
+class EntryCharacterPrecision(_AtRank):
     """Share of the characters read that are relevant and new."""
 
     name = "T2IcharP"
     formula = "useful(k) / read(k)"
     example = Example(_RUN, 0.5, "T2IcharP(T=15,mode=read)@4")
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         useful = self.sum_top(alignment, self.entries(alignment).useful)
@@ -235,7 +231,7 @@ MEASURES = (
     ToleranceToIrrelevance,
     EntryPrecision,
     EntryRecall,
-    Effort,
+    EntryEffort,
     EntryCharacterPrecision,
     EntryCharacterRecall,
 )
