@@ -20,7 +20,7 @@ from foveal.measures.gains import (
 )
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.model.hashing import first_of_hash
-from foveal.recall.quantisation import MEAN7, QUANTISATIONS, dimensions, find_quantisation
+from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
 __all__ = ["InexEvalNg", "precall"]
 
@@ -235,7 +235,7 @@ class InexEvalNg(AtRecall):
 
     def check_gold(self, gold: Gold) -> None:
         if gold.forest is not None:
-            dimensions(self.quant, gold.forest.assessed)
+            quantise_dimensions(self.quant, gold.forest.assessed)
 
     def is_defined(self, topic: TopicView) -> bool:
         return bool(topic.alignment.gold.cached(_find_dimensions, self.quant)[2][topic.at] > 0)
@@ -263,7 +263,7 @@ class InexEvalNg(AtRecall):
 def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
     forest = forest_of(gold)
-    exhaustivity, specificity = dimensions(quant, forest.assessed)
+    exhaustivity, specificity = quantise_dimensions(quant, forest.assessed)
     counts = forest.counts & (forest.size != 0)
     exhaustivity = np.where(counts, exhaustivity, 0.0)
     specificity = np.where(counts, specificity, 0.0)
