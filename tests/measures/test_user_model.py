@@ -24,7 +24,7 @@ import trees
 from foveal.errors import InputError, UsageError
 from foveal.measures import Measure, Need, OverlapRule, parse_measure, user_model
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.eprum import expected_precision
+from foveal.measures.eprum import compute_expected_precision
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.measures.user_model import (
     Behaviour,
@@ -227,7 +227,7 @@ def test_gr_grows_with_rank_and_a_repeat_of_a_certain_result_adds_nothing(
 ) -> None:
     n = len(p[0])
     hits = Hits.from_matrix(p)
-    recall = [1 - find_unseen(hits.until(k), n).mean() for k in range(len(p) + 2)]
+    recall = [1 - find_unseen(hits.take_until(k), n).mean() for k in range(len(p) + 2)]
     assert recall[0] == 0
     assert all(b >= a - 1e-15 for a, b in pairwise(recall))
     certain = [[float(q == 1) for q in row] for row in p]
@@ -244,7 +244,7 @@ def test_gr_is_the_mean_over_all_courses_of_events(
     every = naive_user_model.Enumeration(p, weight)
     hits, w = Hits.from_matrix(p), np.array(weight, dtype=np.float64)
     for k in range(1, len(p) + 1):
-        seen = 1 - find_unseen(hits.until(k), len(w))
+        seen = 1 - find_unseen(hits.take_until(k), len(w))
         assert np.dot(w, seen) / w.sum() == pytest.approx(every.expected_recall(k), abs=1e-12)
 
 
@@ -496,5 +496,5 @@ def test_first_arrivals_add_up_over_blocks_of_ranks() -> None:
     hits = Hits.from_matrix(p.tolist())
     assert len(list(find_distributions(hits, np.ones(5, int)))) > 1
     # With best lists as long as the run, every arrival counts 1.
-    total = expected_precision(hits, np.ones(5, int), np.full(5, 200))
+    total = compute_expected_precision(hits, np.ones(5, int), np.full(5, 200))
     assert total == pytest.approx(binom.sf(np.arange(5), 5, 1 - 0.99**40))

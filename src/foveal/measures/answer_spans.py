@@ -29,7 +29,7 @@ class _Eraser(PrecisionRecall):
 
     threshold = Number(0.5, "the least intersection over union that is a match", high=1)
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         """Count results that match, distinct results and distinct marked spans."""
         run, bounds = alignment.run, alignment.run.bounds
         among = alignment.gold.cached(list_marked)
@@ -116,7 +116,7 @@ class SquadF1(Measure):
         start, end, row = start[:n], end[:n], topic.row[owner[:n]]
         returned = int((end - start).sum())
         among = topic.alignment.gold.cached(list_marked)
-        every = among.of_topic(topic)
+        every = among.select_topic(topic)
         sets = [] if among.sets is None else among.sets.gather(every).to_list()
         names = dict.fromkeys(name for own in sets for name in own or [])
         # A span without sets is part of every answer.

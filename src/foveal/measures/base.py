@@ -303,9 +303,9 @@ class Measure:
     always_defined: ClassVar[bool] = False
     """Defined also on topics without relevant text."""
     structural: ClassVar[bool] = False
-    """About elements and their nesting; a result that is no element is an error."""
+    """About elements and their nesting; a result that is not an element is an error."""
     grouped: ClassVar[bool] = False
-    """Results of one document must stand together (in-context measures)."""
+    """Results of one document must be adjacent (in-context measures)."""
     ideal: ClassVar[float | None] = 1.0
     """The score of a run that returns exactly the relevant passages; None: it depends."""
     higher_is_better: ClassVar[bool | None] = True

@@ -32,7 +32,7 @@ class _Genomics(Measure):
 
 def _meet_first(topic: TopicView) -> Meetings:
     """Return the first marked passage that each result overlaps, in the order of passages."""
-    found = topic.alignment.cached(find_meetings).of_topic(topic)
+    found = topic.alignment.cached(find_meetings).select_topic(topic)
     overlaps = found.common > 0
     one, first = np.unique(found.one[overlaps], return_index=True)
     return Meetings(one, found.other[overlaps][first], found.common[overlaps][first])
@@ -78,7 +78,7 @@ class GenomicsPassage(_Genomics):
         read = np.cumsum(topic.alignment.full_size[topic.slice])
         precision = np.cumsum(first.common) / read[first.one]
         own = topic.alignment.gold.cached(list_marked)
-        every = own.of_topic(topic)
+        every = own.select_topic(topic)
         # Passages marked twice are one.
         same = np.stack([own.row[every], own.start[every], own.end[every]])
         _, number = np.unique(same, axis=1, return_inverse=True)
@@ -110,7 +110,7 @@ class GenomicsAspect(_Genomics):
 
     def score_topic(self, topic: TopicView) -> float:
         own = topic.alignment.gold.cached(list_marked)
-        every = own.of_topic(topic)
+        every = own.select_topic(topic)
         named = [None] * len(every) if own.aspects is None else own.aspects.gather(every).to_list()
         # No aspect of a file holds a line break.
         aspects = {
@@ -235,11 +235,11 @@ class _Bioasq(PrecisionRecall):
         description="whether the end of a span is its last character, as the program takes it",
     )
 
-    def snippets(self, alignment: Alignment) -> _Snippets:
+    def find_snippets(self, alignment: Alignment) -> _Snippets:
         return alignment.cached(_merge_snippets, self.rank, int(self.ends == "inclusive"))
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
-        found, gold = self.snippets(alignment), alignment.gold
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
+        found, gold = self.find_snippets(alignment), alignment.gold
         overlap = sum_first(found.overlap, found.bounds)
         size = sum_first(found.size, found.bounds)
         more = gold.cached(_count_golden) if self.ends == "inclusive" else 0
@@ -253,17 +253,17 @@ def _count_golden(gold: Gold) -> Ints:
     return np.bincount(topic, minlength=len(judgements.topics)).astype(np.int64)
 
 
-def _in_golden_article(alignment: Alignment) -> Bools:
+def _find_in_golden_articles(alignment: Alignment) -> Bools:
     """Mark the results whose article has a golden snippet for the topic, in any section."""
     judgements, run = alignment.gold.judgements, alignment.run
     rows = np.flatnonzero(judgements.relevant)
     golden = pl.DataFrame(
-        {"topic": judgements.topic[rows], "article": _articles(judgements.doc.gather(rows))}
+        {"topic": judgements.topic[rows], "article": _strip_sections(judgements.doc.gather(rows))}
     ).unique()
     returned = pl.DataFrame(
         {
             "topic": alignment.judged_topic[run.topic[run.heads]],
-            "article": _articles(run.doc.gather(run.heads)),
+            "article": _strip_sections(run.doc.gather(run.heads)),
         }
     ).join(
         golden.with_columns(found=True), on=["topic", "article"], how="left", maintain_order="left"
@@ -272,7 +272,7 @@ def _in_golden_article(alignment: Alignment) -> Bools:
     return found
 
 
-def _articles(docs: pl.Series) -> pl.Series:
+def _strip_sections(docs: pl.Series) -> pl.Series:
     """Return the article of each document: its name without the section, ``ARTICLE/SECTION``."""
     return docs.str.replace(r"^(.+)/[^/]*$", "$1")
 
@@ -343,9 +343,9 @@ class BioasqAveragePrecision(_Bioasq):
     )
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        bounds, size, overlap, head = self.snippets(alignment)
+        bounds, size, overlap, head = self.find_snippets(alignment)
         if self.relevance == "article":
-            hit = np.flatnonzero(alignment.cached(_in_golden_article)[head])
+            hit = np.flatnonzero(alignment.cached(_find_in_golden_articles)[head])
         else:
             hit = np.flatnonzero(overlap)
         topic = alignment.run.topic[head[hit]]

@@ -54,7 +54,7 @@ class _HiXEval(PrecisionRecall):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         gold, bounds = alignment.gold, alignment.run.bounds
         return TopicCounts(
             sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
@@ -269,7 +269,7 @@ class _Characters(PrecisionRecall):
     unit = UNIT
     beta = Number(1.0, "charF: weight of recall")
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         if self.budget is None:
             bounds = alignment.run.bounds
             found = sum_first(alignment.rsize, bounds, self.rank)

@@ -30,7 +30,7 @@ class _ChunkingEvaluation(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         """Count found characters once, read ones as often as returned, shared references twice."""
         bounds = alignment.run.bounds
         found = sum_first(alignment.new_rsize, bounds, self.rank)
@@ -82,7 +82,7 @@ class ChunkingIoU(_ChunkingEvaluation):
     unsound = _TWICE
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        found, read, sought = self.totals(alignment)
+        found, read, sought = self.count_totals(alignment)
         sought = sought[alignment.judged_topic]
         # Characters of the references that are returned, those that two of them share twice.
         covered = found.copy()
@@ -121,12 +121,12 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
 
     def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
-        meeting = alignment.cached(find_meetings).of_topic(topic, self.rank)
+        meeting = alignment.cached(find_meetings).select_topic(topic, self.rank)
         chunk = np.unique(meeting.one)
         if not len(chunk):
             return 0.0
         own = alignment.gold.cached(list_marked)
-        number = own.of_topic(topic)
+        number = own.select_topic(topic)
         row = own.row[number]
         start = np.concatenate([topic.start[chunk], own.start[number]])
         end = np.concatenate([topic.end[chunk], own.end[number]])
@@ -143,7 +143,7 @@ class _LegalBench(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         bounds = alignment.run.bounds
         found = sum_first(alignment.full_rsize, bounds, self.rank)
         read = sum_first(alignment.full_size, bounds, self.rank)

@@ -111,7 +111,7 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
 class _Complete(_EvidenceMeasure):
     share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 
-    def completed_at(self, topic: TopicView) -> int | None:
+    def find_completion(self, topic: TopicView) -> int | None:
         """Return the rank from 1 at which a set is first complete; None if none ever is."""
         rank = topic.cached(_complete_set, self.share, self.limit)
         return rank if rank <= (topic.n if self.rank is None else self.rank) else None
@@ -154,7 +154,7 @@ class Answered(_Complete):
     example = Example("D1:0-100 D3:0-40 D2:0-50", 1, "answered@3")
 
     def score_topic(self, topic: TopicView) -> float:
-        return float(self.completed_at(topic) is not None)
+        return float(self.find_completion(topic) is not None)
 
 
 class EvidenceRecall(_EvidenceMeasure):
@@ -199,7 +199,7 @@ class EvidenceReciprocalRank(_Complete):
     ideal = None
 
     def score_topic(self, topic: TopicView) -> float:
-        rank = self.completed_at(topic)
+        rank = self.find_completion(topic)
         return 0.0 if rank is None else 1 / rank
 
 

@@ -14,8 +14,8 @@ from foveal.measures.gains import (
     Ideal,
     compute_gains,
     compute_worth,
-    forest_of,
     list_ideals,
+    require_forest,
     sort_lists,
 )
 from foveal.measures.xcg import (
@@ -95,7 +95,7 @@ class FetchBrowseArticle(AtRecall):
 
 def _value_documents(gold: Gold, quant: str, article_gain: str) -> Floats:
     """Return the worth of each judged document."""
-    forest, worth = forest_of(gold), gold.cached(compute_worth, quant, False)  # noqa: FBT003
+    forest, worth = require_forest(gold), gold.cached(compute_worth, quant, False)  # noqa: FBT003
     most, root = np.zeros((2, len(gold.judgements)))
     np.maximum.at(most, forest.row, worth)
     top = forest.parent < 0

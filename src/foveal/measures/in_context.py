@@ -147,7 +147,7 @@ def reading_score(
     *,
     consecutive: bool = False,
 ) -> float:
-    """Share of relevant text in what a reader of limited patience reads of a document.
+    """Return the share of relevant text in what a reader of limited patience reads.
 
     The reader takes the returned parts in offset order, then the rest of the document from its
     beginning, and stops after `patience` irrelevant characters, in all or `consecutive` ones.

@@ -39,7 +39,7 @@ class Marked(NamedTuple):
         """The judgement of each span."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
-    def of_topic(self, topic: TopicView) -> Ints:
+    def select_topic(self, topic: TopicView) -> Ints:
         """Return the numbers of a topic's spans."""
         return self.order[int(self.topics[topic.at]) : int(self.topics[topic.at + 1])]
 
@@ -52,13 +52,13 @@ class Marked(NamedTuple):
 
 
 class Meetings(NamedTuple):
-    """Which spans meet which marked ones, and in how many characters; 0 where they only touch."""
+    """Pairs of a span and a marked span that meet, and their common characters; 0 if they touch."""
 
     one: Ints
     other: Ints
     common: Ints
 
-    def of_topic(self, topic: TopicView, rank: int | None = None) -> Meetings:
+    def select_topic(self, topic: TopicView, rank: int | None = None) -> Meetings:
         """Return those of the first results of a topic, which count from 0."""
         first = topic.slice.start
         last = topic.slice.stop if rank is None else min(topic.slice.stop, first + rank)

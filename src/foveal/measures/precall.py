@@ -15,8 +15,8 @@ from foveal.measures.gains import (
     choose_ideals,
     compute_gains,
     find_elements,
-    forest_of,
     list_ideals,
+    require_forest,
 )
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.model.hashing import first_of_hash
@@ -262,7 +262,7 @@ class InexEvalNg(AtRecall):
 
 def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
-    forest = forest_of(gold)
+    forest = require_forest(gold)
     exhaustivity, specificity = quantise_dimensions(quant, forest.assessed)
     counts = forest.counts & (forest.size != 0)
     exhaustivity = np.where(counts, exhaustivity, 0.0)

@@ -38,7 +38,7 @@ class _PatientReader:
         self.seen_start: list[int] = []
         self.seen_end: list[int] = []
 
-    def stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
+    def cut_stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
         """Yield the text from `start` on as (from, to, read before, passage or -1)."""
         p = bisect_right(self.passages, (start, self.length)) - 1
         s = bisect_right(self.seen_start, start) - 1
@@ -70,7 +70,7 @@ class _PatientReader:
         """Read on from `start`; return (new passages, useful characters, characters read)."""
         new = useful = read = streak = 0
         stop = start
-        for a, b, seen, at in self.stretches(start):
+        for a, b, seen, at in self.cut_stretches(start):
             if seen and skip:
                 continue
             if at >= 0 and not seen:
@@ -142,7 +142,7 @@ class ToleranceToIrrelevance(Measure):
 
     needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def entries(self, alignment: Alignment) -> _Entries:
+    def find_entries(self, alignment: Alignment) -> _Entries:
         return alignment.cached(_enter_results, self.T, self.mode, self.reread)
 
     def sum_top(self, alignment: Alignment, values: Ints | Bools) -> Ints:
@@ -150,7 +150,7 @@ class ToleranceToIrrelevance(Measure):
         return sum_first(values, alignment.run.bounds, self.rank)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        new, bounds = self.entries(alignment).new, alignment.run.bounds
+        new, bounds = self.find_entries(alignment).new, alignment.run.bounds
         hits = np.cumsum(new > 0)
         before = np.append(0, hits)[bounds[:-1]]
         hits = hits - np.repeat(before, np.diff(bounds))
@@ -171,7 +171,7 @@ class EntryPrecision(_AtRank):
     example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        hits = self.sum_top(alignment, self.entries(alignment).new > 0)
+        hits = self.sum_top(alignment, self.find_entries(alignment).new > 0)
         return alignment.fill_topics(hits / (self.rank or 1))
 
 
@@ -183,7 +183,7 @@ class EntryRecall(_AtRank):
     example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.sum_top(alignment, self.entries(alignment).new)
+        found = self.sum_top(alignment, self.find_entries(alignment).new)
         return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
@@ -198,7 +198,7 @@ class EntryEffort(_AtRank):
     needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        return alignment.fill_topics(self.sum_top(alignment, self.entries(alignment).read))
+        return alignment.fill_topics(self.sum_top(alignment, self.find_entries(alignment).read))
 
 
 class EntryCharacterPrecision(_AtRank):
@@ -210,8 +210,8 @@ class EntryCharacterPrecision(_AtRank):
     needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.entries(alignment).useful)
-        read = self.sum_top(alignment, self.entries(alignment).read)
+        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
+        read = self.sum_top(alignment, self.find_entries(alignment).read)
         return alignment.fill_topics(useful / np.maximum(read, 1))
 
 
@@ -223,7 +223,7 @@ class EntryCharacterRecall(_AtRank):
     example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.entries(alignment).useful)
+        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
         return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
 
 

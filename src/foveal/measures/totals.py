@@ -77,17 +77,17 @@ class TopicCounts(NamedTuple):
 class PrecisionRecall(Measure):
     """A family of precision, recall and F, undefined where nothing is sought."""
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         """Count what was found, read and sought, mostly characters."""
         raise NotImplementedError  # pragma: no cover - every family defines it
 
     def precision(self, alignment: Alignment) -> Floats:
-        found, read, sought = self.totals(alignment)
+        found, read, sought = self.count_totals(alignment)
         values = alignment.spread_topics(found / np.maximum(read, 1))
         return np.where(sought > 0, values, np.nan)
 
     def recall(self, alignment: Alignment) -> Floats:
-        found, _, sought = self.totals(alignment)
+        found, _, sought = self.count_totals(alignment)
         values = alignment.spread_topics(found) / np.maximum(sought, 1)
         return np.where(sought > 0, values, np.nan)
 

@@ -22,8 +22,8 @@ from foveal.measures.gains import (
     choose_ideals,
     compute_worth,
     find_elements,
-    forest_of,
     match_pairs,
+    require_forest,
 )
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
@@ -122,7 +122,7 @@ class Hits(NamedTuple):
         at, target = np.nonzero(matrix)
         return cls(at + 1, target, matrix[at, target])
 
-    def until(self, rank: int) -> Hits:
+    def take_until(self, rank: int) -> Hits:
         """Return the hits of the first `rank` results."""
         top = slice(int(np.searchsorted(self.rank, rank, side="right")))
         return Hits(self.rank[top], self.target[top], self.p[top])
@@ -357,7 +357,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
     """Return the targets of a topic: entry points, passages, or ideal elements of any weight."""
     gold = topic.alignment.gold
     if kind == "ideal":
-        forest, element = forest_of(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
+        forest, element = require_forest(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
         weight = np.ones(len(element))
         if ideality.weight == "exh":
             top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
@@ -378,7 +378,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
 def _list_ideals(gold: Gold, quant: str) -> list[Ints]:
     """Return the elements of the ideal recall base of each topic."""
     chosen = np.flatnonzero(gold.cached(choose_ideals, quant, "ideal", "ascendant").ideal)
-    owner = gold.judgements.topic[forest_of(gold).row[chosen]]
+    owner = gold.judgements.topic[require_forest(gold).row[chosen]]
     order = np.argsort(owner, kind="stable")
     return np.split(chosen[order], np.searchsorted(owner[order], np.arange(1, len(gold.topics))))
 
@@ -428,7 +428,11 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> JudgedSpans
     with elements of which only the sizes are known. So is an element that is not listed, if the
     text that it shares with a target matters; otherwise it has no place.
     """
-    alignment, run, forest = topic.alignment, topic.alignment.run, forest_of(topic.alignment.gold)
+    alignment, run, forest = (
+        topic.alignment,
+        topic.alignment.run,
+        require_forest(topic.alignment.gold),
+    )
     if forest.complete:
         return JudgedSpans(topic.row, topic.start, topic.end)
     element = alignment.cached(find_elements)[topic.slice]

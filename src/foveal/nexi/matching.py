@@ -36,7 +36,7 @@ def matches(path: Path, tags: Sequence[str], classes: Iterable[frozenset[str]] =
     path : Path
     tags : sequence of str
     classes : iterable of sets of tags, optional
-        Tags of one class are taken for each other.
+        Tags of one class count as the same tag.
 
     Examples
     --------

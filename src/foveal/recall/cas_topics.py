@@ -90,7 +90,7 @@ def select_elements(
         `parent` and asks for one of its clauses; or else it is called ``T.n`` for the n-th
         about-clause of topic T that is a condition.
     classes : iterable of sets of tags, optional
-        Tags of one class are taken for each other.
+        Tags of one class count as the same tag.
     texts : callable, optional
         Gives the text of elements, which comparisons need; see `foveal.collection.SourceTexts`.
 

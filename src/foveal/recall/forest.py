@@ -134,7 +134,9 @@ class Forest:
         base = np.zeros(len(judgements), dtype=np.int64)
         highlighted = None
         if known:
-            start, end, own = _lay_out(parent, _levels(_depth(paths, path)), size, rsize)
+            start, end, own = _lay_out(
+                parent, _split_levels(_count_depth(paths, path)), size, rsize
+            )
             extent = np.zeros(len(judgements), dtype=np.int64)
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
@@ -268,12 +270,12 @@ class Forest:
     @cached_property
     def depth(self) -> npt.NDArray[np.int16]:
         """Number of elements above each."""
-        return _depth(self.paths, self.path)
+        return _count_depth(self.paths, self.path)
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
         """The numbers of the elements at each depth, from the roots down."""
-        return _levels(self.depth)
+        return _split_levels(self.depth)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
         """Return the worth of each element; 0 if it is empty or does not count.
@@ -347,12 +349,12 @@ def _scatter(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
     return column
 
 
-def _depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
+def _count_depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
     depth: npt.NDArray[np.int16] = paths.str.count_matches("/").cast(pl.Int16).to_numpy() - 1
     return depth[path]
 
 
-def _levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
+def _split_levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
     """Return the elements of each depth, from the roots down."""
     order = np.argsort(depth, kind="stable")  # few bits: a radix sort
     return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
