@@ -16,7 +16,7 @@ import naive
 import naive_user_model
 import scoring
 from foveal.measures import parse_measure, parse_measures
-from foveal.measures.eprum import expected_precision, to_units
+from foveal.measures.eprum import compute_expected_precision, round_to_units
 from foveal.measures.user_model import Hits
 from measures.test_user_model import matrices, value
 
@@ -27,7 +27,7 @@ RUN = "D1:20-40 D3:0-40 D2:25-50"
 def binary(p: list[list[float]], *, of_means: bool = False) -> list[float]:
     n = len(p[0])
     units = np.ones(n, dtype=np.int64)
-    return expected_precision(
+    return compute_expected_precision(
         Hits.from_matrix(p), units, np.arange(1, n + 1), of_means=of_means
     ).tolist()
 
@@ -68,8 +68,8 @@ def test_three_targets() -> None:
 
 def test_three_graded_targets() -> None:
     hits = Hits.from_matrix([[0, 1, 0], [0.8, 0, 0], [0, 0, 0.5]])
-    units = to_units(np.array([1, 0.5, 0.5]))
-    precision = expected_precision(hits, units, np.array([1, 1, 2, 3]))
+    units = round_to_units(np.array([1, 0.5, 0.5]))
+    precision = compute_expected_precision(hits, units, np.array([1, 1, 2, 3]))
     assert precision == pytest.approx([1, 0.4333, 0.8, 0.4], abs=5e-5)
     natural = precision[np.cumsum(np.sort(units)[::-1]) - 1]
     assert np.dot(natural, [0.5, 0.25, 0.25]) == pytest.approx(0.5167, abs=5e-5)
@@ -168,7 +168,7 @@ def test_graded_targets_agree_with_the_enumeration_of_all_events(
     best = np.cumsum(sorted(units, reverse=True))
     wanted = range(1, sum(units) + 1)
     shortest = [next(m for m, gain in enumerate(best, start=1) if gain >= y) for y in wanted]
-    fast = expected_precision(Hits.from_matrix(p), np.array(units), np.array(shortest))
+    fast = compute_expected_precision(Hits.from_matrix(p), np.array(units), np.array(shortest))
     slow = [every.expected_precision(y, s) for y, s in zip(wanted, shortest, strict=True)]
     assert fast.tolist() == pytest.approx(slow, abs=1e-12)
 
@@ -186,7 +186,7 @@ def test_random_ideality_is_the_mean_over_which_targets_are_ideal(
         every = naive_user_model.Enumeration(p, [Fraction(i) for i in ideal])
         expected += [odds * every.expected_precision(r, r) for r in range(1, n + 1)]
     units = np.ones(n, dtype=np.int64)
-    fast = expected_precision(
+    fast = compute_expected_precision(
         Hits.from_matrix(p), units, np.arange(1, n + 1), ideality=np.array(chance)
     )
     assert fast.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
@@ -285,14 +285,14 @@ def test_no_result_scores_zero() -> None:
     ],
 )
 def test_weights_become_whole_units(weight: list[float], units: list[int]) -> None:
-    assert to_units(np.array(weight)).tolist() == units
+    assert round_to_units(np.array(weight)).tolist() == units
 
 
 @given(st.lists(st.floats(1e-3, 3), min_size=1, max_size=40))
 @quick
 def test_an_ideal_list_of_any_weights_scores_one(weights: list[float]) -> None:
-    units = np.sort(to_units(np.array(weights)))[::-1]
+    units = np.sort(round_to_units(np.array(weights)))[::-1]
     gain = np.cumsum(units)
     shortest = np.searchsorted(gain, np.arange(1, gain[-1] + 1)) + 1
-    precision = expected_precision(Hits.from_matrix(np.eye(len(units))), units, shortest)
+    precision = compute_expected_precision(Hits.from_matrix(np.eye(len(units))), units, shortest)
     assert precision.tolist() == pytest.approx([1.0] * int(gain[-1]), abs=1e-12)

@@ -24,10 +24,10 @@ import trees
 from foveal.errors import UsageError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.inex_eval import InexEvalNg, precall
+from foveal.measures.precall import InexEvalNg, precall
 from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
-from foveal.recall import QUANTISATIONS, Assessed, Forest, ideal_base
+from foveal.recall import QUANTISATIONS, ElementGrades, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
 from scoring import score
@@ -165,7 +165,7 @@ SCALES = {"2002": PAIRS_2002, "2003": PAIRS, "2005": PAIRS_2005}
 def on_all_grades(quant: str, scale: str) -> dict[tuple[float, float], float]:
     """A function at every pair of grades of a scale."""
     first, second = (np.array(column) for column in zip(*SCALES[scale], strict=True))
-    assessed = Assessed(scale, first, second.astype(float), np.zeros(len(first), dtype=bool))
+    assessed = ElementGrades(scale, first, second.astype(float), np.zeros(len(first), dtype=bool))
     worth = find_quantisation(quant, scale).worth(assessed)
     return dict(zip(SCALES[scale], worth.tolist(), strict=True))
 

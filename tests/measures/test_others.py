@@ -13,7 +13,7 @@ import naive
 from campaigns import score
 from foveal.cli import main
 from foveal.measures import Measure, all_measures, parse_measure
-from foveal.measures.others.squad import answer_f1, answer_tokens
+from foveal.measures.answer_spans import answer_f1, answer_tokens
 from foveal.model import Judgements, Run
 
 DOCUMENTS = {
@@ -24,7 +24,7 @@ DOCUMENTS = {
 """40 relevant characters in three passages."""
 SHARED = {"A": naive.Doc(100, ((10, 30), (20, 40)))}
 """Two passages of 20 characters that share 10."""
-OTHERS = [m for m in all_measures() if type(m).__module__.startswith("foveal.measures.others.")]
+OTHERS = [m for m in all_measures() if m.section == "30"]
 
 
 def get(measure: str, run: str, documents: dict[str, naive.Doc] | None = None) -> float:

@@ -118,7 +118,7 @@ def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) ->
     assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("family", ["inex_eval", "xcg", "fetch_browse", "eprum"])
+@pytest.mark.parametrize("family", ["precall", "xcg", "fetch_browse", "eprum"])
 def test_the_registry_names_the_measures_of_each_module(family: str) -> None:
     measures = import_module(f"foveal.measures.{family}").MEASURES
     names = [word for measure in measures for word in (measure.name, *measure.aliases)]

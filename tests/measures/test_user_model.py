@@ -24,17 +24,15 @@ import trees
 from foveal.errors import InputError, UsageError
 from foveal.measures import Measure, Need, OverlapRule, parse_measure, user_model
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.eprum import expected_precision
+from foveal.measures.eprum import compute_expected_precision
 from foveal.measures.toy import PLACES, judgements, parse_run
 from foveal.measures.user_model import (
+    Behaviour,
     Hits,
-    Places,
+    JudgedSpans,
     find_distributions,
+    find_leads,
     find_unseen,
-    lead_by_distance,
-    lead_by_identity,
-    lead_by_reading,
-    lead_by_shared_text,
 )
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
@@ -133,30 +131,31 @@ def test_gr_with_elements_at_their_places(run: str, measure: str, expected: floa
 # -- who leads where ---------------------------------------------------------------------------
 
 
-def places(*spans: tuple[int, int], row: int = 0) -> Places:
+def places(*spans: tuple[int, int], row: int = 0) -> JudgedSpans:
     start, end = np.array(spans, dtype=np.int64).reshape(-1, 2).T
-    return Places(np.full(len(start), row), start, end)
+    return JudgedSpans(np.full(len(start), row), start, end)
 
 
 def test_an_entry_point_without_any_length_to_measure_by_is_still_itself() -> None:
-    assert lead_by_distance(places((3, 3), (4, 4)), places((3, 3), (3, 3)), 0.0).tolist() == [1, 0]
+    at, target = places((3, 3), (4, 4)), places((3, 3), (3, 3))
+    assert find_leads(at, target, Behaviour("bep", 0.0, 1), places()).tolist() == [1, 0]
 
 
 def test_empty_results_share_no_text_and_are_no_passage() -> None:
     empty, target = places((5, 5)), places((0, 10))
-    assert lead_by_shared_text(empty, target).tolist() == [0]
-    assert lead_by_identity(empty, target).tolist() == [0]
-    assert lead_by_identity(empty, places((5, 5))).tolist() == [1]
+    sharing, classic = Behaviour("hierarchical", 0.0, 1), Behaviour("classic", 0.0, 1)
+    assert find_leads(empty, target, sharing, places()).tolist() == [0]
+    assert find_leads(empty, target, classic, places()).tolist() == [0]
+    assert find_leads(empty, places((5, 5)), classic, places()).tolist() == [1]
 
 
 def test_reading_on_stays_in_the_document() -> None:
-    text = Places(np.array([0, 1]), np.array([10, 0]), np.array([12, 4]))
-    at = Places(np.array([0, 1]), np.array([11, 4]), np.array([12, 5]))
-    target = Places(at.row, np.array([14, 6]), np.array([15, 7]))
-    assert lead_by_reading(at, target, text, 3).tolist() == [1, 1]
-    assert lead_by_reading(at, target, text, 2).tolist() == [0, 0]
-    nothing = places()
-    assert lead_by_reading(at, target, nothing, 4).tolist() == [1, 1]
+    text = JudgedSpans(np.array([0, 1]), np.array([10, 0]), np.array([12, 4]))
+    at = JudgedSpans(np.array([0, 1]), np.array([11, 4]), np.array([12, 5]))
+    target = JudgedSpans(at.row, np.array([14, 6]), np.array([15, 7]))
+    assert find_leads(at, target, Behaviour("t2i", 0.0, 3), text).tolist() == [1, 1]
+    assert find_leads(at, target, Behaviour("t2i", 0.0, 2), text).tolist() == [0, 0]
+    assert find_leads(at, target, Behaviour("t2i", 0.0, 4), places()).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
@@ -228,7 +227,7 @@ def test_gr_grows_with_rank_and_a_repeat_of_a_certain_result_adds_nothing(
 ) -> None:
     n = len(p[0])
     hits = Hits.from_matrix(p)
-    recall = [1 - find_unseen(hits.until(k), n).mean() for k in range(len(p) + 2)]
+    recall = [1 - find_unseen(hits.take_until(k), n).mean() for k in range(len(p) + 2)]
     assert recall[0] == 0
     assert all(b >= a - 1e-15 for a, b in pairwise(recall))
     certain = [[float(q == 1) for q in row] for row in p]
@@ -245,7 +244,7 @@ def test_gr_is_the_mean_over_all_courses_of_events(
     every = naive_user_model.Enumeration(p, weight)
     hits, w = Hits.from_matrix(p), np.array(weight, dtype=np.float64)
     for k in range(1, len(p) + 1):
-        seen = 1 - find_unseen(hits.until(k), len(w))
+        seen = 1 - find_unseen(hits.take_until(k), len(w))
         assert np.dot(w, seen) / w.sum() == pytest.approx(every.expected_recall(k), abs=1e-12)
 
 
@@ -497,5 +496,5 @@ def test_first_arrivals_add_up_over_blocks_of_ranks() -> None:
     hits = Hits.from_matrix(p.tolist())
     assert len(list(find_distributions(hits, np.ones(5, int)))) > 1
     # With best lists as long as the run, every arrival counts 1.
-    total = expected_precision(hits, np.ones(5, int), np.full(5, 200))
+    total = compute_expected_precision(hits, np.ones(5, int), np.full(5, 200))
     assert total == pytest.approx(binom.sf(np.arange(5), 5, 1 - 0.99**40))

@@ -20,7 +20,7 @@ import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.xcg import XCG, MeanEffortPrecision
-from foveal.recall import Assessed, Forest, ideal_base
+from foveal.recall import ElementGrades, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
 from scoring import score
 
@@ -305,7 +305,7 @@ def ng_topic(run: str) -> TopicView:
     by_path = {NAMES[name][1]: grade for name, grade in thirds.items()}
     exhaustivity = np.array([by_path.get(path, 0) for path in forest.xpath])
     assert exhaustivity.sum() / 3 == close(3.6667)
-    assessed = Assessed(
+    assessed = ElementGrades(
         "2003", exhaustivity, 3 * forest.assessed.specificity, forest.assessed.too_small
     )
     gold = Gold(alignment.gold.judgements, forest=replace(forest, assessed=assessed))

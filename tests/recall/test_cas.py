@@ -33,7 +33,7 @@ from foveal.nexi import (
     tags_of,
 )
 from foveal.nexi.query import Clause
-from foveal.recall.cas import INTERPRETATIONS, wanted
+from foveal.recall.cas_topics import INTERPRETATIONS, select_elements
 from inputs import read_judgements, refusal
 from shared_data import INEX, needs_inex
 
@@ -66,7 +66,7 @@ def kept(
     elements = judgements.elements
     assert elements is not None
     row, xpath = elements["row"].to_numpy(), elements["xpath"]
-    stay = wanted(interpretation, topics, judgements, row, xpath, **options)
+    stay = select_elements(interpretation, topics, judgements, row, xpath, **options)
     left: dict[str, list[str]] = {}
     for i in np.flatnonzero(stay).tolist():
         left.setdefault(judgements.doc[int(row[i])], []).append(xpath[i])
@@ -113,7 +113,7 @@ def test_without_conditions_every_document_satisfies() -> None:
 def test_no_element_at_all() -> None:
     judgements, none = judged({"1": {"D1": []}}), np.zeros(0, dtype=np.int64)
     for interpretation in INTERPRETATIONS:
-        stay = wanted(
+        stay = select_elements(
             interpretation, statements(), judgements, none, pl.Series([], dtype=pl.String)
         )
         assert stay.dtype == bool
@@ -129,9 +129,15 @@ def test_each_topic_has_its_own_query() -> None:
     judgements = judged({"1": {"D": [SEC, P]}, "2": {"D": [SEC, P]}, "3": {"D": ["/article[1]"]}})
     row = np.array([0, 0, 1, 1, 2])
     xpath = pl.Series([SEC, P, SEC, P, "/article[1]"])
-    assert wanted("SV", topics, judgements, row, xpath).tolist() == [True, False, False, True, True]
+    assert select_elements("SV", topics, judgements, row, xpath).tolist() == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     support = judged({"3.1": {"D": [SEC]}})
-    stay = wanted("VS", topics, judgements, row, xpath, support=support)
+    stay = select_elements("VS", topics, judgements, row, xpath, support=support)
     assert stay.tolist() == [True, True, True, True, False]
 
 
@@ -349,7 +355,7 @@ def test_all_defects_at_once() -> None:
     judgements = judged({name: {"D": [SEC]} for name in ("1", "2", "3", "4")})
     row, xpath = np.array([0, 1, 3]), pl.Series([SEC, SEC, SEC])
     with pytest.raises(InputError) as refused:
-        wanted("SV", topics, judgements, row, xpath)
+        select_elements("SV", topics, judgements, row, xpath)
     assert [problem.line for problem in refused.value.problems] == [1, 2, None], "3 is not asked"
 
 
@@ -617,7 +623,7 @@ def test_fast_and_naive_agree_and_interpretations_nest(
     row, xpath = judgements.elements["row"].to_numpy(), judgements.elements["xpath"]
     topics = statements(Topic("1", castitle=str(query)))
     stay = {
-        name: wanted(name, topics, judgements, row, xpath, support=support, texts=read)
+        name: select_elements(name, topics, judgements, row, xpath, support=support, texts=read)
         for name in INTERPRETATIONS
     }
     assert stay["VV"].all()
@@ -657,7 +663,7 @@ def test_targets_of_many_elements(targets: list[Path], seed: int) -> None:
         matches(targets[judgements.topic[i]], tags_of(xpath), groups)
         for i, xpath in zip(row.tolist(), xpaths, strict=True)
     ]
-    stay = wanted("SV", topics, judgements, row, pl.Series(xpaths), classes=groups)
+    stay = select_elements("SV", topics, judgements, row, pl.Series(xpaths), classes=groups)
     assert stay.tolist() == expected
 
 
@@ -668,7 +674,7 @@ def test_the_castitles_of_2009() -> None:
     judgements = judged({name: {"D": []} for name in topics.castitles})
     row = np.arange(len(judgements))
     xpath = pl.Series(["/article[1]/sec[1]"] * len(row))
-    stay = wanted("SV", topics, judgements, row, xpath)
+    stay = select_elements("SV", topics, judgements, row, xpath)
     expected = {
         name: matches(query.target, ("article", "sec"))
         for name, text in topics.castitles.items()
@@ -677,6 +683,6 @@ def test_the_castitles_of_2009() -> None:
     assert dict(zip(judgements.topics, stay.tolist(), strict=True)) == expected
     assert 0 < stay.sum() < len(stay)
     with pytest.raises(InputError) as refused:
-        wanted("VS", topics, judgements, row, xpath, support=judged({"x": {"D": []}}))
+        select_elements("VS", topics, judgements, row, xpath, support=judged({"x": {"D": []}}))
     assert any("topic '2009004': no sub-topic" in str(each) for each in refused.value.problems)
     assert not any("topic '2009001'" in str(each) for each in refused.value.problems)

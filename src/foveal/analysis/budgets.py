@@ -32,8 +32,8 @@ from foveal.evaluation.evaluation import (
 )
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
-from foveal.measures.interpolated import best_precisions_within
-from foveal.measures.reading import UNITS, Readings, readings
+from foveal.measures.characters import best_precisions_within
+from foveal.measures.totals import UNITS, Readings, readings
 from foveal.model import Judgements, Results
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints

@@ -15,7 +15,7 @@ from foveal.evaluation.settings import Options
 from foveal.formats import read_judgements, read_topics
 from foveal.model import Judgements, Topics
 from foveal.nexi import IEEE_CLASSES
-from foveal.recall.cas import wanted
+from foveal.recall.cas_topics import select_elements
 from foveal.spans import Ints
 
 __all__ = ["CasFilter", "parse_tag_classes"]
@@ -91,7 +91,7 @@ class CasFilter:
 
     def __call__(self, judgements: Judgements, row: Ints, xpath: pl.Series) -> Bools:
         """Mark the elements to keep, each given by its judgement and XPath."""
-        return wanted(
+        return select_elements(
             self.reading,
             self.topics,
             judgements,

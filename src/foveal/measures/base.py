@@ -303,9 +303,9 @@ class Measure:
     always_defined: ClassVar[bool] = False
     """Defined also on topics without relevant text."""
     structural: ClassVar[bool] = False
-    """About elements and their nesting; a result that is no element is an error."""
+    """About elements and their nesting; a result that is not an element is an error."""
     grouped: ClassVar[bool] = False
-    """Results of one document must stand together (in-context measures)."""
+    """Results of one document must be adjacent (in-context measures)."""
     ideal: ClassVar[float | None] = 1.0
     """The score of a run that returns exactly the relevant passages; None: it depends."""
     higher_is_better: ClassVar[bool | None] = True
@@ -436,7 +436,7 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.at is None and self.cutoff.required:
+        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"

@@ -1,35 +1,282 @@
-"""charP, charR, charF: the returned text as a set of characters, whole, to a rank or a budget."""
+"""Precision and recall in characters: HiXEval, interpolated precision, and charP, charR, charF."""
 
 from __future__ import annotations
 
-from foveal.measures.alignment import Alignment, Floats
-from foveal.measures.base import Cutoff, Example, Number, OverlapRule
-from foveal.measures.reading import BUDGET, UNIT, read_within
-from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
+from decimal import Decimal
+from itertools import pairwise
 
-__all__ = ["CharacterF", "CharacterPrecision", "CharacterRecall"]
+import numpy as np
+
+from foveal.measures.alignment import Alignment, Floats, Gold, Overlap, TopicView
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
+from foveal.measures.totals import (
+    BUDGET,
+    UNIT,
+    PrecisionRecall,
+    Readings,
+    TopicCounts,
+    readings,
+    sum_first,
+)
+from foveal.spans import Ints
+
+__all__ = ["best_precisions_within", "count_needed", "find_best_after", "list_levels"]
+
+_RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
+_REPEATS = "D1:20-40 D1:0-60 D1:0-100"
+_CELLS = 1 << 18
+"""Levels of recall looked up together: 2 MB, or 2,500 topics of the usual 101 levels."""
+
+
+# -- HiXEval: a price alpha on repeated text ---------------------------------------------------
+
+
+class _HiXEval(PrecisionRecall):
+    section = "11"
+    source = "Pehcevski and Piwowarski, Evaluation Metrics (HiXEval)"
+    cutoff = Cutoff.RANK
+    ideal = None
+
+    alpha = Number(1.0, "how much of a repeated character's value is lost", high=1.0)
+    trel = Choice(
+        "documents",
+        "elements",
+        description="relevant characters in all: of the documents, or summed over their elements",
+    )
+    rval = Choice(
+        "general",
+        "printed",
+        description="value of a partly seen result: less what was covered before, or as printed "
+        "less the values of earlier results inside it",
+    )
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
+
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
+        gold, bounds = alignment.gold, alignment.run.bounds
+        return TopicCounts(
+            sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
+            sum_first(alignment.size, bounds, self.rank),
+            gold.trel if self.trel == "documents" else gold.element_size,
+        )
+
+
+def _value_results(alignment: Alignment, alpha: float, rval: str) -> Floats:
+    """Return rval of each result: its relevant characters, less alpha times those seen before."""
+    if rval == "general" or alignment.overlap is Overlap.UNION:
+        return alignment.rsize - alpha * (alignment.rsize - alignment.new_rsize)
+    # As printed: less alpha times the values of earlier results inside it.
+    run, end, new = alignment.run, alignment.end, alignment.new_size
+    values = alignment.rsize.astype(np.float64)
+    for i in np.flatnonzero(new < alignment.size).tolist():
+        if new[i] == 0:
+            values[i] *= 1 - alpha
+        else:
+            earlier = slice(int(run.first[i]), i)  # from the first result of the same document on
+            inside = run.documents.number[earlier] == run.documents.number[i]
+            inside &= (run.start[earlier] >= run.start[i]) & (end[earlier] <= end[i])
+            values[i] -= alpha * values[earlier][inside].sum()
+    return values
+
+
+class HiXEvalPrecision(_HiXEval):
+    """Share of the returned text that is relevant and, as far as alpha says, new.
+
+    The size of repeated text counts again, so that returning it lowers precision.
+    """
+
+    name = "HiP"
+    formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
+    example = Example(_REPEATS, 0.375, "HiP@2")
+
+    score_topics = _HiXEval.precision
+
+
+class HiXEvalRecall(_HiXEval):
+    """Share of the relevant text that is returned; with alpha = 0 repeated text counts again."""
+
+    name = "HiR"
+    formula = "R[k] = sum rval(i) / Trel, i <= k"
+    example = Example(_REPEATS, 0.3333, "HiR@2")
+    range = (0.0, None)
+
+    score_topics = _HiXEval.recall
+
+
+class HiXEvalF(_HiXEval):
+    """Harmonic mean of HiP and HiR."""
+
+    name = "HiF"
+    formula = "F[k] = 2 P[k] R[k] / (P[k] + R[k])"
+    example = Example(_REPEATS, 0.3529, "HiF@2")
+    range = (0.0, None)
+
+    score_topics = _HiXEval.f_score
+
+
+# -- interpolated precision: the best value at a level of recall or beyond ---------------------
+
+
+def find_best_after(values: Floats) -> Floats:
+    """Return the largest value at each rank or later, and a final 0 for levels never reached.
+
+    >>> find_best_after(np.array([0.5, 0.25, 0.75])).tolist()
+    [0.75, 0.75, 0.75, 0.0]
+    """
+    best = np.zeros(len(values) + 1)
+    np.maximum.accumulate(values[::-1], out=best[:-1][::-1])
+    return best
+
+
+def count_needed(total: int, level: Decimal | None) -> int:
+    """Return the smallest whole number that is `level` of `total`.
+
+    In whole numbers: as doubles, a recall of exactly .29 would fall short of itself.
+
+    >>> count_needed(100, Decimal("0.29"))
+    29
+    """
+    numerator, denominator = (level or Decimal(0)).as_integer_ratio()
+    return -(-numerator * total // denominator)
+
+
+def list_levels(total: Ints, steps: int) -> Ints:
+    """Return the smallest whole numbers that are 0, 1/steps, ..., 1 of each total.
+
+    >>> list_levels(np.array([7, 8]), 4).tolist()
+    [[0, 2, 4, 6, 7], [0, 2, 4, 6, 8]]
+    """
+    return -(-np.arange(steps + 1) * total[..., None] // steps)
+
+
+def _interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)) -> Floats:
+    """Return the best P[r] of each topic of the run at or after the ranks that reach `reached`.
+
+    `reached` and the result have a row for each of these topics of the run: numbers of relevant
+    characters, and the precision of the best rank that has found as many, 0 where none has. All
+    topics are searched at once: over the whole run, the number found never falls either.
+    """
+    bounds = alignment.run.bounds
+    low, high = bounds[:-1][topics, None], bounds[1:][topics, None]
+    number = np.arange(len(bounds) - 1)[topics, None]
+    total = alignment.totals.found_before
+    at = np.searchsorted(total[1:], total[low] + reached)
+    # Each topic is preceded by the zeros that end the topics before it.
+    best: Floats = alignment.cached(_find_best_precisions)[np.clip(at, low, high) + number]
+    return best
+
+
+def _find_best_precisions(alignment: Alignment) -> Floats:
+    """Return the best P[r] at each rank or later, topic by topic, each with a final 0."""
+    precision, bounds = alignment.totals.precision, alignment.run.bounds.tolist()
+    best = np.zeros(len(precision) + len(bounds) - 1)
+    for i, (low, high) in enumerate(pairwise(bounds)):
+        best[low + i : high + i + 1] = find_best_after(precision[low:high])
+    return best
+
+
+def best_precisions_within(topic: TopicView, level: Decimal | None, read: Readings) -> Floats:
+    """Return the best precision at a level of recall or beyond, within each of several budgets.
+
+    A reader looks back at the end of every result, and where the budget ends. `read` is one row.
+    """
+    found, size, whole = read
+    needed = count_needed(topic.trel, level)
+    at_end = np.where(found >= needed, found / np.maximum(size, 1), 0.0)
+    first = int(np.searchsorted(topic.found, needed))
+    best = np.maximum.accumulate(np.append(0.0, topic.precision[first:]))
+    return np.maximum(at_end, best[np.maximum(whole - first, 0)])
+
+
+def _count_needed(gold: Gold, level: Decimal) -> Ints:
+    """Return the fewest characters that are this share of the relevant ones of each topic."""
+    return np.array([count_needed(total, level) for total in gold.trel.tolist()], dtype=np.int64)
+
+
+class InterpolatedPrecision(Measure):
+    """The best precision a reader meets at recall x or beyond, both in characters.
+
+    ``iP@0.01`` was the official figure of the Focused task. It rewards precision early: the
+    first percent of the relevant text decides. Within a budget, what comes after it is not seen,
+    and a level of recall that is not reached by then counts 0.
+    """
+
+    name = "iP"
+    section = "12"
+    cutoff = Cutoff.RECALL
+    curve = tuple(f"{j / 100:.2f}" for j in range(101))
+    overlap_rule = OverlapRule.ERROR
+    formula = (
+        "iP[x] = max P[r] over ranks with R[r] >= x; P = sum rsize / sum size, R = sum rsize / Trel"
+    )
+    source = "INEX 2007 evaluation measures"
+    example = Example(_RUN, 0.5333, "iP@0.80")
+
+    budget = BUDGET
+    unit = UNIT
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        if self.budget is None:
+            reached = alignment.gold.cached(_count_needed, self.at)[alignment.judged_topic]
+            return alignment.fill_topics(_interpolate(alignment, reached[:, None])[:, 0])
+        read = alignment.cached(readings, (int(self.budget),), self.unit)
+        values = np.zeros(len(alignment.run.topics))
+        for i, name in enumerate(alignment.run.topics):
+            own = Readings(*(column[i] for column in read))
+            values[i] = best_precisions_within(alignment.topic(name), self.at, own)[0]
+        return alignment.fill_topics(values)
+
+
+class AverageInterpolatedPrecision(Measure):
+    """Interpolated precision averaged over 101 levels of recall: 0, .01, ..., 1.
+
+    Its mean over topics is MAiP, the overall figure of the Focused task.
+    """
+
+    name = "AiP"
+    aliases = ("MAiP",)
+    section = "12"
+    overlap_rule = OverlapRule.ERROR
+    formula = "AiP = (1/101) sum of iP[j/100], j = 0..100"
+    source = "INEX 2007 evaluation measures"
+    example = Example(_RUN, 0.8304)
+
+    points = Whole(101, "number of recall levels, 0 and 1 included", low=2, high=100_001)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        trel = alignment.gold.trel[alignment.judged_topic]
+        values = np.zeros(len(trel))
+        step = max(_CELLS // self.points, 1)
+        for low in range(0, len(trel), step):
+            some = slice(low, low + step)
+            reached = list_levels(trel[some], self.points - 1)
+            values[some] = _interpolate(alignment, reached, some).mean(axis=1)
+        return alignment.fill_topics(values)
+
+
+# -- the returned text as a set of characters: whole, to a rank or within a budget -------------
 
 
 class _Characters(PrecisionRecall):
     section = "12"
     source = "INEX 2007 and later (char_prec, char_rec); Restricted Focused 2010 for the budget"
     cutoff = Cutoff.RANK_OPTIONAL
+    overlap_rule = OverlapRule.ERROR
 
     budget = BUDGET
     unit = UNIT
     beta = Number(1.0, "charF: weight of recall")
 
-    @property
-    def overlap_rule(self) -> OverlapRule:
-        return OverlapRule.ERROR
-
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         if self.budget is None:
             bounds = alignment.run.bounds
             found = sum_first(alignment.rsize, bounds, self.rank)
             read = sum_first(alignment.size, bounds, self.rank)
         else:
-            found, read = alignment.cached(read_within, int(self.budget), self.unit, self.rank)
+            within = alignment.cached(readings, (int(self.budget),), self.unit, self.rank)
+            found, read = within.found[:, 0], within.read[:, 0]
         return TopicCounts(found, read, alignment.gold.trel)
 
 
@@ -39,10 +286,9 @@ class CharacterPrecision(_Characters):
     name = "charP"
     aliases = ("char_prec",)
     formula = "charP = sum rsize(i) / sum size(i)"
-    example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.5333)
+    example = Example(_RUN, 0.5333)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.precision(alignment)
+    score_topics = _Characters.precision
 
 
 class CharacterRecall(_Characters):
@@ -51,10 +297,9 @@ class CharacterRecall(_Characters):
     name = "charR"
     aliases = ("char_rec",)
     formula = "charR = sum rsize(i) / Trel"
-    example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8889)
+    example = Example(_RUN, 0.8889)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.recall(alignment)
+    score_topics = _Characters.recall
 
 
 class CharacterF(_Characters):
@@ -63,10 +308,19 @@ class CharacterF(_Characters):
     name = "charF"
     aliases = ("char_f1",)
     formula = "charF = (1 + beta^2) P R / (beta^2 P + R)"
-    example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.6667)
+    example = Example(_RUN, 0.6667)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return self.f_score(alignment, self.beta)
 
 
-MEASURES = (CharacterPrecision, CharacterRecall, CharacterF)
+MEASURES = (
+    HiXEvalPrecision,
+    HiXEvalRecall,
+    HiXEvalF,
+    InterpolatedPrecision,
+    AverageInterpolatedPrecision,
+    CharacterPrecision,
+    CharacterRecall,
+    CharacterF,
+)

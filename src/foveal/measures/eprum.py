@@ -9,10 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, TopicView
+from foveal.measures.alignment import Alignment, Floats, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag
 from foveal.measures.user_model import (
-    Floats,
     Hits,
     Ideality,
     UserModel,
@@ -24,15 +23,7 @@ from foveal.measures.user_model import (
 from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
 
-__all__ = [
-    "ExpectedPrecision",
-    "ExpectedPrecisionAtRank",
-    "PrecisionWithUserModel",
-    "UserRecall",
-    "expected_precision",
-    "precision_of_readers",
-    "to_units",
-]
+__all__ = ["compute_expected_precision", "compute_reader_precision", "round_to_units"]
 
 _GRID = 1000
 _EXACT = 1e-9
@@ -54,17 +45,17 @@ class UserRecall(WeightedUserModel):
     example = Example("D1:20-40 D3:0-40 D2:25-50", 0.7903, "GR@3")
 
     def score_topic(self, topic: TopicView) -> float:
-        return expected_recall(self, topic)
+        return compute_expected_recall(self, topic)
 
 
-def expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
+def compute_expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
     """Return the expected share of the targets' weight seen by the rank of the cut-off."""
     weight = measure.find_targets(topic).weight
-    missed = find_unseen(measure.find_hits(topic).until(measure.rank or 1), len(weight))
+    missed = find_unseen(measure.find_hits(topic).take_until(measure.rank or 1), len(weight))
     return float(np.dot(weight, 1 - missed) / weight.sum())
 
 
-def expected_precision(
+def compute_expected_precision(
     hits: Hits,
     units: Ints,
     shortest: Ints,
@@ -89,7 +80,7 @@ def expected_precision(
     Examples
     --------
     >>> hits = Hits.from_matrix([[1, 0], [0, 0], [0, 1]])
-    >>> expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
+    >>> compute_expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
     [1.0, 0.6666666666666666]
     """
     total, reached = np.zeros(len(shortest)), np.zeros(0)
@@ -112,12 +103,12 @@ def expected_precision(
     return np.where(certain, np.minimum(1.0, shortest / np.maximum(total, _TOLERANCE)), 0.0)
 
 
-def to_units(weight: Floats) -> Ints:
+def round_to_units(weight: Floats) -> Ints:
     """Return weights as multiples of a unit that divides them all, else of 1/1000 of their sum.
 
-    >>> to_units(np.array([1, 0.5, 0.5])).tolist(), to_units(np.array([2.0, 2.0])).tolist()
-    ([2, 1, 1], [1, 1])
-    >>> to_units(np.array([0.3, 0.7001])).tolist()
+    >>> round_to_units(np.array([1, 0.5, 0.5])).tolist()
+    [2, 1, 1]
+    >>> round_to_units(np.array([0.3, 0.7001])).tolist()
     [300, 700]
     """
     least = float(weight.min())
@@ -176,7 +167,7 @@ def _score_units(topic: TopicView, measure: _AtUnits) -> Floats:
     return measure.score_units(topic)
 
 
-class _Expected(WeightedUserModel):
+class _BestListMeasure(WeightedUserModel):
     ideal_ = Choice(
         "list",
         "greedy",
@@ -189,13 +180,13 @@ class _Expected(WeightedUserModel):
         description="expectation of the ratio, or ratio to the expected rank (EPRUM only)",
     )
 
-    def best_gains(self, topic: TopicView, weight: Floats) -> Floats:
+    def cumulate_best_gains(self, topic: TopicView, weight: Floats) -> Floats:
         """Return the cumulated gain of the best list, for targets of these weights."""
         gain = np.cumsum(np.sort(weight)[::-1])
         if self.ideal_ == "list":
             return gain
         places = self.find_targets(topic).places
-        ways = find_ways(topic, places, places, self.behaviour_settings)
+        ways = find_ways(topic, places, places, self.find_behaviour(topic))
         return np.maximum(gain, np.cumsum(_list_greedily(places.row, weight, *ways)))
 
 
@@ -226,7 +217,7 @@ def _list_greedily(row: Ints, weight: Floats, at: Ints, target: Ints, p: Floats)
     return np.sort(gains)[::-1]
 
 
-class ExpectedPrecision(_AtUnits, _Expected):
+class ExpectedPrecision(_AtUnits, _BestListMeasure):
     """How short the best list to a given recall is, relative to how far this list must be read.
 
     The rank at which a reader has seen enough targets is uncertain; the value is the expectation of
@@ -257,18 +248,18 @@ class ExpectedPrecision(_AtUnits, _Expected):
         if self.random_ideal:
             return float(by_units.mean())
         # The natural points of recall are those where the best list shows its next target.
-        units = np.sort(to_units(self.find_targets(topic).weight))[::-1]
+        units = np.sort(round_to_units(self.find_targets(topic).weight))[::-1]
         return float(np.dot(units, by_units[np.cumsum(units) - 1]) / units.sum())
 
     def score_units(self, topic: TopicView) -> Floats:
         weight = self.find_targets(topic).weight
-        units, ideality = to_units(weight), None
+        units, ideality = round_to_units(weight), None
         most = int(units.sum())
         if self.random_ideal:
             units, ideality = np.ones(len(weight), dtype=np.int64), weight
             most = math.ceil(weight.sum() - _EXACT)
-        best = self.best_gains(topic, units.astype(np.float64))
-        return expected_precision(
+        best = self.cumulate_best_gains(topic, units.astype(np.float64))
+        return compute_expected_precision(
             self.find_hits(topic),
             units,
             _count_ranks(best, np.arange(1.0, most + 1)),
@@ -277,7 +268,7 @@ class ExpectedPrecision(_AtUnits, _Expected):
         )
 
 
-class ExpectedPrecisionAtRank(_Expected):
+class ExpectedPrecisionAtRank(_BestListMeasure):
     """How short the best list with the recall of the first k results is, relative to k.
 
     With equal weights this is the expected number of targets seen by rank k over k, at most 1.
@@ -296,8 +287,8 @@ class ExpectedPrecisionAtRank(_Expected):
 
     def score_topic(self, topic: TopicView) -> float:
         weight = self.find_targets(topic).weight
-        gain = self.best_gains(topic, weight)
-        wanted = expected_recall(self, topic) * gain[-1]
+        gain = self.cumulate_best_gains(topic, weight)
+        wanted = compute_expected_recall(self, topic) * gain[-1]
         if self.rounding == "ceil":
             ranks = float(_count_ranks(gain, np.array([wanted]))[0]) if wanted > 0 else 0.0
         else:
@@ -306,12 +297,12 @@ class ExpectedPrecisionAtRank(_Expected):
         return min(1.0, ranks / (self.rank or 1))
 
 
-def precision_of_readers(hits: Hits, n: int, results: int, *, read_on: bool = True) -> Floats:
+def compute_reader_precision(hits: Hits, n: int, results: int, *, read_on: bool = True) -> Floats:
     """Return PRUM for readers who stop once they have seen 1, 2, ..., `n` targets.
 
     Unless `read_on`, it is multiplied by the probability that so many are ever seen.
 
-    >>> precision_of_readers(Hits.from_matrix([[1, 0], [0, 0], [0, 1]]), 2, 3).tolist()
+    >>> compute_reader_precision(Hits.from_matrix([[1, 0], [0, 0], [0, 1]]), 2, 3).tolist()
     [1.0, 0.6666666666666666]
     """
     fresh, read = np.zeros(n), np.zeros(n)
@@ -362,7 +353,7 @@ class PrecisionWithUserModel(_AtUnits):
 
     def score_units(self, topic: TopicView) -> Floats:
         n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"
-        return precision_of_readers(self.find_hits(topic), n, topic.n, read_on=read_on)
+        return compute_reader_precision(self.find_hits(topic), n, topic.n, read_on=read_on)
 
 
 MEASURES = (UserRecall, ExpectedPrecision, ExpectedPrecisionAtRank, PrecisionWithUserModel)

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Need
 from foveal.measures.gains import (
     GainSettings,
     Ideal,
-    choose_elements,
     compute_gains,
     compute_worth,
-    forest_of,
+    list_ideals,
+    require_forest,
     sort_lists,
 )
 from foveal.measures.xcg import (
+    CURVE,
     LEVELS,
     AtRecall,
-    EffortPrecision,
     MeanEffortPrecision,
     NaturalPoints,
     find_points,
     interpolate,
 )
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
-from foveal.spans import Ints
 
-__all__ = ["FetchBrowseArticle", "FetchBrowseElement"]
-
-Floats = npt.NDArray[np.float64]
-_TOLERANCE = 1e-12
+_RUN = "D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]"
 _SCORE = "without a cut-off: the mean over natural points, or over 100 levels"
 
 
@@ -49,10 +43,10 @@ class FetchBrowseArticle(AtRecall):
     section = "10"
     structural = True
     cutoff = Cutoff.RECALL_OPTIONAL
-    curve = EffortPrecision.curve
+    curve = CURVE
     formula = "FBarticle = MAep over the documents by first result; gain of a document = q(root)"
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
-    example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 1.0)
+    example = Example(_RUN, 1.0)
 
     score = Choice("MAep", "iMAep", description=_SCORE)
     quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
@@ -101,7 +95,7 @@ class FetchBrowseArticle(AtRecall):
 
 def _value_documents(gold: Gold, quant: str, article_gain: str) -> Floats:
     """Return the worth of each judged document."""
-    forest, worth = forest_of(gold), gold.cached(compute_worth, quant, False)  # noqa: FBT003
+    forest, worth = require_forest(gold), gold.cached(compute_worth, quant, False)  # noqa: FBT003
     most, root = np.zeros((2, len(gold.judgements)))
     np.maximum.at(most, forest.row, worth)
     top = forest.parent < 0
@@ -127,10 +121,10 @@ class FetchBrowseElement(MeanEffortPrecision):
     aliases = ()
     section = "10"
     cutoff = Cutoff.RECALL_OPTIONAL
-    curve = EffortPrecision.curve
+    curve = CURVE
     formula = "FBelement = mean over clusters (documents) of MAep on the document's own recall base"
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
-    example = Example("D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]", 0.3125)
+    example = Example(_RUN, 0.3125)
 
     score = Choice("MAep", "iMAep", description=_SCORE, first=True)
     clusters = Choice(
@@ -144,31 +138,30 @@ class FetchBrowseElement(MeanEffortPrecision):
     @classmethod
     def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
         one, gold = measures[0], alignment.gold
-        ideal = gold.cached(_list_ideal_elements, one.gain_settings)
-        row, points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
-        n, cut = ideal.n, np.array([measure.at is not None for measure in measures])
+        ideals = gold.cached(list_ideals, one.gain_settings, "documents")
+        points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
+        cut = np.array([measure.at is not None for measure in measures])
         levels = np.array([float(m.at) for m in measures if m.at is not None])
-        by = np.maximum(n, np.bincount(row, minlength=len(n))) if one.divisor == "max" else n
-        of_document = np.bincount(row, points.ep, len(n)) / np.maximum(by, 1)
         # With a cut-off, ep is summed over the documents of each topic; else scores of documents.
         summed = np.zeros((len(gold.topics), len(levels)))
-        if len(levels) or one.score == "iMAep":
-            heads = np.flatnonzero(np.diff(row, prepend=-1))
-            for low, high in pairwise([*heads.tolist(), len(row)]):
-                document = row[low]
-                own = NaturalPoints(*(column[low:high] for column in points))
-                curve = ideal.curve[ideal.first[document] : ideal.first[document + 1]]
-                if len(levels):
-                    summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
-                if one.score == "iMAep":
-                    of_document[document] = interpolate(own, curve, LEVELS).mean()
-        relevant = np.bincount(gold.judgements.topic[n > 0], minlength=len(gold.topics))
+        of_document = np.zeros(len(ideals))
+        for document, own in points.items():
+            n, curve = len(ideals[document].gains), ideals[document].curve
+            if len(levels):
+                summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
+            if one.score == "iMAep":
+                of_document[document] = interpolate(own, curve, LEVELS).mean()
+            else:
+                by = max(n, len(own.ep)) if one.divisor == "max" else n
+                of_document[document] = np.cumsum(own.ep)[-1] / by
+        has_elements = np.array([len(ideal.gains) > 0 for ideal in ideals])
+        relevant = np.bincount(gold.judgements.topic[has_elements], minlength=len(gold.topics))
         scores = np.full((len(gold.topics), len(measures)), np.nan)
         for topic in map(alignment.topic, gold.topics):
             if not one.is_defined(topic):
                 continue
             retrieved = topic.documents.row[topic.documents.row >= 0]
-            retrieved = retrieved[n[retrieved] > 0]
+            retrieved = retrieved[has_elements[retrieved]]
             number = {
                 "retrieved_relevant": len(retrieved),
                 "retrieved": len(topic.documents.head),
@@ -185,96 +178,23 @@ class FetchBrowseElement(MeanEffortPrecision):
         return self.score_curve([self], alignment)[:, 0]
 
 
-# -- effort-precision of many short lists at once ----------------------------------------------
-
-
-class _IdealLists(NamedTuple):
-    """The ideal lists of all judged documents, one after the other."""
-
-    n: Ints
-    """Number of elements in each document's list."""
-    first: Ints
-    """Where each document's curve begins."""
-    curve: Floats
-    """The cumulated gains of the lists, each from rank 0 on."""
-
-    def find_rank(self, row: Ints, gained: Floats, mode: str) -> Floats:
-        """Return the ranks at which the lists of documents reach gains; see `find_ideal_rank`."""
-        low, high = self.first[row], self.first[row + 1]
-        if mode == "step":
-            slack = _TOLERANCE * self.curve[high - 1]
-            at = _search(self.curve, low, high, gained - slack, after=False) - low
-            return np.asarray(np.clip(at, 1, self.n[row]), dtype=np.float64)
-        at = _search(self.curve, low, high, gained, after=True) - 1
-        return _read_line(gained, at, high - 1, self.curve, at - low, at - low + 1)
-
-
-def _list_ideal_elements(gold: Gold, settings: GainSettings) -> _IdealLists:
-    """Return the ideal list of each judged document."""
-    element, worth = choose_elements(gold, settings)
-    row = forest_of(gold).row[element]
-    order = np.lexsort((-worth, row))
-    row, worth = row[order], worth[order]
-    n = np.bincount(row, minlength=len(gold.judgements))
-    first = np.concatenate([[0], np.cumsum(n + 1)])
-    curve = np.zeros(first[-1])
-    curve[np.arange(len(row)) + row + 1] = _sum_groups(row, worth)
-    return _IdealLists(n, first, curve)
-
-
 def _find_document_points(
     alignment: Alignment, settings: GainSettings, mode: str
-) -> tuple[Ints, NaturalPoints]:
-    """Return the natural recall points of all documents, one after the other, with their rows.
+) -> dict[int, NaturalPoints]:
+    """Return the natural recall points of each judged document that gains, by its row.
 
     The rank of a result is that in its document.
     """
+    ideals = alignment.gold.cached(list_ideals, settings, "documents")
     row, gains = alignment.row, alignment.cached(compute_gains, settings)
     order = np.argsort(row, kind="stable")
-    rank = np.arange(1.0, len(row) + 1) - np.searchsorted(row[order], row[order])
-    gaining = np.flatnonzero(gains[order] > 0)
-    row, rank, gain = row[order][gaining], rank[gaining], gains[order][gaining]
-    gained = _sum_groups(row, gain)
-    ideal = alignment.gold.cached(_list_ideal_elements, settings)
-    return row, NaturalPoints(rank, gain, gained, ideal.find_rank(row, gained, mode) / rank)
-
-
-def _read_line(x: Floats, at: Ints, last: Ints, xs: Floats, low: Any, high: Any) -> Floats:
-    """Return the value at `x` on the line from ``(xs[at], low)`` to the next point, at `high`."""
-    inner = at < last
-    begin, end = xs[at], xs[np.where(inner, at + 1, at)]
-    slope = np.divide(high - low, end - begin, out=np.zeros(x.shape), where=inner)
-    return np.asarray(slope * (x - begin) + low, dtype=np.float64)
-
-
-def _sum_groups(group: Ints, values: Floats) -> Floats:
-    """Return running sums within adjacent groups, each as if it were alone.
-
-    All groups take a turn at once: no rounding is carried from one to the next.
-    """
-    total = values.copy()
-    head = np.flatnonzero(np.diff(group, prepend=-1))
-    members = np.diff(np.append(head, len(group)))
-    turn = 1
-    while len(head):
-        more = members > turn
-        head, members = head[more], members[more]
-        total[head + turn] += total[head + turn - 1]
-        turn += 1
-    return total
-
-
-def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: bool) -> Ints:
-    """Find where in its own sorted part of `values` each belongs: before or after equals."""
-    low, high = low.copy(), high.copy()
-    left = np.flatnonzero(low < high)
-    while len(left):
-        middle = (low[left] + high[left]) >> 1
-        right = (values[middle] <= wanted[left]) if after else (values[middle] < wanted[left])
-        low[left[right]] = middle[right] + 1
-        high[left[~right]] = middle[~right]
-        left = left[low[left] < high[left]]
-    return low
+    gaining = np.unique(row[gains > 0])
+    low = np.searchsorted(row[order], gaining).tolist()
+    high = np.searchsorted(row[order], gaining, side="right").tolist()
+    return {
+        document: find_points(gains[order[i:j]], ideals[document].curve, mode)
+        for document, i, j in zip(gaining.tolist(), low, high, strict=True)
+    }
 
 
 MEASURES = (FetchBrowseArticle, FetchBrowseElement)

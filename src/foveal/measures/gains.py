@@ -12,12 +12,11 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
 from foveal.lookup import find_first_hashes
-from foveal.measures.alignment import Alignment, Gold, Overlap, neighbours_meet
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.quantisation import find_quantisation
@@ -26,28 +25,23 @@ from foveal.spans import Ints
 __all__ = [
     "GainSettings",
     "Ideal",
-    "Seen",
-    "choose_elements",
     "choose_ideals",
     "compute_gains",
     "compute_worth",
     "find_elements",
-    "find_seen",
-    "forest_of",
     "knows_own_text",
     "list_ideals",
     "match_pairs",
+    "require_forest",
     "sort_lists",
 ]
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-12
 """Gains below this share of the largest are rounding."""
 
 
 class GainSettings(NamedTuple):
-    """The parameters that change gains; see the measures of XCG."""
+    """The parameters that change gains, by their attributes in the measures of XCG."""
 
     quant: str = "spec"
     normalise: bool = False
@@ -57,7 +51,7 @@ class GainSettings(NamedTuple):
     tie: str = "ascendant"
     norm: str = "subtree"
     mixed: str = "text"
-    formula: str = "inex2005"
+    formula_: str = "inex2005"
     clamp: bool = True
 
 
@@ -82,7 +76,7 @@ class Ideal(NamedTuple):
     """xCI: gains summed up, from rank 0 on."""
 
 
-def forest_of(gold: Gold) -> Forest:
+def require_forest(gold: Gold) -> Forest:
     """Return the trees of the judgements; preparation has made sure that there are any."""
     assert gold.forest is not None
     return gold.forest
@@ -106,7 +100,7 @@ def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
 
 def compute_worth(gold: Gold, quant: str, normalise: bool) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of each element of the judged trees."""
-    return forest_of(gold).worth(quant, normalise=normalise)
+    return require_forest(gold).worth(quant, normalise=normalise)
 
 
 def knows_own_text(gold: Gold, quant: str) -> bool:
@@ -123,7 +117,7 @@ def knows_own_text(gold: Gold, quant: str) -> bool:
 def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
     """Return the ideal recall base."""
     worth = gold.cached(compute_worth, quant, False)  # noqa: FBT003 - a key
-    return ideal_base(forest_of(gold), worth, base=base, tie=tie)
+    return ideal_base(require_forest(gold), worth, base=base, tie=tie)
 
 
 class _Below(NamedTuple):
@@ -135,7 +129,7 @@ class _Below(NamedTuple):
 
 def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
     """Return every element that holds ideal ones, with each of them."""
-    parent = forest_of(gold).parent
+    parent = require_forest(gold).parent
     ideal = np.flatnonzero(gold.cached(choose_ideals, quant, base, tie).ideal)
     above, found = parent[ideal], [_Below(ideal[:0], ideal[:0])]
     while len(above):
@@ -147,21 +141,20 @@ def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
     return _Below(above[order], ideal[order])
 
 
-def choose_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Floats]:
-    """Return the elements of the ideal lists and their worth: relevant ones, or only ideal ones."""
+def list_ideals(gold: Gold, settings: GainSettings, of: str = "topics") -> list[Ideal]:
+    """Return the ideal list of each judged topic, or of each judgement: topic and document.
+
+    It holds the relevant elements, or under overlap=on only the ideal ones.
+    """
     worth = gold.cached(compute_worth, settings.quant, settings.normalise)
     wanted = worth > 0
     if settings.overlap == "on":
         wanted = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie).ideal
-    chosen = np.flatnonzero(wanted)
-    return chosen, worth[chosen]
-
-
-def list_ideals(gold: Gold, settings: GainSettings) -> list[Ideal]:
-    """Return the ideal list of each judged topic."""
-    element, worth = choose_elements(gold, settings)
-    topic = gold.judgements.topic[forest_of(gold).row[element]]
-    return sort_lists(topic, worth, len(gold.topics))
+    element = np.flatnonzero(wanted)
+    row = require_forest(gold).row[element]
+    if of == "documents":
+        return sort_lists(row, worth[element], len(gold.judgements))
+    return sort_lists(gold.judgements.topic[row], worth[element], len(gold.topics))
 
 
 def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
@@ -178,7 +171,7 @@ def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
 
 def find_elements(alignment: Alignment) -> Ints:
     """Return the element of each result, `UNKNOWN` where it is not among the judged trees."""
-    forest, run = forest_of(alignment.gold), alignment.run
+    forest, run = require_forest(alignment.gold), alignment.run
     node = np.full(len(run), UNKNOWN, dtype=np.int64)
     # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
     has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
@@ -200,7 +193,11 @@ def find_elements(alignment: Alignment) -> Ints:
 
 def find_seen(alignment: Alignment) -> Seen:
     """Return how much of each result the earlier results of its topic left to see."""
-    forest, row, node = forest_of(alignment.gold), alignment.row, alignment.cached(find_elements)
+    forest, row, node = (
+        require_forest(alignment.gold),
+        alignment.row,
+        alignment.cached(find_elements),
+    )
     n, host = len(node), node
     real = np.flatnonzero(node >= 0)
     start, end = forest.start[node[real]], forest.end[node[real]]
@@ -291,7 +288,7 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
     One result in four to thirty is an element of a judged tree: only these are looked at, and
     where no other can gain only those that are worth something.
     """
-    gold, forest = alignment.gold, forest_of(alignment.gold)
+    gold, forest = alignment.gold, require_forest(alignment.gold)
     node, seen = alignment.cached(find_elements), alignment.cached(find_seen)
     worth = gold.cached(compute_worth, settings.quant, settings.normalise)
     gains = np.zeros(len(node))
@@ -308,13 +305,13 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
         and forest.highlighted is not None
         and settings.alpha == 1
         and settings.mixed == "text"
-        and settings.formula == "inex2005"
+        and settings.formula_ == "inex2005"
     ):
         # A partly seen element is worth its unseen highlighted characters.
         asked = some[partly]
         value[partly] = own[partly] * seen.new_rsize[asked] / np.maximum(seen.rsize[asked], 1)
         partly = np.zeros(len(node), dtype=bool)
-    elif settings.formula == "inex2005":
+    elif settings.formula_ == "inex2005":
         if partly.any():
             value[partly] = _compute_rest(alignment, settings, some[partly])
         partly = np.zeros(len(node), dtype=bool)
@@ -337,7 +334,7 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
         of_document = alignment.row[some]
         chosen = np.flatnonzero(np.isin(of_document, of_document[step_by_step]))
         columns = node[chosen], value[chosen], partly[chosen]
-        gain[chosen] = _gain_step_by_step(gold, settings, *columns)
+        gain[chosen] = _assign_step_by_step(gold, settings, *columns)
     # A difference may have left only rounding.
     gain[gain < _TOLERANCE * max(float(own.max(initial=0.0)), _TOLERANCE)] = 0.0
     gains[some] = gain
@@ -405,7 +402,11 @@ def _compute_rest(alignment: Alignment, settings: GainSettings, asked: Ints) -> 
     at its own time; the elements between what was read before and the one asked about are gone
     through from the deepest up, for all questions at once.
     """
-    gold, forest, node = alignment.gold, forest_of(alignment.gold), alignment.cached(find_elements)
+    gold, forest, node = (
+        alignment.gold,
+        require_forest(alignment.gold),
+        alignment.cached(find_elements),
+    )
     ways = _find_ways(forest, node, alignment.cached(find_seen), asked)
     n, element = max(len(forest), 1), ways.element
     touched, place = np.unique(ways.question * n + element, return_inverse=True)
@@ -471,7 +472,7 @@ def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
 
 def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of the parts of each unseen element, times their sizes."""
-    forest, worth = forest_of(gold), gold.cached(compute_worth, quant, normalise)
+    forest, worth = require_forest(gold), gold.cached(compute_worth, quant, normalise)
     inside = forest.sum_children(worth * forest.size)
     if mixed == "ignore" or not knows_own_text(gold, quant):
         return inside
@@ -485,14 +486,17 @@ def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:
 # -- where gains depend on earlier gains -------------------------------------------------------
 
 
-def _gain_step_by_step(
+def _assign_step_by_step(
     gold: Gold, settings: GainSettings, node: Ints, value: Floats, partly: Bools
 ) -> Floats:
     """Return the gains of elements in rank order, each from what those before it gained.
 
     `value` is what is left of an element, known unless it is `partly` seen.
     """
-    forest, worth = forest_of(gold), gold.cached(compute_worth, settings.quant, settings.normalise)
+    forest, worth = (
+        require_forest(gold),
+        gold.cached(compute_worth, settings.quant, settings.normalise),
+    )
     brought: dict[int, float] = defaultdict(float)  # gains inside an element, times their sizes
     spent: dict[int, float] = defaultdict(float)  # by ideal element
     key = (settings.quant, settings.base, settings.tie)

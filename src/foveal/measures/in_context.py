@@ -1,4 +1,4 @@
-"""gP, gR, AgP, igP: measures of the in-context tasks, on documents ranked by their first result.
+"""gP, gR, AgP, igP, BEPD: measures of the in-context tasks, on documents by their first result.
 
 The score S(d) of a document is one of three. ``F``: precision and recall of the returned parts
 within the document. ``BEP``: distance of the returned entry point from the best one. ``T2I``: what
@@ -13,23 +13,26 @@ from itertools import pairwise
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
-from foveal.measures.documents import count_relevant
-from foveal.measures.interpolated import best_from, rank_reaching, ranks_reaching
+from foveal.measures.base import (
+    Choice,
+    Cutoff,
+    Example,
+    Measure,
+    Need,
+    Number,
+    OptionalNumber,
+    OverlapRule,
+    Whole,
+)
+from foveal.measures.characters import count_needed, find_best_after, list_levels
+from foveal.measures.document_ranking import RecallAtRank
 from foveal.measures.totals import sum_first
+from foveal.spans import Ints
 
-__all__ = [
-    "AverageGeneralisedPrecision",
-    "GeneralisedPrecision",
-    "GeneralisedRecall",
-    "InContext",
-    "InterpolatedGeneralisedPrecision",
-    "WeightedAverageGeneralisedPrecision",
-    "WeightedGeneralisedRecall",
-    "reading_score",
-]
+__all__ = ["AverageGeneralisedPrecision", "reading_score"]
 
 Span = tuple[int, int]
+_RUN = "D3:0-40 D1:20-40 D1:60-100 D2:0-25"
 
 
 class InContext(Measure):
@@ -74,6 +77,7 @@ class InContext(Measure):
 def _score_documents(
     alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
 ) -> Floats:
+    """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
     if score == "T2I":
         return _score_by_reading(alignment, irr, stop)
     scores = np.zeros(len(alignment.run.documents.first_rows))
@@ -84,14 +88,22 @@ def _score_documents(
         r = docs.rsize[hit] / docs.rel_size[hit]
         weight = beta**2
         scores[hit] = (1 + weight) * p * r / (weight * p + r)
-        return scores
-    row, bep = alignment.document_row, alignment.gold.judgements.bep
-    head = alignment.run.documents.first_rows
+    else:
+        known, distance = _find_distances(alignment)
+        scores[known] = np.maximum(n - distance, 0) / n
+    return scores
+
+
+def _find_distances(alignment: Alignment) -> tuple[Ints, Ints]:
+    """Return the documents with a best entry point, and the distance of their first results."""
+    head, row, bep = (
+        alignment.run.documents.first_rows,
+        alignment.document_row,
+        alignment.gold.judgements.bep,
+    )
     known = np.flatnonzero(alignment.relevant_documents)
     known = known[bep[row[known]] >= 0]
-    distance = np.abs(alignment.run.start[head[known]] - bep[row[known]])
-    scores[known] = np.maximum(n - distance, 0) / n
-    return scores
+    return known, np.abs(alignment.run.start[head[known]] - bep[row[known]])
 
 
 def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
@@ -139,7 +151,7 @@ def reading_score(
     *,
     consecutive: bool = False,
 ) -> float:
-    """Share of relevant text in what a reader of limited patience reads of a document.
+    """Return the share of relevant text in what a reader of limited patience reads.
 
     The reader takes the returned parts in offset order, then the rest of the document from its
     beginning, and stops after `patience` irrelevant characters, in all or `consecutive` ones.
@@ -147,10 +159,15 @@ def reading_score(
     >>> round(reading_score([(20, 40), (60, 100)], [(10, 40), (70, 80)], 100, 15), 4)
     0.6667
     """
+    text = [part for part in parts if part[0] < part[1]]
+    reached = 0
+    for start, end in [*parts, (length, length)]:  # the gaps that the parts leave
+        if min(start, length) > reached:
+            text.append((reached, min(start, length)))
+        reached = max(reached, end)
     relevant = irrelevant = streak = 0
-    read = [part for part in parts if part[0] < part[1]]
-    for start, end in [*read, *_gaps(parts, length)]:
-        for size, useful in _stretches(start, end, passages):
+    for start, end in text:
+        for size, useful in _cut_stretches(start, end, passages):
             if useful:
                 relevant += size
                 streak = 0
@@ -164,19 +181,8 @@ def reading_score(
     return relevant / (relevant + irrelevant) if relevant else 0.0
 
 
-def _gaps(parts: Sequence[Span], length: int) -> list[Span]:
-    """Return the gaps that the parts, sorted by start, leave of the document."""
-    gaps, reached = [], 0
-    for start, end in parts:
-        if start > reached:
-            gaps.append((reached, min(start, length)))
-        reached = max(reached, end)
-    gaps.append((reached, length))
-    return [(a, b) for a, b in gaps if a < b]
-
-
-def _stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
-    """[start, end) cut at the borders of the passages: (size, relevant) in order."""
+def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
+    """Cut [start, end) at the borders of the passages: (size, relevant) in order."""
     found = []
     for a, b in passages:
         if b <= start:
@@ -206,7 +212,7 @@ class GeneralisedPrecision(InContext):
     curve = ("1", "2", "3", "5", "10", "25", "50")
     formula = "gP[k] = (1/k) sum of S(d_j), j <= k"
     source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 4"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3, "gP@2")
+    example = Example(_RUN, 0.3, "gP@2")
     ideal = None
 
     short = Choice(
@@ -220,23 +226,16 @@ class GeneralisedPrecision(InContext):
         return alignment.fill_topics(total / ranks)
 
 
-class GeneralisedRecall(Measure):
+class GeneralisedRecall(RecallAtRank):
     """Share of the relevant documents among the first k."""
 
     name = "gR"
+    aliases = ()
     section = "13.2"
-    cutoff = Cutoff.RANK
     grouped = True
     formula = "gR[k] = (1/Nrel) sum of rel(d_j), j <= k"
     source = "Pehcevski, Thom and Kamps, eqs 5-6"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.5, "gR@2")
-    ideal = None
-
-    needs = ()
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        found = alignment.fill_topics(count_relevant(alignment, self.rank))
-        return found / np.maximum(alignment.gold.nrel, 1)
+    example = Example(_RUN, 0.5, "gR@2")
 
 
 class WeightedGeneralisedRecall(Measure):
@@ -249,7 +248,7 @@ class WeightedGeneralisedRecall(Measure):
     grouped = True
     formula = "gR'[k] = (1/Trel) sum of Trel(d_j), j <= k"
     source = "Pehcevski, Thom and Kamps, eqs 5-6"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4444, "gRw@2")
+    example = Example(_RUN, 0.4444, "gRw@2")
     ideal = None
 
     needs = (Need.TEXT,)
@@ -271,7 +270,7 @@ class AverageGeneralisedPrecision(InContext):
     section = "13.2"
     formula = "AgP = (1/Nrel) sum over ranks j of rel(d_j) gP[j]"
     source = "INEX 2006 evaluation measures, section 6; Pehcevski, Thom and Kamps, eq 7"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3611)
+    example = Example(_RUN, 0.3611)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         relevant = np.flatnonzero(alignment.relevant_documents)
@@ -296,7 +295,7 @@ class WeightedAverageGeneralisedPrecision(InContext):
         "relevant j; interpolated: mean over x = 0, .1, ..., 1 of max gP[r] with gR'[r] >= x"
     )
     source = "Pehcevski, Thom and Kamps, eqs 8 and 11"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.3679)
+    example = Example(_RUN, 0.3679)
 
     form = Choice("8", "11", "interpolated", description="which equation", first=True)
 
@@ -310,8 +309,9 @@ class WeightedAverageGeneralisedPrecision(InContext):
             return float((weight * gp[at]).sum()) / topic.trel
         if self.form == "11":
             return int(weight.sum()) / topic.trel * float(gp[at].mean())
-        found = np.cumsum(topic.documents.rel_size)
-        return float(best_from(gp)[ranks_reaching(found, topic.trel, 10)].mean())
+        levels = list_levels(np.array(topic.trel), 10)
+        at = np.searchsorted(np.cumsum(topic.documents.rel_size), levels)
+        return float(find_best_after(gp)[at].mean())
 
 
 class InterpolatedGeneralisedPrecision(InContext):
@@ -323,7 +323,7 @@ class InterpolatedGeneralisedPrecision(InContext):
     curve = tuple(f"{j / 10:.1f}" for j in range(11))
     formula = "igP[x] = max gP[r] over ranks with gR[r] >= x"
     source = "Pehcevski, Thom and Kamps, 11-point graph; inex_eval 3.1"
-    example = Example("D3:0-40 D1:20-40 D1:60-100 D2:0-25", 0.4222, "igP@0.5")
+    example = Example(_RUN, 0.4222, "igP@0.5")
 
     recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
 
@@ -333,8 +333,38 @@ class InterpolatedGeneralisedPrecision(InContext):
             found, total = np.cumsum(topic.documents.rel_size), topic.trel
         else:
             found, total = np.cumsum(topic.relevant), topic.relevant_documents
-        best = best_from(self.generalised_precision(topic.alignment)[topic.own_documents])
-        return float(best[rank_reaching(found, total, self.at)])
+        best = find_best_after(self.generalised_precision(topic.alignment)[topic.own_documents])
+        return float(best[np.searchsorted(found, count_needed(total, self.at))])
+
+
+class BestEntryPointDistance(Measure):
+    """How near the returned entry points are to the best entry points, over all of these.
+
+    Set-based: order does not matter and documents without a best entry point cost nothing. The
+    larger A, the less distance matters.
+    """
+
+    name = "BEPD"
+    section = "14.1"
+    overlap_rule = OverlapRule.ONE_PER_DOCUMENT
+    formula = "BEPD = (1/#BEPs) sum of A L / (A L + |start(x) - BEP|)"
+    source = "INEX 2006 evaluation measures, section 7"
+    example = Example("D1:20-40 D3:0-40 D2:25-50", 0.7903)
+    ideal = None
+
+    A = Number(1.0, "tolerance of distance, in mean document lengths", low=1e-9)
+    L = OptionalNumber("auto", "mean document length; auto: of the collection, else as judged")
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return (Need.RELEVANT_STARTS, Need.BEP, *([Need.MEAN_LENGTH] if self.L is None else []))
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        gold, (known, distance) = alignment.gold, _find_distances(alignment)
+        scale = self.A * (gold.mean_length if self.L is None else self.L)
+        own = np.searchsorted(known, alignment.document_bounds)
+        near = alignment.spread_topics(sum_first(scale / (scale + distance), own))
+        return np.where(gold.beps > 0, near / np.maximum(gold.beps, 1), np.nan)
 
 
 MEASURES = (
@@ -344,4 +374,5 @@ MEASURES = (
     AverageGeneralisedPrecision,
     WeightedAverageGeneralisedPrecision,
     InterpolatedGeneralisedPrecision,
+    BestEntryPointDistance,
 )

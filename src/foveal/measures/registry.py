@@ -29,28 +29,27 @@ __all__ = [
 ]
 
 FAMILIES = {
-    "inex_eval": "inex_eval precall inex_eval_ng",
+    "precall": "inex_eval precall inex_eval_ng",
     "xcg": "xCG nxCG MAnxCG MAxCG ep gr MAep Aep iMAep Q Q-measure Rmeasure R-measure",
     "fetch_browse": "FBarticle FBelement",
-    "hixeval": "HiP HiR HiF",
-    "interpolated": "iP AiP MAiP",
-    "characters": "charP char_prec charR char_rec charF char_f1",
-    "evidence": "answered evR evRR",
-    "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP",
-    "bepd": "BEPD",
+    "characters": ("HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1"),
+    "evidence_sets": "answered evR evRR",
+    "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",
-    "documents": "P Precision R Recall AP MAP",
-    "overlap_indicators": "SetOverlap ListOverlap MeanOverlap Redundancy",
-    "counts": "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size",
-    "others.chunking_evaluation": "ce_recall ce_precision ce_iou ce_precision_omega",
-    "others.legalbench_rag": "lbr_precision lbr_recall",
-    "others.genomics": (
-        "gen_document DOCUMENT gen_passage PASSAGE gen_aspect ASPECT gen_passage2 PASSAGE2"
+    "document_ranking": "P Precision R Recall AP MAP",
+    "run_figures": (
+        "SetOverlap ListOverlap MeanOverlap Redundancy "
+        "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
-    "others.bioasq": "bio_precision bio_recall bio_f1 bio_ap bio_map",
-    "others.eraser": "eraser_iou_p eraser_iou_r eraser_iou_f1",
-    "others.squad": "squad_f1",
+    "chunk_retrieval": (
+        "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall"
+    ),
+    "biomedical": (
+        "gen_document DOCUMENT gen_passage PASSAGE gen_aspect ASPECT gen_passage2 PASSAGE2 "
+        "bio_precision bio_recall bio_f1 bio_ap bio_map"
+    ),
+    "answer_spans": "eraser_iou_p eraser_iou_r eraser_iou_f1 squad_f1",
 }
 """Modules of this package in the order of listing, each with the names and aliases it defines."""
 

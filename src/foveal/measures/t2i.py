@@ -13,13 +13,11 @@ from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
 from foveal.measures.totals import rank_results, sum_first
 from foveal.spans import Ints
 
-__all__ = ["ToleranceToIrrelevance"]
-
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
 Span = tuple[int, int]
 
 
-class Entries(NamedTuple):
+class _Entries(NamedTuple):
     """Passages and text that the reader meets at each result of a run."""
 
     new: Ints
@@ -30,7 +28,7 @@ class Entries(NamedTuple):
     """Characters read."""
 
 
-class _Reader:
+class _PatientReader:
     """The reader's memory of one document: its passages, which were found, what was read."""
 
     def __init__(self, passages: list[Span], length: int) -> None:
@@ -40,7 +38,7 @@ class _Reader:
         self.seen_start: list[int] = []
         self.seen_end: list[int] = []
 
-    def stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
+    def cut_stretches(self, start: int) -> Iterator[tuple[int, int, bool, int]]:
         """Yield the text from `start` on as (from, to, read before, passage or -1)."""
         p = bisect_right(self.passages, (start, self.length)) - 1
         s = bisect_right(self.seen_start, start) - 1
@@ -72,7 +70,7 @@ class _Reader:
         """Read on from `start`; return (new passages, useful characters, characters read)."""
         new = useful = read = streak = 0
         stop = start
-        for a, b, seen, at in self.stretches(start):
+        for a, b, seen, at in self.cut_stretches(start):
             if seen and skip:
                 continue
             if at >= 0 and not seen:
@@ -92,7 +90,7 @@ class _Reader:
         return new, useful, read
 
 
-def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> Entries:
+def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> _Entries:
     """Let the reader start at each result in turn."""
     gold, run = alignment.gold, alignment.run
     # Where nothing is relevant, the reader spends the patience or meets the document's end.
@@ -102,7 +100,7 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
     relevant = alignment.relevant
     simple = ~relevant & (reread == "cost")
     start, document = run.start.tolist(), run.documents.number.tolist()
-    readers: dict[int, _Reader] = {}
+    readers: dict[int, _PatientReader] = {}
     far = max(start, default=0) + patience * len(run)  # beyond what any reading can reach
     for i in np.flatnonzero(~simple).tolist():
         reader = readers.get(document[i])
@@ -110,11 +108,11 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
             row = int(alignment.row[i])
             passages = gold.judgements.passages(row) if relevant[i] else []
             known = int(gold.length[row]) if relevant[i] else int(alignment.length[i])
-            reader = readers[document[i]] = _Reader(passages, known if known >= 0 else far)
+            reader = readers[document[i]] = _PatientReader(passages, known if known >= 0 else far)
         new[i], useful[i], read[i] = reader.enter(
             start[i], patience, first=mode == "first", skip=reread == "skip"
         )
-    return Entries(new, useful, read)
+    return _Entries(new, useful, read)
 
 
 def _count_passages(gold: Gold) -> Ints:
@@ -144,7 +142,7 @@ class ToleranceToIrrelevance(Measure):
 
     needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def entries(self, alignment: Alignment) -> Entries:
+    def find_entries(self, alignment: Alignment) -> _Entries:
         return alignment.cached(_enter_results, self.T, self.mode, self.reread)
 
     def sum_top(self, alignment: Alignment, values: Ints | Bools) -> Ints:
@@ -152,7 +150,7 @@ class ToleranceToIrrelevance(Measure):
         return sum_first(values, alignment.run.bounds, self.rank)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        new, bounds = self.entries(alignment).new, alignment.run.bounds
+        new, bounds = self.find_entries(alignment).new, alignment.run.bounds
         hits = np.cumsum(new > 0)
         before = np.append(0, hits)[bounds[:-1]]
         hits = hits - np.repeat(before, np.diff(bounds))
@@ -173,7 +171,7 @@ class EntryPrecision(_AtRank):
     example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        hits = self.sum_top(alignment, self.entries(alignment).new > 0)
+        hits = self.sum_top(alignment, self.find_entries(alignment).new > 0)
         return alignment.fill_topics(hits / (self.rank or 1))
 
 
@@ -185,15 +183,11 @@ class EntryRecall(_AtRank):
     example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.sum_top(alignment, self.entries(alignment).new)
+        found = self.sum_top(alignment, self.find_entries(alignment).new)
         return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
-class _Effort(_AtRank):
-    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
-
-
-class Effort(_Effort):
+class EntryEffort(_AtRank):
     """Characters read from the first k entry points."""
 
     name = "T2Ieffort"
@@ -201,21 +195,23 @@ class Effort(_Effort):
     example = Example(_RUN, 27, "T2Ieffort(T=15)@3")
     higher_is_better = False
     range = (0.0, None)
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        return alignment.fill_topics(self.sum_top(alignment, self.entries(alignment).read))
+        return alignment.fill_topics(self.sum_top(alignment, self.find_entries(alignment).read))
 
 
-class EntryCharacterPrecision(_Effort):
+class EntryCharacterPrecision(_AtRank):
     """Share of the characters read that are relevant and new."""
 
     name = "T2IcharP"
     formula = "useful(k) / read(k)"
     example = Example(_RUN, 0.5, "T2IcharP(T=15,mode=read)@4")
+    needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.entries(alignment).useful)
-        read = self.sum_top(alignment, self.entries(alignment).read)
+        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
+        read = self.sum_top(alignment, self.find_entries(alignment).read)
         return alignment.fill_topics(useful / np.maximum(read, 1))
 
 
@@ -227,7 +223,7 @@ class EntryCharacterRecall(_AtRank):
     example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.entries(alignment).useful)
+        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
         return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
 
 
@@ -235,7 +231,7 @@ MEASURES = (
     ToleranceToIrrelevance,
     EntryPrecision,
     EntryRecall,
-    Effort,
+    EntryEffort,
     EntryCharacterPrecision,
     EntryCharacterRecall,
 )

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError, UsageError
-from foveal.measures.alignment import Gold, TopicView
+from foveal.measures.alignment import Floats, Gold, TopicView
 from foveal.measures.base import Choice, Measure, Need, Number, OptionalNumber, OverlapRule, Whole
 from foveal.measures.gains import (
     choose_ideals,
     compute_worth,
     find_elements,
-    forest_of,
     match_pairs,
+    require_forest,
 )
 from foveal.model import UNKNOWN
 from foveal.recall import QUANTISATIONS, Forest
@@ -31,18 +31,18 @@ from foveal.recall.quantisation import find_quantisation
 from foveal.spans import Ints
 
 __all__ = [
+    "Behaviour",
     "Hits",
     "Ideality",
-    "Places",
-    "Targets",
+    "JudgedSpans",
     "UserModel",
     "WeightedUserModel",
     "find_distributions",
+    "find_leads",
     "find_unseen",
     "find_ways",
 ]
 
-Floats = npt.NDArray[np.float64]
 _RANKS = 32
 """Ranks that are calculated at once."""
 _TINY = 1e-100
@@ -56,7 +56,7 @@ _HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
 # -- who leads where ---------------------------------------------------------------------------
 
 
-class Places(NamedTuple):
+class JudgedSpans(NamedTuple):
     """Spans of documents, each given by the row that judges it."""
 
     row: Ints
@@ -67,7 +67,7 @@ class Places(NamedTuple):
 class Targets(NamedTuple):
     """The targets, sorted by document and place; an entry point is a span without length."""
 
-    places: Places
+    places: JudgedSpans
     weight: Floats
     element: Ints | None = None
     """Their numbers in the judged trees, where they are elements."""
@@ -86,9 +86,10 @@ class Behaviour(NamedTuple):
     """The way in which results lead to targets."""
 
     kind: str
-    tolerance: float
-    mean_length: float | None
+    scale: float
+    """For ``bep``: the distance at which the probability is a half."""
     patience: int
+    """For ``t2i``: the number of irrelevant characters in a row at which the reader gives up."""
 
 
 class Hits(NamedTuple):
@@ -121,42 +122,38 @@ class Hits(NamedTuple):
         at, target = np.nonzero(matrix)
         return cls(at + 1, target, matrix[at, target])
 
-    def until(self, rank: int) -> Hits:
+    def take_until(self, rank: int) -> Hits:
         """Return the hits of the first `rank` results."""
         top = slice(int(np.searchsorted(self.rank, rank, side="right")))
         return Hits(self.rank[top], self.target[top], self.p[top])
 
 
-def lead_by_distance(at: Places, target: Places, scale: float) -> Floats:
-    """Return the probabilities of ``behaviour=bep``: the nearer the starts, the likelier."""
-    distance = np.abs(at.start - target.start)
-    near = np.ones(len(distance))
-    np.divide(scale, scale + distance, out=near, where=distance > 0)
-    return near
+def find_leads(
+    at: JudgedSpans, target: JudgedSpans, behaviour: Behaviour, text: JudgedSpans
+) -> Floats:
+    """Return the probability that each place leads to its target.
 
-
-def lead_by_identity(at: Places, target: Places) -> Floats:
-    """Return those of ``classic``: only to the target itself, an entry point by starting there."""
-    point = target.end == target.start
-    same = (at.start == target.start) & (point | (at.end == target.end))
-    return np.asarray(same, dtype=np.float64)
-
-
-def lead_by_shared_text(at: Places, target: Places) -> Floats:
-    """Return those of ``hierarchical``: the text of both over the text of either."""
-    size = np.maximum(at.end - at.start, 0)
-    shared = np.minimum(at.end, target.end) - np.maximum(at.start, target.start)
-    shared = np.maximum(np.minimum(shared, size), 0)
-    either = size + target.end - target.start - shared
-    return np.asarray(shared / np.maximum(either, 1), dtype=np.float64)
-
-
-def lead_by_reading(at: Places, target: Places, text: Places, patience: int) -> Floats:
-    """Return those of ``t2i``: reading on from the result, the target comes before patience ends.
-
-    `text` is the relevant text, sorted and disjoint; `patience` the number of other characters in a
-    row at which the reader gives up.
+    ``bep``: the nearer the starts, the likelier. ``classic``: only to the target itself, an entry
+    point by starting there. ``hierarchical``: the text of both over the text of either. ``t2i``: 1
+    if the target comes before patience ends, reading on from the result; `text` is the relevant
+    text, sorted and disjoint.
     """
+    if behaviour.kind == "bep":
+        distance = np.abs(at.start - target.start)
+        near = np.ones(len(distance))
+        np.divide(behaviour.scale, behaviour.scale + distance, out=near, where=distance > 0)
+        return near
+    if behaviour.kind == "classic":
+        point = target.end == target.start
+        same = (at.start == target.start) & (point | (at.end == target.end))
+        return np.asarray(same, dtype=np.float64)
+    if behaviour.kind == "hierarchical":
+        size = np.maximum(at.end - at.start, 0)
+        shared = np.minimum(at.end, target.end) - np.maximum(at.start, target.start)
+        shared = np.maximum(np.minimum(shared, size), 0)
+        either = size + target.end - target.start - shared
+        return np.asarray(shared / np.maximum(either, 1), dtype=np.float64)
+    patience = behaviour.patience
     if not len(text.row):
         limit = at.start + patience
     else:
@@ -184,7 +181,7 @@ def find_unseen(hits: Hits, n: int) -> Floats:
     return remaining
 
 
-class Block(NamedTuple):
+class RankBlock(NamedTuple):
     """Some consecutive ranks that may show something new."""
 
     rank: Ints
@@ -196,7 +193,7 @@ class Block(NamedTuple):
 
 def find_distributions(
     hits: Hits, units: Ints, ideality: Floats | None = None, *, still: bool = False
-) -> Iterator[Block]:
+) -> Iterator[RankBlock]:
     """Yield the distribution of the units seen, at each rank where it may change.
 
     Targets are multiplied in one by one as long as each is new. In a block of ranks that lead to
@@ -235,7 +232,7 @@ def find_distributions(
         if len(active) == len(column) and not found[active].any():
             target, p = hits.target[own], hits.p[own]
             seen, stays = _add_new_targets(now, row, chance[target] * p, units[target])
-            yield Block(ranks[low:high], seen, stays)
+            yield RankBlock(ranks[low:high], seen, stays)
             found[target], missed[target], now = p, 1 - p, seen[-1]
             continue
         p = np.zeros((high - low, len(active)))
@@ -254,7 +251,7 @@ def find_distributions(
         seen = stays = _convolve_rows(_multiply_rows(absent, present[1:], count), static)
         if still:
             stays = _convolve_rows(_multiply_rows(absent, present[:-1], count), static)
-        yield Block(ranks[low:high], seen, stays)
+        yield RankBlock(ranks[low:high], seen, stays)
         found[active], missed[active], now = got[-1], left[-1], seen[-1]
 
 
@@ -349,18 +346,18 @@ def drop_tiny(probabilities: Floats) -> Floats:
 # -- targets and hits of a topic ---------------------------------------------------------------
 
 
-def find_passages(topic: TopicView) -> Places:
+def find_passages(topic: TopicView) -> JudgedSpans:
     """Return the highlighted passages of a topic, sorted."""
     judgements = topic.alignment.gold.judgements
     own = np.flatnonzero(judgements.topic[judgements.row] == topic.at)
-    return Places(judgements.row[own], judgements.start[own], judgements.end[own])
+    return JudgedSpans(judgements.row[own], judgements.start[own], judgements.end[own])
 
 
 def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
     """Return the targets of a topic: entry points, passages, or ideal elements of any weight."""
     gold = topic.alignment.gold
     if kind == "ideal":
-        forest, element = forest_of(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
+        forest, element = require_forest(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
         weight = np.ones(len(element))
         if ideality.weight == "exh":
             top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
@@ -372,7 +369,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
     if kind == "bep":
         bep = gold.judgements.bep
         row = np.flatnonzero((bep >= 0) & (gold.judgements.topic == topic.at))
-        places = Places(row, bep[row], bep[row])
+        places = JudgedSpans(row, bep[row], bep[row])
     else:
         places = topic.cached(find_passages)
     return Targets(places, np.ones(len(places.row)))
@@ -381,16 +378,16 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
 def _list_ideals(gold: Gold, quant: str) -> list[Ints]:
     """Return the elements of the ideal recall base of each topic."""
     chosen = np.flatnonzero(gold.cached(choose_ideals, quant, "ideal", "ascendant").ideal)
-    owner = gold.judgements.topic[forest_of(gold).row[chosen]]
+    owner = gold.judgements.topic[require_forest(gold).row[chosen]]
     order = np.argsort(owner, kind="stable")
     return np.split(chosen[order], np.searchsorted(owner[order], np.arange(1, len(gold.topics))))
 
 
-def _place_elements(forest: Forest, element: Ints) -> Places:
+def _place_elements(forest: Forest, element: Ints) -> JudgedSpans:
     """Return the extents of elements; where sizes are unknown, their numbers tell them apart."""
     if forest.placed:
-        return Places(forest.row[element], forest.start[element], forest.end[element])
-    return Places(forest.row[element], element, element + 1)
+        return JudgedSpans(forest.row[element], forest.start[element], forest.end[element])
+    return JudgedSpans(forest.row[element], element, element + 1)
 
 
 def _find_hits(topic: TopicView, kind: str, ideality: Ideality, behaviour: Behaviour) -> Hits:
@@ -399,9 +396,9 @@ def _find_hits(topic: TopicView, kind: str, ideality: Ideality, behaviour: Behav
     if kind == "ideal":
         results = _place_among_elements(topic, needs_sizes=behaviour.kind == "hierarchical")
     else:
-        results = Places(topic.row, topic.start, topic.end)
+        results = JudgedSpans(topic.row, topic.start, topic.end)
     known = np.flatnonzero((results.row >= 0) & (results.start >= 0))
-    places = Places(*(column[known] for column in results))
+    places = JudgedSpans(*(column[known] for column in results))
     at, target, p = find_ways(topic, places, targets.places, behaviour)
     if behaviour.kind == "classic" and targets.element is not None:
         # Elements of one extent are not the same element.
@@ -412,28 +409,18 @@ def _find_hits(topic: TopicView, kind: str, ideality: Ideality, behaviour: Behav
 
 
 def find_ways(
-    topic: TopicView, places: Places, targets: Places, behaviour: Behaviour
+    topic: TopicView, places: JudgedSpans, targets: JudgedSpans, behaviour: Behaviour
 ) -> tuple[Ints, Ints, Floats]:
     """Return which places of a topic lead to which targets, and with which probability."""
     i, j = match_pairs(places.row, targets.row)
-    at, target = Places(*(c[i] for c in places)), Places(*(c[j] for c in targets))
-    match behaviour.kind:
-        case "bep":
-            length = behaviour.mean_length
-            if length is None:
-                length = topic.alignment.gold.mean_length
-            p = lead_by_distance(at, target, behaviour.tolerance * length)
-        case "classic":
-            p = lead_by_identity(at, target)
-        case "hierarchical":
-            p = lead_by_shared_text(at, target)
-        case _:
-            p = lead_by_reading(at, target, topic.cached(find_passages), behaviour.patience)
+    at, target = JudgedSpans(*(c[i] for c in places)), JudgedSpans(*(c[j] for c in targets))
+    text = topic.cached(find_passages) if behaviour.kind == "t2i" else targets  # else not used
+    p = find_leads(at, target, behaviour, text)
     leads = np.flatnonzero(p > 0)
     return i[leads], j[leads], p[leads]
 
 
-def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
+def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> JudgedSpans:
     """Return the results on the axis on which the elements of the judged trees are placed.
 
     That is the document's text where a collection gives the trees. Where only assessments do, it is
@@ -441,9 +428,13 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     with elements of which only the sizes are known. So is an element that is not listed, if the
     text that it shares with a target matters; otherwise it has no place.
     """
-    alignment, run, forest = topic.alignment, topic.alignment.run, forest_of(topic.alignment.gold)
+    alignment, run, forest = (
+        topic.alignment,
+        topic.alignment.run,
+        require_forest(topic.alignment.gold),
+    )
     if forest.complete:
-        return Places(topic.row, topic.start, topic.end)
+        return JudgedSpans(topic.row, topic.start, topic.end)
     element = alignment.cached(find_elements)[topic.slice]
     has_tree = (np.diff(forest.bounds, append=forest.bounds[-1]) > 0)[topic.row]
     named = (topic.start == 0) & (run.end[topic.slice] < 0)
@@ -453,7 +444,7 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     if len(passages):
         need = Need.ELEMENT_RESULTS
         raise InputError.at(
-            "unclassified",
+            "run.passage",
             run.source.path,
             int(run.line[topic.slice][passages[0]]),
             f"targets=ideal needs {need.what}; it takes {need.supplied_by}",
@@ -462,7 +453,7 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     if needs_sizes and len(unlisted) and run.xpath is not None:
         i = topic.slice.start + int(unlisted[0])
         raise InputError.at(
-            "unclassified",
+            "judgements.element_size",
             run.source.path,
             int(run.line[i]),
             f"the size of {run.xpath[i]} in {run.doc[i]!r} is not among the assessments; "
@@ -471,7 +462,7 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> Places:
     row, start, end = (np.full(topic.n, UNKNOWN) for _ in range(3))
     known = np.flatnonzero(element >= 0)
     row[known], start[known], end[known] = _place_elements(forest, element[known])
-    return Places(row, start, end)
+    return JudgedSpans(row, start, end)
 
 
 # -- the measures' common part -----------------------------------------------------------------
@@ -573,13 +564,16 @@ class UserModel(Measure):
     def is_defined(self, topic: TopicView) -> bool:
         return len(self.find_targets(topic).weight) > 0
 
-    @property
-    def behaviour_settings(self) -> Behaviour:
-        return Behaviour(self.navigation, self.A, self.L, self.T)
+    def find_behaviour(self, topic: TopicView) -> Behaviour:
+        """Return how the results of a topic lead to targets."""
+        kind, scale = self.navigation, 0.0
+        if kind == "bep":
+            scale = self.A * (topic.alignment.gold.mean_length if self.L is None else self.L)
+        return Behaviour(kind, scale, self.T)
 
     def find_hits(self, topic: TopicView) -> Hits:
         """Return which results of a topic lead to which targets."""
-        return topic.cached(_find_hits, self.targets, self.ideality, self.behaviour_settings)
+        return topic.cached(_find_hits, self.targets, self.ideality, self.find_behaviour(topic))
 
 
 class WeightedUserModel(UserModel):

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag, Measure, Need, Number
 from foveal.measures.gains import (
     GainSettings,
@@ -27,24 +26,24 @@ __all__ = [
     "AtRecall",
     "Cumulated",
     "Curves",
-    "EffortPrecision",
-    "GainRecall",
-    "InterpolatedMeanEffortPrecision",
     "MeanEffortPrecision",
-    "MeanNormalisedGain",
     "NaturalPoints",
     "NormalisedGain",
-    "QMeasure",
-    "RMeasure",
-    "TotalGain",
     "cumulate",
     "find_points",
     "interpolate",
 ]
 
-Floats = npt.NDArray[np.float64]
 LEVELS = np.arange(1, 101) / 100
 """The levels of recall that curves and means over levels have."""
+CURVE = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+"""The same as cut-offs."""
+DIVISOR = Choice(
+    "max",
+    "n",
+    description="divide by the number of elements to find, or of ranks that gain if there "
+    "are more; or always by the former",
+)
 _TOLERANCE = 1e-12
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
@@ -135,18 +134,7 @@ class XCG(Measure):
     @cached_property
     def gain_settings(self) -> GainSettings:
         """The parameters that change gains."""
-        return GainSettings(
-            self.quant,
-            self.normalise,
-            self.overlap,
-            self.alpha,
-            self.base,
-            self.tie,
-            self.norm,
-            self.mixed,
-            self.formula_,
-            self.clamp,
-        )
+        return GainSettings._make(getattr(self, name) for name in GainSettings._fields)
 
     def gains(self, topic: TopicView) -> Floats:
         """Return xG, the gain of each result."""
@@ -281,13 +269,6 @@ def find_points(gains: Floats, ideal: Floats, mode: str = "line") -> NaturalPoin
     return NaturalPoints(rank, gain, gained, find_ideal_rank(gained, ideal, mode) / rank)
 
 
-def _find_topic_points(topic: TopicView, settings: GainSettings, mode: str) -> NaturalPoints:
-    """Return the natural recall points of a topic."""
-    ideal = topic.alignment.gold.cached(list_ideals, settings)[topic.at]
-    gains = topic.alignment.cached(compute_gains, settings)[topic.slice]
-    return find_points(gains, ideal.curve, mode)
-
-
 def interpolate(
     points: NaturalPoints, ideal: Floats, levels: Floats, between: str = "line"
 ) -> Floats:
@@ -345,7 +326,7 @@ class AtRecall(Measure):
         return self.score_curve([self], alignment)[:, 0]
 
 
-class _Effort(Cumulated):
+class _EffortMeasure(Cumulated):
     ideal_ = Choice(
         "line",
         "step",
@@ -353,11 +334,11 @@ class _Effort(Cumulated):
     )
 
     def points(self, topic: TopicView) -> NaturalPoints:
-        """Return the natural recall points, found once for all measures of these gains."""
-        return topic.cached(_find_topic_points, self.gain_settings, self.ideal_)
+        """Return the natural recall points."""
+        return find_points(self.gains(topic), self.ideal_list(topic).curve, self.ideal_)
 
 
-class _Interpolated(AtRecall, _Effort):
+class _Interpolated(AtRecall, _EffortMeasure):
     between = Choice(
         "line",
         "curve",
@@ -377,12 +358,12 @@ class EffortPrecision(_Interpolated):
     name = "ep"
     section = "8"
     cutoff = Cutoff.RECALL
-    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    curve = CURVE
     formula = "ep@x = rank of the ideal list at gain x / rank of the run at gain x"
     example = Example(_RUN, 0.75, "ep(overlap=on)@0.5")
 
 
-class MeanEffortPrecision(_Effort):
+class MeanEffortPrecision(_EffortMeasure):
     """Mean average effort-precision over the natural recall points of the run."""
 
     name = "MAep"
@@ -391,12 +372,7 @@ class MeanEffortPrecision(_Effort):
     formula = "MAep = sum of ep at ranks that gain / max(n, number of such ranks)"
     example = Example(_RUN, 0.7083, "MAep(overlap=on)")
 
-    divisor = Choice(
-        "max",
-        "n",
-        description="divide by the number of elements to find, or of ranks that gain if there "
-        "are more; or always by the former",
-    )
+    divisor = DIVISOR
 
     def score_topic(self, topic: TopicView) -> float:
         ep, n = self.points(topic).ep, len(self.ideal_list(topic).gains)
@@ -430,12 +406,7 @@ class QMeasure(XCG):
     source = "Sakai 2004; Kazai and Lalmas, INEX 2005 evaluation measures"
     example = Example(_RUN, 0.8472, "Q(overlap=on)")
 
-    divisor = Choice(
-        "max",
-        "n",
-        description="divide by the number of elements to find, or of ranks that gain if there "
-        "are more; or always by the former",
-    )
+    divisor = DIVISOR
     form = Choice(
         "sakai",
         "printed",

@@ -1,4 +1,4 @@
-"""Which elements a NEXI path means.
+"""Match NEXI paths with elements.
 
 A path matches an element if the tags from the root down to it hold the steps in order and the
 last step is the element itself.
@@ -20,7 +20,7 @@ IEEE_CLASSES: tuple[frozenset[str], ...] = (
 
 
 def tags_of(xpath: str) -> tuple[str, ...]:
-    """The tags of an XPath, without ordinals.
+    """Return the tags of an XPath, without ordinals.
 
     >>> tags_of("/article[1]/bdy[1]/sec[2]")
     ('article', 'bdy', 'sec')
@@ -29,14 +29,14 @@ def tags_of(xpath: str) -> tuple[str, ...]:
 
 
 def matches(path: Path, tags: Sequence[str], classes: Iterable[frozenset[str]] = ()) -> bool:
-    """Whether `path` means the element whose tags from the root down are `tags`.
+    """Return True if `path` means the element whose tags from the root down are `tags`.
 
     Parameters
     ----------
     path : Path
     tags : sequence of str
     classes : iterable of sets of tags, optional
-        Tags of one class are taken for each other.
+        Tags of one class count as the same tag.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from foveal.nexi.query import (
 __all__ = ["MAX_DEPTH", "NexiError", "parse"]
 
 MAX_DEPTH = 100
-"""Parentheses within parentheses; deeper is no query that a person wrote."""
+"""Parentheses within parentheses; no person writes a deeper query."""
 
 _BLANK = re.compile(r"\s*")
 _NAME = re.compile(r"[^\W\d][\w.\-]*")
@@ -118,7 +118,7 @@ class _Parser:
         return found.group()
 
     def _keyword(self, *words: str) -> bool:
-        """A word of the language, in lower or upper case."""
+        """Take one of these words of the language, if it follows."""
         for word in words:
             end = self.at + len(word)
             if self._peek(word) and not (end < len(self.text) and self.text[end].isalnum()):
@@ -236,7 +236,7 @@ class _Parser:
         return About(path, terms)
 
     def _quoted_terms(self) -> tuple[Term, ...]:
-        """The 2003 dialect puts the terms in single quotes."""
+        """Read terms in single quotes, as the 2003 dialect writes them."""
         end = self.text.find("'", self.at + 1)
         if end < 0:
             raise self._fail("the quote is not closed")

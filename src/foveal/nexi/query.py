@@ -1,4 +1,4 @@
-"""NEXI queries as values: what the parser makes and the printer prints.
+"""NEXI queries as values, with their printed form.
 
 The printed form is canonical: parsing it gives the same query again.
 """
@@ -24,6 +24,7 @@ __all__ = [
     "Query",
     "Step",
     "Term",
+    "list_leaves",
 ]
 
 ANY = "*"
@@ -184,14 +185,16 @@ class CAS:
             above += part.path.steps
             if part is not self.parts[-1]:
                 found.append(Path(above))
-            found += [Path(above + leaf.path.steps) for leaf in _leaves(part.clause) if leaf.path]
+            found += [
+                Path(above + leaf.path.steps) for leaf in list_leaves(part.clause) if leaf.path
+            ]
         return tuple(dict.fromkeys(found))
 
     @property
     def compares(self) -> bool:
-        """Whether a clause compares something with a constant."""
+        """True if a clause compares something with a constant."""
         return any(
-            isinstance(leaf, Compare) for part in self.parts for leaf in _leaves(part.clause)
+            isinstance(leaf, Compare) for part in self.parts for leaf in list_leaves(part.clause)
         )
 
     def _repr_html_(self) -> str:
@@ -201,9 +204,10 @@ class CAS:
 Query = CO | CAS
 
 
-def _leaves(clause: Clause | None) -> Iterator[About | Compare]:
+def list_leaves(clause: Clause | None) -> Iterator[About | Compare]:
+    """Yield the simple clauses that a clause combines, in reading order."""
     if isinstance(clause, (And, Or)):
         for inner in clause.clauses:
-            yield from _leaves(inner)
+            yield from list_leaves(inner)
     elif clause is not None:
         yield clause

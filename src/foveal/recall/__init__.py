@@ -1,7 +1,7 @@
-"""Recall bases: what the assessed elements of a topic are worth, and which of them are ideal."""
+"""Recall bases: the worth of the assessed elements of a topic, and the ideal ones among them."""
 
 from foveal.recall.bases import Base, ideal_base
 from foveal.recall.forest import Forest
-from foveal.recall.quantisation import QUANTISATIONS, Assessed
+from foveal.recall.quantisation import QUANTISATIONS, ElementGrades
 
-__all__ = ["QUANTISATIONS", "Assessed", "Base", "Forest", "ideal_base"]
+__all__ = ["QUANTISATIONS", "Base", "ElementGrades", "Forest", "ideal_base"]

@@ -22,7 +22,7 @@ class Base(NamedTuple):
     """An ideal recall base over the elements of a forest."""
 
     ideal: Bools
-    """Which elements are ideal; no two of them overlap."""
+    """True for ideal elements; no two of them overlap."""
     over: Ints
     """The ideal element that each element is or lies in, `UNKNOWN` where there is none."""
     holds: Bools

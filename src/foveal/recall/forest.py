@@ -1,4 +1,4 @@
-"""The elements of judged documents as trees, with what the assessors said of them.
+"""The elements of judged documents as trees, with their assessments.
 
 A collection knows every element and its place. Assessments alone list only elements that hold
 something relevant, with their sizes: their trees are then laid out on an axis of their own, so that
@@ -17,10 +17,9 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.lookup import Trees
 from foveal.errors import InputError
 from foveal.model import UNKNOWN, Judgements
-from foveal.recall.quantisation import COVERAGES, Assessed, find_quantisation
+from foveal.recall.quantisation import COVERAGES, ElementGrades, find_quantisation
 from foveal.spans import Ints
 
 __all__ = ["Forest", "close_upwards", "scale_of"]
@@ -75,7 +74,7 @@ class Forest:
     size, rsize : int64 arrays
         Characters and highlighted characters as the assessments count them, else as the collection
         does; `UNKNOWN` where neither tells.
-    assessed : Assessed
+    assessed : ElementGrades
     counts : bool array
         Elements that may be worth something; the others were left out of the judgements.
     bounds : int64 array
@@ -98,7 +97,7 @@ class Forest:
     end: Ints
     size: Ints
     rsize: Ints
-    assessed: Assessed
+    assessed: ElementGrades
     counts: Bools
     bounds: Ints
     complete: bool
@@ -135,7 +134,9 @@ class Forest:
         base = np.zeros(len(judgements), dtype=np.int64)
         highlighted = None
         if known:
-            start, end, own = _lay_out(parent, _levels(_depth(paths, path)), size, rsize)
+            start, end, own = _lay_out(
+                parent, _split_levels(_count_depth(paths, path)), size, rsize
+            )
             extent = np.zeros(len(judgements), dtype=np.int64)
             np.maximum.at(extent, row, end)
             base = spans.lay_out(extent)
@@ -168,21 +169,34 @@ class Forest:
         tools counted white space in their own way.
         """
         rows = np.flatnonzero(judgements.relevant)
-        trees = _read_trees(collection, judgements.doc.gather(rows))
-        absent = rows[np.diff(trees.bounds) == 0]
+        # Each document is looked up once, however many topics it is judged for.
+        docs = judgements.doc.gather(rows)
+        distinct = docs.unique(maintain_order=True)
+        numbers = pl.DataFrame({"doc": distinct, "number": np.arange(len(distinct))})
+        which = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")["number"]
+        trees = collection.trees(distinct)
+        first, counts = trees.bounds[which], np.diff(trees.bounds)[which]
+        absent = rows[counts == 0]
         if len(absent):
             raise InputError(
                 judgements.problem(
-                    "unclassified",
+                    "collection.unknown_document",
                     i,
                     f"document {judgements.doc[i]!r} is relevant, but not in the collection",
                 )
                 for i in absent.tolist()
             )
-        row = np.repeat(rows, np.diff(trees.bounds))
+        row = np.repeat(rows, counts)
+        shift = np.repeat(np.cumsum(counts) - counts - first, counts)
+        element = np.arange(len(row)) - shift
+        start, end, parent = trees.start[element], trees.end[element], trees.parent[element]
+        parent = np.where(parent < 0, UNKNOWN, parent + shift)
         used = np.zeros(int(trees.path.max(initial=-1)) + 1, dtype=bool)
         used[trees.path] = True
-        paths, path = collection.xpaths(np.flatnonzero(used)), np.cumsum(used)[trees.path] - 1
+        paths, path = (
+            collection.xpaths(np.flatnonzero(used)),
+            np.cumsum(used)[trees.path[element]] - 1,
+        )
         listed = _list_elements(judgements)
         listed = listed.filter(pl.Series(judgements.relevant[listed["row"].to_numpy()]))
         find = _Finder(row, paths, path)
@@ -191,7 +205,7 @@ class Forest:
         if len(lost):
             raise InputError(
                 judgements.problem(
-                    "unclassified",
+                    "collection.unknown_element",
                     i,
                     f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
                     line=line,
@@ -200,15 +214,15 @@ class Forest:
                 for i, xpath, line, file in lost.select("row", "xpath", "line", "file").iter_rows()
             )
         extent = np.maximum(judgements.length, 0)
-        np.maximum.at(extent, row, trees.end)
+        np.maximum.at(extent, row, end)
         np.maximum.at(extent, judgements.row, judgements.end)
         base = spans.lay_out(extent)
-        size, rsize = trees.end - trees.start, np.full(len(row), UNKNOWN)
+        size, rsize = end - start, np.full(len(row), UNKNOWN)
         highlighted = None
         if judgements.has_text:
-            shift = base[judgements.row]
-            highlighted = spans.Coverage(judgements.start + shift, judgements.end + shift)
-            rsize = highlighted.within(trees.start + base[row], trees.end + base[row])
+            begin = base[judgements.row]
+            highlighted = spans.Coverage(judgements.start + begin, judgements.end + begin)
+            rsize = highlighted.within(start + base[row], end + base[row])
         if not recompute:
             own_size = listed["size"].fill_null(UNKNOWN).to_numpy()
             own_rsize = listed["rsize"].fill_null(UNKNOWN).to_numpy()
@@ -218,9 +232,9 @@ class Forest:
             row=row,
             paths=paths,
             path=path,
-            parent=trees.parent,
-            start=trees.start,
-            end=trees.end,
+            parent=parent,
+            start=start,
+            end=end,
             size=size,
             rsize=rsize,
             assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
@@ -256,12 +270,12 @@ class Forest:
     @cached_property
     def depth(self) -> npt.NDArray[np.int16]:
         """Number of elements above each."""
-        return _depth(self.paths, self.path)
+        return _count_depth(self.paths, self.path)
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
         """The numbers of the elements at each depth, from the roots down."""
-        return _levels(self.depth)
+        return _split_levels(self.depth)
 
     def worth(self, quant: str, *, normalise: bool = False) -> Floats:
         """Return the worth of each element; 0 if it is empty or does not count.
@@ -304,26 +318,6 @@ class _Finder:
         return np.where(known, at, UNKNOWN)
 
 
-def _read_trees(collection: Collection, docs: pl.Series) -> Trees:
-    """Return the trees of documents, each looked up once however many topics it is judged for."""
-    distinct = docs.unique(maintain_order=True)
-    numbers = pl.DataFrame({"doc": distinct, "number": np.arange(len(distinct))})
-    which = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")["number"]
-    one = collection.trees(distinct)
-    first, counts = one.bounds[which], np.diff(one.bounds)[which]
-    bounds = np.concatenate([[0], np.cumsum(counts)])
-    shift = np.repeat(bounds[:-1] - first, counts)
-    element = np.arange(bounds[-1]) - shift
-    parent = one.parent[element]
-    return Trees(
-        bounds,
-        one.path[element],
-        np.where(parent < 0, UNKNOWN, parent + shift),
-        one.start[element],
-        one.end[element],
-    )
-
-
 def _list_elements(judgements: Judgements) -> pl.DataFrame:
     """Return the assessed elements with all columns that any scale has."""
     schema = {"row": pl.Int64, **_COLUMNS, "line": pl.Int64, "file": pl.Int64}
@@ -355,12 +349,12 @@ def _scatter(values: pl.Series, at: Ints, n: int, otherwise: int) -> Ints:
     return column
 
 
-def _depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
+def _count_depth(paths: pl.Series, path: Ints) -> npt.NDArray[np.int16]:
     depth: npt.NDArray[np.int16] = paths.str.count_matches("/").cast(pl.Int16).to_numpy() - 1
     return depth[path]
 
 
-def _levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
+def _split_levels(depth: npt.NDArray[np.int16]) -> tuple[Ints, ...]:
     """Return the elements of each depth, from the roots down."""
     order = np.argsort(depth, kind="stable")  # few bits: a radix sort
     return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1]))
@@ -394,7 +388,9 @@ def _lay_out(
     return start, start + extent, own
 
 
-def _read_grades(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints) -> Assessed:
+def _read_grades(
+    scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: Ints
+) -> ElementGrades:
     """Return grades as numbers; what is not assessed gets the lowest."""
     n = len(size)
     too_small = np.zeros(n, dtype=bool)
@@ -409,10 +405,10 @@ def _read_grades(scale: str, listed: pl.DataFrame, at: Ints, size: Ints, rsize: 
         else:
             second = listed["specificity"].fill_null("0").cast(pl.Int64)
         specificity = _scatter(second, at, n, lowest).astype(np.float64)
-        return Assessed(scale, exhaustivity, specificity, too_small)
+        return ElementGrades(scale, exhaustivity, specificity, too_small)
     specificity = np.where(rsize > 0, rsize, 0) / np.maximum(size, 1)
     if scale == "2005":
         too_small[at] = (listed["exhaustivity"] == "?").fill_null(value=False).to_numpy()
         grades = listed["exhaustivity"].fill_null("0").replace("?", "0").cast(pl.Int64)
-        return Assessed(scale, _scatter(grades, at, n, 0), specificity, too_small)
-    return Assessed(scale, (rsize > 0).astype(np.int64), specificity, too_small)
+        return ElementGrades(scale, _scatter(grades, at, n, 0), specificity, too_small)
+    return ElementGrades(scale, (rsize > 0).astype(np.int64), specificity, too_small)

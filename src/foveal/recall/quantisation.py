@@ -1,4 +1,4 @@
-"""Quantisation functions: what an assessed element is worth, by the scale of its year."""
+"""Quantisation functions: the worth of an assessed element, by the scale of its year."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = [
     "COVERAGES",
     "MEAN7",
     "QUANTISATIONS",
-    "Assessed",
+    "ElementGrades",
     "Quantisation",
-    "dimensions",
     "find_quantisation",
+    "quantise_dimensions",
 ]
 
 Bools = npt.NDArray[np.bool_]
@@ -32,7 +32,7 @@ _HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
 """Scale to its highest grade."""
 
 
-class Assessed(NamedTuple):
+class ElementGrades(NamedTuple):
     """The assessments of elements as numbers; what is not assessed is not relevant.
 
     Parameters
@@ -70,15 +70,15 @@ class Quantisation:
 
     name: str
     scales: tuple[str, ...]
-    worth: Callable[[Assessed], Floats]
+    worth: Callable[[ElementGrades], Floats]
     maximum: float = 1.0
 
 
-def _table(rows: Sequence[Sequence[float]]) -> Callable[[Assessed], Floats]:
+def _table(rows: Sequence[Sequence[float]]) -> Callable[[ElementGrades], Floats]:
     """Return a look-up by two grades from 0: a row for each first, a column for each second."""
     table = np.array(rows, dtype=np.float64)
 
-    def worth(assessed: Assessed) -> Floats:
+    def worth(assessed: ElementGrades) -> Floats:
         values: Floats = table[assessed.exhaustivity, assessed.specificity.astype(np.int64)]
         return values
 
@@ -90,36 +90,36 @@ def _grades(*pairs: str) -> list[list[float]]:
     return [[float(f"{e}{s}" in pairs) for s in range(4)] for e in range(4)]
 
 
-def _strict_spec(assessed: Assessed) -> Floats:
+def _strict_spec(assessed: ElementGrades) -> Floats:
     return np.where(assessed.specificity == 1, 1.0, 0.0)
 
 
-def _strict5(assessed: Assessed) -> Floats:
+def _strict5(assessed: ElementGrades) -> Floats:
     return np.where((assessed.exhaustivity == 2) & (assessed.specificity == 1), 1.0, 0.0)
 
 
-def _gen5(assessed: Assessed) -> Floats:
+def _gen5(assessed: ElementGrades) -> Floats:
     return assessed.exhaustivity * assessed.specificity
 
 
-def _gen_lifted(assessed: Assessed) -> Floats:
+def _gen_lifted(assessed: ElementGrades) -> Floats:
     relevant = (assessed.exhaustivity > 0) | assessed.too_small
     return np.where(relevant, (assessed.exhaustivity + 1) * assessed.specificity, 0.0)
 
 
-def _shares(assessed: Assessed) -> tuple[Floats, Floats]:
+def _shares(assessed: ElementGrades) -> tuple[Floats, Floats]:
     """Return both dimensions rescaled to [0, 1]."""
     top = _HIGHEST[assessed.scale]
     specificity = assessed.specificity / (top if assessed.scale == "2003" else 1)
     return assessed.exhaustivity / top, specificity
 
 
-def _enc_strict(assessed: Assessed) -> Floats:
+def _enc_strict(assessed: ElementGrades) -> Floats:
     exhaustivity, specificity = _shares(assessed)
     return np.where((exhaustivity == 1) & (specificity == 1), 1.0, 0.0)
 
 
-def _enc_gen(assessed: Assessed) -> Floats:
+def _enc_gen(assessed: ElementGrades) -> Floats:
     exhaustivity, specificity = _shares(assessed)
     return exhaustivity * specificity
 
@@ -187,7 +187,8 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
 
     >>> find_quantisation("gen", "2005").name
     'gen5'
-    >>> grades = Assessed("2003", np.array([3, 2]), np.array([1.0, 3.0]), np.zeros(2, dtype=bool))
+    >>> none = np.zeros(2, dtype=bool)
+    >>> grades = ElementGrades("2003", np.array([3, 2]), np.array([1.0, 3.0]), none)
     >>> find_quantisation("sog", "2003").worth(grades).tolist()
     [0.25, 0.9]
     """
@@ -203,7 +204,7 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
     return function
 
 
-def dimensions(name: str, assessed: Assessed) -> tuple[Floats, Floats]:
+def quantise_dimensions(name: str, assessed: ElementGrades) -> tuple[Floats, Floats]:
     """Return exhaustivity and specificity quantised one by one, as inex_eval_ng takes them.
 
     ``gen`` rescales each to [0, 1], ``strict`` keeps only the highest grade.

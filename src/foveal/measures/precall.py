@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import UsageError
 from foveal.lookup import find_first_hashes
-from foveal.measures.alignment import Alignment, Gold, TopicView
+from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
 from foveal.measures.gains import (
     GainSettings,
     choose_ideals,
     compute_gains,
     find_elements,
-    forest_of,
     list_ideals,
+    require_forest,
 )
-from foveal.measures.xcg import AtRecall
-from foveal.recall.quantisation import MEAN7, QUANTISATIONS, dimensions, find_quantisation
+from foveal.measures.xcg import CURVE, AtRecall
+from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
-__all__ = ["InexEval", "InexEvalNg", "encyclopedia", "precall"]
+__all__ = ["InexEvalNg", "precall"]
 
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-9
 """Relevance is summed; what a level falls short by less than this is rounding."""
 _SHARE_TOLERANCE = 1e-12
@@ -82,7 +79,7 @@ class InexEval(AtRecall):
     structural = True
     ideal = None
     cutoff = Cutoff.RECALL_OPTIONAL
-    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    curve = CURVE
     formula = "P(x) = t / (t + esl), t = x n, esl = j + s i / (r + 1)"
     source = "Raghavan, Bollmann and Jung 1989; Goevert and Kazai 2002"
     example = Example("D2:/a D1:/a/s[1]/p[2] D3:/a D1:/a/s[2]", 0.4099)
@@ -224,7 +221,7 @@ class InexEvalNg(AtRecall):
     structural = True
     ideal = None
     cutoff = Cutoff.RECALL_OPTIONAL
-    curve = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
+    curve = CURVE
     formula = "P = sum spec size f / sum size f, R = sum exh f / sum exh of all; f = 1 - overlap"
     source = "Goevert, Fuhr, Lalmas and Kazai 2006"
     example = Example("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]", 0.3173)
@@ -238,7 +235,7 @@ class InexEvalNg(AtRecall):
 
     def check_gold(self, gold: Gold) -> None:
         if gold.forest is not None:
-            dimensions(self.quant, gold.forest.assessed)
+            quantise_dimensions(self.quant, gold.forest.assessed)
 
     def is_defined(self, topic: TopicView) -> bool:
         return bool(topic.alignment.gold.cached(_find_dimensions, self.quant)[2][topic.at] > 0)
@@ -265,8 +262,8 @@ class InexEvalNg(AtRecall):
 
 def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
-    forest = forest_of(gold)
-    exhaustivity, specificity = dimensions(quant, forest.assessed)
+    forest = require_forest(gold)
+    exhaustivity, specificity = quantise_dimensions(quant, forest.assessed)
     counts = forest.counts & (forest.size != 0)
     exhaustivity = np.where(counts, exhaustivity, 0.0)
     specificity = np.where(counts, specificity, 0.0)

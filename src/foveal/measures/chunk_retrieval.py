@@ -1,4 +1,8 @@
-"""The measures of chunking_evaluation: recall, precision, IoU and precision-omega of chunkers."""
+"""Measures of chunk retrieval as chunking_evaluation and LegalBench-RAG compute them, to the digit.
+
+Measures of other tools have names of their own, so that scores can be compared. Where one misleads,
+its declaration says why (`Measure.unsound`).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,9 @@ import numpy as np
 from foveal import spans
 from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 from foveal.measures.base import Cutoff, Example
-from foveal.measures.others.marked import find_meetings, list_marked, meet_marked
+from foveal.measures.marked_spans import find_meetings, list_marked, meet_marked
 from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
 from foveal.spans import Ints
-
-__all__ = [
-    "ChunkingIoU",
-    "ChunkingPrecision",
-    "ChunkingPrecisionOmega",
-    "ChunkingRecall",
-]
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:30-50"
 _TWICE = (
@@ -33,7 +30,7 @@ class _ChunkingEvaluation(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def totals(self, alignment: Alignment) -> TopicCounts:
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
         """Count found characters once, read ones as often as returned, shared references twice."""
         bounds = alignment.run.bounds
         found = sum_first(alignment.new_rsize, bounds, self.rank)
@@ -85,7 +82,7 @@ class ChunkingIoU(_ChunkingEvaluation):
     unsound = _TWICE
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        found, read, sought = self.totals(alignment)
+        found, read, sought = self.count_totals(alignment)
         sought = sought[alignment.judged_topic]
         # Characters of the references that are returned, those that two of them share twice.
         covered = found.copy()
@@ -124,12 +121,12 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
 
     def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
-        meeting = alignment.cached(find_meetings).of_topic(topic, self.rank)
+        meeting = alignment.cached(find_meetings).select_topic(topic, self.rank)
         chunk = np.unique(meeting.one)
         if not len(chunk):
             return 0.0
         own = alignment.gold.cached(list_marked)
-        number = own.of_topic(topic)
+        number = own.select_topic(topic)
         row = own.row[number]
         start = np.concatenate([topic.start[chunk], own.start[number]])
         end = np.concatenate([topic.end[chunk], own.end[number]])
@@ -138,4 +135,54 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         return int(topic.new_rsize[: self.rank].sum()) / int((end - start).sum())
 
 
-MEASURES = (ChunkingRecall, ChunkingPrecision, ChunkingIoU, ChunkingPrecisionOmega)
+class _LegalBench(PrecisionRecall):
+    section = "30"
+    source = (
+        "LegalBench-RAG (Pipitone and Houir Alami, 2024), run_benchmark.py; charP and charR with "
+        "--overlap union count each character once"
+    )
+    cutoff = Cutoff.RANK_OPTIONAL
+
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
+        bounds = alignment.run.bounds
+        found = sum_first(alignment.full_rsize, bounds, self.rank)
+        read = sum_first(alignment.full_size, bounds, self.rank)
+        return TopicCounts(found, read, alignment.gold.trel)
+
+
+class LegalBenchPrecision(_LegalBench):
+    """Share of the returned characters that are relevant, repeated ones counted again."""
+
+    name = "lbr_precision"
+    formula = "lbr_precision = sum rsize(i) / sum size(i)"
+    example = Example("D2:0-50 D2:25-50 D1:0-100", 0.6571)
+    unsound = (
+        "text that is returned again counts again, so that repeating a good chunk raises the score"
+    )
+
+    score_topics = _LegalBench.precision
+
+
+class LegalBenchRecall(_LegalBench):
+    """Relevant characters returned, repeated ones counted again, by those there are."""
+
+    name = "lbr_recall"
+    formula = "lbr_recall = sum rsize(i) / Trel"
+    example = Example("D2:0-50 D2:25-50 D1:0-100", 1.2778)
+    range = (0.0, None)
+    unsound = (
+        "relevant text that overlapping chunks repeat is found every time: recall passes 1, and "
+        "a run gains by overlap alone"
+    )
+
+    score_topics = _LegalBench.recall
+
+
+MEASURES = (
+    ChunkingRecall,
+    ChunkingPrecision,
+    ChunkingIoU,
+    ChunkingPrecisionOmega,
+    LegalBenchPrecision,
+    LegalBenchRecall,
+)

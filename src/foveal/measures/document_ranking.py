@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats
@@ -9,7 +11,9 @@ from foveal.measures.base import Cutoff, Example, Measure
 from foveal.measures.totals import sum_first
 from foveal.spans import Ints
 
-__all__ = ["AveragePrecision", "PrecisionAtRank", "RecallAtRank", "count_relevant"]
+__all__ = ["AveragePrecision", "RecallAtRank", "count_relevant"]
+
+_RUN = "D3:0-40 D1:20-40 D2:0-25"
 
 
 def count_relevant(alignment: Alignment, rank: int | None = None) -> Ints:
@@ -37,7 +41,7 @@ class PrecisionAtRank(_DocumentLevel):
     cutoff = Cutoff.RANK
     always_defined = True
     formula = "P[k] = (relevant documents among the first k) / k"
-    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "P@2")
+    example = Example(_RUN, 0.5, "P@2")
     ideal = None
 
     def score_topics(self, alignment: Alignment) -> Floats:
@@ -52,10 +56,10 @@ class RecallAtRank(_DocumentLevel):
     """
 
     name = "R"
-    aliases = ("Recall",)
+    aliases: ClassVar[tuple[str, ...]] = ("Recall",)
     cutoff = Cutoff.RANK
     formula = "R[k] = (relevant documents among the first k) / Nrel"
-    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5, "R@2")
+    example = Example(_RUN, 0.5, "R@2")
     ideal = None
 
     def score_topics(self, alignment: Alignment) -> Floats:
@@ -67,9 +71,9 @@ class AveragePrecision(_DocumentLevel):
     """Mean over the relevant documents of the precision at their rank; 0 for those not found."""
 
     name = "AP"
-    aliases = ("MAP",)
+    aliases: ClassVar[tuple[str, ...]] = ("MAP",)
     formula = "AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
-    example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
+    example = Example(_RUN, 0.5833)
 
     def score_topics(self, alignment: Alignment) -> Floats:
         relevant = np.flatnonzero(alignment.relevant_documents)

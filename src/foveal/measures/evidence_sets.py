@@ -1,4 +1,4 @@
-"""answered, evR, evRR: whether the results hold one of the sets of spans that answer a topic."""
+"""answered, evR, evRR: do the results hold one of the sets of spans that answer a topic?"""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy as np
 from foveal import spans
 from foveal.measures.alignment import Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
-from foveal.measures.reading import BUDGET, UNIT, read_within
+from foveal.measures.marked_spans import unite_spans
+from foveal.measures.totals import BUDGET, UNIT, readings
 from foveal.spans import Ints
 
-__all__ = ["Answered", "EvidenceRecall", "EvidenceReciprocalRank"]
-
 _NEVER = np.iinfo(np.int64).max
+Limit = tuple[tuple[int, ...], str, int | None]
+"""The further arguments of `readings`."""
 
 
-class Passages(NamedTuple):
+class SetPassages(NamedTuple):
     """The passages of all evidence sets, topic by topic and set by set.
 
     Within a set and a document they are disjoint: spans that overlap or touch are one passage.
@@ -33,7 +34,7 @@ class Passages(NamedTuple):
     weight: Floats
 
 
-class Covered(NamedTuple):
+class _Covered(NamedTuple):
     """Characters of passages that results cover first, by passage and then by result."""
 
     passage: Ints
@@ -41,7 +42,7 @@ class Covered(NamedTuple):
     size: Ints
 
 
-class _Evidence(Measure):
+class _EvidenceMeasure(Measure):
     section = "12"
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
     cutoff = Cutoff.RANK_OPTIONAL
@@ -60,21 +61,21 @@ class _Evidence(Measure):
         return (f"{self.name}: no topic has more than one evidence set, of all its relevant text",)
 
     @property
-    def limit(self) -> tuple[int, str, int | None] | None:
+    def limit(self) -> Limit | None:
         """The budget with its unit and rank; None if all results are read."""
-        return None if self.budget is None else (int(self.budget), self.unit, self.rank)
+        return None if self.budget is None else ((int(self.budget),), self.unit, self.rank)
 
 
 def _find_evidence(
-    topic: TopicView, weight: str, limit: tuple[int, str, int | None] | None
-) -> tuple[Passages, Covered]:
+    topic: TopicView, weight: str, limit: Limit | None
+) -> tuple[SetPassages, _Covered]:
     """Return the passages of a topic, sets numbered from 0, and what results cover of them."""
     gold = topic.alignment.gold
     whole = gold.cached(_list_passages, weight)
     own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
     number = np.unique(whole.set[own], return_inverse=True)[1]
     bounds = np.array([0, len(number)])
-    passages = Passages(bounds, number, whole.start[own], whole.end[own], whole.weight[own])
+    passages = SetPassages(bounds, number, whole.start[own], whole.end[own], whole.weight[own])
     pieces = topic.pieces if limit is None else _read_pieces(topic, limit)
     row = topic.row[pieces.owner]
     base, extent = gold.base[row], gold.extent[row]
@@ -87,14 +88,14 @@ def _find_evidence(
     size = np.minimum(passages.end[passage], end[piece])
     size -= np.maximum(passages.start[passage], start[piece])
     order = np.lexsort((owner[piece], passage))
-    return passages, Covered(passage[order], owner[piece][order], size[order])
+    return passages, _Covered(passage[order], owner[piece][order], size[order])
 
 
-def _read_pieces(topic: TopicView, limit: tuple[int, str, int | None]) -> spans.Pieces:
+def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
     """Return the new text in what is read of a topic within a budget."""
     if topic.place is None:
         return topic.pieces
-    read = int(topic.alignment.cached(read_within, *limit)[1][topic.place])
+    read = int(topic.alignment.cached(readings, *limit).read[topic.place, 0])
     start, end, owner = topic.parts
     size = np.maximum(end - start, 0)
     end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
@@ -106,16 +107,16 @@ def _read_pieces(topic: TopicView, limit: tuple[int, str, int | None]) -> spans.
     return spans.Pieces(pieces.start - shift, pieces.end - shift, owner[pieces.owner])
 
 
-class _Complete(_Evidence):
+class _Complete(_EvidenceMeasure):
     share = Number(1.0, "share of a passage that must be found of it", low=0.001, high=1)
 
-    def completed_at(self, topic: TopicView) -> int | None:
+    def find_completion(self, topic: TopicView) -> int | None:
         """Return the rank from 1 at which a set is first complete; None if none ever is."""
         rank = topic.cached(_complete_set, self.share, self.limit)
         return rank if rank <= (topic.n if self.rank is None else self.rank) else None
 
 
-def _complete_set(topic: TopicView, share: float, limit: tuple[int, str, int | None] | None) -> int:
+def _complete_set(topic: TopicView, share: float, limit: Limit | None) -> int:
     """Return the rank from 1 at which a set is first complete; `_NEVER` if none ever is."""
     own, (passage, result, size) = topic.cached(_find_evidence, "none", limit)
     seen = np.concatenate([[0], np.cumsum(size)])
@@ -152,10 +153,10 @@ class Answered(_Complete):
     example = Example("D1:0-100 D3:0-40 D2:0-50", 1, "answered@3")
 
     def score_topic(self, topic: TopicView) -> float:
-        return float(self.completed_at(topic) is not None)
+        return float(self.find_completion(topic) is not None)
 
 
-class EvidenceRecall(_Evidence):
+class EvidenceRecall(_EvidenceMeasure):
     """The largest share of an evidence set that the results hold, in characters.
 
     It tells how near a topic is to being answered, where `answered` is still 0. With one set it is
@@ -197,11 +198,11 @@ class EvidenceReciprocalRank(_Complete):
     ideal = None
 
     def score_topic(self, topic: TopicView) -> float:
-        rank = self.completed_at(topic)
+        rank = self.find_completion(topic)
         return 0.0 if rank is None else 1 / rank
 
 
-def _list_passages(gold: Gold, weight: str) -> Passages:
+def _list_passages(gold: Gold, weight: str) -> SetPassages:
     """Return the passages of all sets; with ``weight=grade`` as a layer for every grade."""
     truth = gold.judgements
     if truth.evidence is None:
@@ -217,29 +218,18 @@ def _list_passages(gold: Gold, weight: str) -> Passages:
     levels = np.unique(grade) if len(grade) else np.ones(1)
     layers = []
     for level, added in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        kept = grade >= level
-        layer = _unite_spans(row[kept], group[kept], start[kept], end[kept])
-        layers.append((*layer, np.full(len(layer[0]), added)))
+        kept = np.flatnonzero(grade >= level)
+        both = np.stack([group[kept], row[kept]])
+        _, head, code = np.unique(both, axis=1, return_index=True, return_inverse=True)
+        own, low, high = unite_spans(code.reshape(-1), start[kept], end[kept])
+        head = kept[head[own]]
+        layers.append((row[head], group[head], low, high, np.full(len(own), added)))
     row, group, start, end, added = (np.concatenate(column) for column in zip(*layers, strict=True))
     topic = truth.topic[row]
     order = np.lexsort((start, row, group, topic))
     base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
-    return Passages(bounds, group[order], start[order] + base, end[order] + base, added[order])
-
-
-def _unite_spans(row: Ints, group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return row, set, start and end of the text of each set in each document."""
-    _, head, code = np.unique(
-        np.stack([group, row]), axis=1, return_index=True, return_inverse=True
-    )
-    code = code.reshape(-1)
-    extent = np.zeros(len(head), dtype=np.int64)
-    np.maximum.at(extent, code, end)
-    base = spans.lay_out(extent)
-    start, end = spans.union(start + base[code], end + base[code])
-    own = np.searchsorted(base, start, side="right") - 1
-    return row[head[own]], group[head[own]], start - base[own], end - base[own]
+    return SetPassages(bounds, group[order], start[order] + base, end[order] + base, added[order])
 
 
 MEASURES = (Answered, EvidenceRecall, EvidenceReciprocalRank)

@@ -14,7 +14,7 @@ import polars as pl
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.spans import Ints, lay_out, union
 
-__all__ = ["Marked", "Meetings", "find_meetings", "list_marked", "meet_marked"]
+__all__ = ["Marked", "Meetings", "find_meetings", "list_marked", "meet_marked", "unite_spans"]
 
 
 class Marked(NamedTuple):
@@ -39,30 +39,26 @@ class Marked(NamedTuple):
         """The judgement of each span."""
         return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
-    def of_topic(self, topic: TopicView) -> Ints:
+    def select_topic(self, topic: TopicView) -> Ints:
         """Return the numbers of a topic's spans."""
         return self.order[int(self.topics[topic.at]) : int(self.topics[topic.at + 1])]
 
     def unite(self, spans: Ints) -> Marked:
         """Return only these spans, without overlap; no other row has any."""
         row = np.searchsorted(self.bounds, spans, side="right") - 1
-        extent = np.zeros(len(self.bounds) - 1, dtype=np.int64)
-        np.maximum.at(extent, row, self.end[spans])
-        base = lay_out(extent)
-        start, end = union(self.start[spans] + base[row], self.end[spans] + base[row])
-        row = np.searchsorted(base, start, side="right") - 1
-        bounds = _find_bounds(row, len(base))
-        return Marked(start - base[row], end - base[row], bounds, np.arange(len(row)), bounds)
+        row, start, end = unite_spans(row, self.start[spans], self.end[spans])
+        bounds = _find_bounds(row, len(self.bounds) - 1)
+        return Marked(start, end, bounds, np.arange(len(row)), bounds)
 
 
 class Meetings(NamedTuple):
-    """Which spans meet which marked ones, and in how many characters; 0 where they only touch."""
+    """Pairs of a span and a marked span that meet, and their common characters; 0 if they touch."""
 
     one: Ints
     other: Ints
     common: Ints
 
-    def of_topic(self, topic: TopicView, rank: int | None = None) -> Meetings:
+    def select_topic(self, topic: TopicView, rank: int | None = None) -> Meetings:
         """Return those of the first results of a topic, which count from 0."""
         first = topic.slice.start
         last = topic.slice.stop if rank is None else min(topic.slice.stop, first + rank)
@@ -94,6 +90,21 @@ def list_marked(gold: Gold) -> Marked:
 def _find_bounds(group: Ints, n: int) -> Ints:
     """Return where the members of each group begin once sorted by it, and the end."""
     return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))]).astype(np.int64)
+
+
+def unite_spans(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return group, start and end of the text of each group: spans that meet become one.
+
+    >>> united = unite_spans(np.array([1, 0, 1]), np.array([5, 5, 0]), np.array([9, 9, 5]))
+    >>> [column.tolist() for column in united]
+    [[0, 1], [5, 0], [9, 9]]
+    """
+    extent = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(extent, group, end)
+    base = lay_out(extent)
+    start, end = union(start + base[group], end + base[group])
+    own = np.searchsorted(base, start, side="right") - 1
+    return own, start - base[own], end - base[own]
 
 
 def find_meetings(alignment: Alignment) -> Meetings:

@@ -1,0 +1,241 @@
+"""Figures that describe a run: how much repeats itself, and how much is returned and judged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foveal.measures.alignment import Alignment, Floats
+from foveal.measures.base import Cutoff, Example, Measure, Need
+from foveal.measures.document_ranking import count_relevant
+from foveal.measures.totals import sum_first
+
+_REPEATS = "D1:20-40 D1:0-60 D1:60-80 D2:0-50 D1:0-20"
+_RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
+
+
+# -- overlap indicators ------------------------------------------------------------------------
+
+
+class _OverlapIndicator(Measure):
+    section = "18"
+    source = "Lalmas and Tombros, overview of INEX 2002-2006"
+    cutoff = Cutoff.RANK_OPTIONAL
+    always_defined = True
+    ideal = None
+    higher_is_better = False
+
+    needs = (Need.SPANS,)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds = alignment.run.bounds
+        ends = np.minimum(bounds[1:], bounds[:-1] + (self.rank or len(alignment.run)))
+        tops = map(slice, bounds[:-1].tolist(), ends.tolist())
+        scores = [self.score_top(alignment, top) for top in tops]
+        return alignment.spread_topics(np.array(scores))
+
+    def score_top(self, alignment: Alignment, top: slice) -> float:
+        """Return the score of these results of the run, the first of a topic."""
+        raise NotImplementedError  # pragma: no cover - every indicator defines it or score_topics
+
+
+class SetOverlap(_OverlapIndicator):
+    """Share of results that intersect another result of the run, whatever the order.
+
+    A repeat of the very same result is not another one. A zero-length result intersects one
+    whose extent holds its position.
+    """
+
+    name = "SetOverlap"
+    formula = "(results that intersect another result) / results"
+    example = Example(_REPEATS, 0.6)
+
+    def score_top(self, alignment: Alignment, top: slice) -> float:
+        xpath = alignment.run.xpath
+        place = np.stack([position[top] for position in alignment.axis])
+        if xpath is not None:
+            path = xpath[top].rank("dense").fill_null(0)
+            place = np.vstack([place, path.to_numpy()])
+        distinct, which = np.unique(place, axis=1, return_inverse=True)
+        start, end = distinct[0], distinct[1]
+        meets = np.zeros(len(start), dtype=bool)
+        real = np.flatnonzero(end > start)  # sorted by start: np.unique sorts by rows in order
+        if len(real) > 1:
+            reach = np.maximum.accumulate(end[real])
+            meets[real[1:]] |= start[real[1:]] < reach[:-1]
+            meets[real[:-1]] |= start[real[1:]] < end[real[:-1]]
+        for i in np.flatnonzero(end == start).tolist():
+            holds = (start <= start[i]) & (start[i] < end)
+            meets |= holds
+            meets[i] |= holds.any()
+        return float(meets[which.ravel()].mean())
+
+
+class ListOverlap(_OverlapIndicator):
+    """Share of results that overlap or repeat an earlier result."""
+
+    name = "ListOverlap"
+    formula = "(results that overlap an earlier result) / results"
+    example = Example(_REPEATS, 0.4)
+
+    def score_top(self, alignment: Alignment, top: slice) -> float:
+        start, end = (position[top] for position in alignment.axis)
+        meets = alignment.new_size[top] < alignment.full_size[top]
+        for i in np.flatnonzero(end == start).tolist():
+            same = (start[:i] == start[i]) & (end[:i] == end[i])
+            meets[i] |= bool((same | ((start[:i] <= start[i]) & (start[i] < end[:i]))).any())
+            meets[i + 1 :] |= (start[i + 1 :] <= start[i]) & (start[i] < end[i + 1 :])
+        return float(meets.mean())
+
+
+class MeanOverlap(_OverlapIndicator):
+    """Mean share of a result that earlier results had covered."""
+
+    name = "MeanOverlap"
+    formula = "mean of overlap(i) = |e_i covered by earlier results| / |e_i|"
+    example = Example(_REPEATS, 0.2667)
+
+    def score_top(self, alignment: Alignment, top: slice) -> float:
+        start, end = (position[top] for position in alignment.axis)
+        size, new = alignment.full_size[top], alignment.new_size[top]
+        share = (size - new) / np.maximum(size, 1)
+        for i in np.flatnonzero(end == start).tolist():
+            if ((start[:i] <= start[i]) & (start[i] < end[:i])).any():
+                share[i] = 1.0  # it holds nothing, at a position that an earlier result covers
+        return float(share.mean())
+
+
+class Redundancy(_OverlapIndicator):
+    """Share of the returned text that had been returned before."""
+
+    name = "Redundancy"
+    formula = "1 - |union of results| / sum size(i)"
+    example = Example(_REPEATS, 0.2353)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds = alignment.run.bounds
+        size = sum_first(alignment.full_size, bounds, self.rank)
+        new = sum_first(alignment.new_size, bounds, self.rank)
+        return alignment.spread_topics(np.where(size > 0, 1 - new / np.maximum(size, 1), 0.0))
+
+
+# -- counts ------------------------------------------------------------------------------------
+
+
+class JudgedShare(Measure):
+    """Share of the first k results that are from judged documents.
+
+    A low share says that the other scores of the run are guesses: unjudged text counts as not
+    relevant.
+    """
+
+    name = "judged"
+    section = "29"
+    cutoff = Cutoff.RANK
+    formula = "judged[k] = (results of judged documents among the first k) / min(k, results)"
+    source = "practice; ir_measures has the same for documents"
+    example = Example("D1:20-40 D9:0-10", 0.5, "judged@2")
+    always_defined = True
+
+    needs = ()
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        bounds = alignment.run.bounds
+        results = np.minimum(np.diff(bounds), self.rank or 1)
+        return alignment.spread_topics(sum_first(alignment.row >= 0, bounds, self.rank) / results)
+
+
+class _Count(Measure):
+    """A count, defined on every topic and summed over topics."""
+
+    section = "29"
+    source = "trec_eval and inex_eval 3.1"
+    summed = True
+    always_defined = True
+    range = (0.0, None)
+    ideal = None
+    higher_is_better = None
+    needs: tuple[Need, ...] = ()
+
+
+class DocumentsReturned(_Count):
+    """Distinct documents returned."""
+
+    name = "num_ret"
+    formula = "number of documents with a result"
+    example = Example(_RUN, 3)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(np.diff(alignment.document_bounds))
+
+
+class DocumentsRelevant(_Count):
+    """Relevant documents of the topic."""
+
+    name = "num_rel"
+    formula = "number of documents with relevant text"
+    example = Example(_RUN, 2)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.gold.nrel.astype(np.float64)
+
+
+class DocumentsRelevantReturned(_Count):
+    """Relevant documents returned, whether or not their results hit the relevant text."""
+
+    name = "num_rel_ret"
+    formula = "number of documents with a result and with relevant text"
+    example = Example(_RUN, 2)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(count_relevant(alignment))
+
+
+class CharactersReturned(_Count):
+    """Characters returned."""
+
+    name = "ret_size"
+    formula = "sum size(i)"
+    example = Example(_RUN, 150)
+    needs = (Need.SPANS,)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(sum_first(alignment.size, alignment.run.bounds))
+
+
+class CharactersRelevant(_Count):
+    """Relevant characters of the topic."""
+
+    name = "rel_size"
+    formula = "Trel"
+    example = Example(_RUN, 90)
+    needs = (Need.TEXT,)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.gold.trel.astype(np.float64)
+
+
+class CharactersRelevantReturned(_Count):
+    """Relevant characters returned."""
+
+    name = "rel_ret_size"
+    formula = "sum rsize(i)"
+    example = Example(_RUN, 80)
+    needs = (Need.TEXT, Need.SPANS)
+
+    def score_topics(self, alignment: Alignment) -> Floats:
+        return alignment.spread_topics(sum_first(alignment.rsize, alignment.run.bounds))
+
+
+MEASURES = (
+    SetOverlap,
+    ListOverlap,
+    MeanOverlap,
+    Redundancy,
+    JudgedShare,
+    DocumentsReturned,
+    DocumentsRelevant,
+    DocumentsRelevantReturned,
+    CharactersReturned,
+    CharactersRelevant,
+    CharactersRelevantReturned,
+)
