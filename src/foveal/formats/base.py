@@ -112,7 +112,7 @@ MODULES: dict[str, dict[str, str]] = {
         "trec": "trec",
         "jsonl": "jsonl",
         "parquet": "parquet",
-        "inex": "interim",
+        "inex": "inex_runs",
         "trec-genomics": "trec_genomics",
     },
     "judgements": {

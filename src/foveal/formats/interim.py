@@ -7,7 +7,7 @@ from typing import Any
 from foveal.errors import InputError
 from foveal.files.source import Source, is_xml
 from foveal.formats.base import Format, json_kind, parse_with
-from foveal.model import Run, Topics
+from foveal.model import Topics
 
 __all__ = ["FORMATS"]
 
@@ -20,18 +20,6 @@ def _root(source: Source) -> str:
         return root_tag(source) if is_xml(source) else ""
     except InputError:
         return ""
-
-
-def _read_inex_run(source: Source) -> Run:
-    from foveal.formats.inex_runs import read_run
-
-    return read_run(source)
-
-
-def _write_inex_run(run: Run) -> str:
-    from foveal.formats.inex_runs import write_run
-
-    return write_run(run)
 
 
 def _read_assessments(source: Source) -> Any:
@@ -82,15 +70,6 @@ def _read_results(source: Source) -> Any:
 
 
 FORMATS = (
-    Format(
-        "inex",
-        "run",
-        "INEX XML submissions, 2002 to 2006.",
-        "",
-        lambda source: _root(source) == "inex-submission",
-        parse_with(_read_inex_run),
-        _write_inex_run,
-    ),
     Format(
         "inex",
         "judgements",

@@ -29,6 +29,7 @@ __all__ = [
     "escaped",
     "escaped_lines",
     "explain_encoding",
+    "has_root",
     "is_xml",
     "read_markup",
     "root_tag",
@@ -197,21 +198,15 @@ def root_tag(source: Source) -> str:
         _parse(parser, source)
     except _FoundError as found:
         return _normal(str(found))
-    raise source.error("unclassified", None, "the file holds no element")
+    raise source.error("xml.malformed", None, "the file holds no element")
 
 
-def check_markup(source: Source) -> dict[str, str]:
-    """Refuse malformed XML; returns the attributes of the root element."""
-    attributes: dict[str, str] = {}
-    parser = _parser()
-
-    def opening(_tag: str, own: dict[str, str]) -> None:
-        attributes.update(own)
-        parser.StartElementHandler = None
-
-    parser.StartElementHandler = opening
-    _parse(parser, source)
-    return attributes
+def has_root(source: Source, *tags: str) -> bool:
+    """Return True if the file is XML and its root element has one of these tags."""
+    try:
+        return is_xml(source) and root_tag(source) in tags
+    except InputError:
+        return False
 
 
 def read_markup(source: Source) -> Markup:
@@ -230,7 +225,7 @@ def read_markup(source: Source) -> Markup:
         closed_here = len(ended)
         if len(tags) - closed_here >= MAX_DEPTH:
             raise source.error(
-                "unclassified",
+                "xml.limit",
                 parser.CurrentLineNumber + skipped,
                 f"elements are nested more than {MAX_DEPTH} deep",
             )
@@ -302,7 +297,7 @@ def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat'
 def _parse(parser: expat.XMLParserType, source: Source) -> None:
     if source.data.startswith(UTF32):
         raise source.error(
-            "unclassified", 1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16"
+            "xml.encoding", 1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16"
         )
     data = memoryview(source.data.lstrip(BLANKS.encode()))
     try:
@@ -320,7 +315,7 @@ def _parse(parser: expat.XMLParserType, source: Source) -> None:
             source, parser.CurrentLineNumber, parser.CurrentColumnNumber, str(error)
         ) from None
     except (LookupError, ValueError) as error:
-        raise source.error("unclassified", 1, f"the encoding cannot be read: {error}") from None
+        raise source.error("xml.encoding", 1, f"the encoding cannot be read: {error}") from None
     finally:
         # The handlers and the parser hold each other, and the text; let go of it now.
         parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
@@ -329,7 +324,7 @@ def _parse(parser: expat.XMLParserType, source: Source) -> None:
 
 def _malformed(source: Source, line: int, column: int, message: str) -> InputError:
     line += _skipped_lines(source)
-    return source.error("unclassified", line, f"not valid XML, column {column + 1}: {message}")
+    return source.error("xml.malformed", line, f"not valid XML, column {column + 1}: {message}")
 
 
 def _check_limits(markup: Markup) -> None:
@@ -338,7 +333,7 @@ def _check_limits(markup: Markup) -> None:
         for number, own in markup.attributes.items():
             if any(len(value) > MAX_ATTRIBUTE for value in own.values()):
                 raise source.error(
-                    "unclassified",
+                    "xml.limit",
                     int(markup.line[number]),
                     f"an attribute of <{markup.tags[number]}> has more than "
                     f"{MAX_ATTRIBUTE} characters",
@@ -358,7 +353,7 @@ def _check_attribute_entities(source: Source) -> None:
         if unknown:
             line = data.count(b"\n", 0, value.start()) + 1
             message = f"entity &{unknown[0].decode()}; is not declared and not a standard one"
-            raise source.error("unclassified", line, f"not valid XML: {message}")
+            raise source.error("xml.malformed", line, f"not valid XML: {message}")
 
 
 def escaped(text: str | pl.Expr) -> Any:
