@@ -24,7 +24,7 @@ from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
-    from foveal.formats.inex_pools import FOLDER_FORMATS
+    from foveal.formats.inex_assessments import FOLDER_FORMATS
     from foveal.formats.pools import read_pool, write_pool
     from foveal.formats.results import read_results
     from foveal.formats.topics import TOPIC_FORMATS, read_topics
@@ -60,7 +60,7 @@ __all__ = [
 
 _HOME = {
     "cache": ("CacheWarning",),
-    "inex_pools": ("FOLDER_FORMATS",),
+    "inex_assessments": ("FOLDER_FORMATS",),
     "pools": ("read_pool", "write_pool"),
     "results": ("read_results",),
     "topics": ("TOPIC_FORMATS", "read_topics"),

@@ -22,21 +22,6 @@ def _root(source: Source) -> str:
         return ""
 
 
-def _read_assessments(source: Source) -> Any:
-    from foveal.formats.inex_assessments import read_judgements
-
-    return read_judgements(source)
-
-
-def _write_folder(name: str) -> Any:
-    def write(judgements: Any) -> dict[str, str]:
-        from foveal.formats.inex_pools import FOLDER_FORMATS
-
-        return FOLDER_FORMATS[name](judgements)
-
-    return write
-
-
 def _is_topics(source: Source) -> bool:
     tag = _root(source)
     return tag in ("topic", "topics") or tag.startswith("inex-topic")
@@ -70,26 +55,6 @@ def _read_results(source: Source) -> Any:
 
 
 FORMATS = (
-    Format(
-        "inex",
-        "judgements",
-        "INEX XML assessments, 2002 to 2007.",
-        "",
-        lambda source: _root(source) == "assessments",
-        parse_with(_read_assessments),
-    ),
-    *(
-        Format(
-            f"inex{year}",
-            "judgements",
-            f"INEX XML assessments on the scale of {year}, a file for each pool.",
-            "",
-            lambda _: False,
-            parse_with(_read_assessments),
-            _write_folder(f"inex{year}"),
-        )
-        for year in (2002, 2003, 2005, 2006)
-    ),
     Format(
         "inex",
         "topics",
