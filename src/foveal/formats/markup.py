@@ -1,26 +1,23 @@
 """XML files as columns: every element with its line, attributes and text, read safely.
 
-Expat's calls only take notes (which tag, after how many pieces of text, after how many closings);
-depth and text are worked out from the notes with arrays. Nothing a file names is ever fetched: the
-standard named entities are declared as if a DTD did, and any other external entity is refused.
+The parser's calls only take notes (which tag, after how many pieces of text, after how many
+closings); depth and text are worked out from the notes with arrays.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html.entities import name2codepoint
 from typing import Any
-from xml.parsers import expat
+from xml.parsers.expat import XMLParserType
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError
-from foveal.formats.source import UTF32, Source, is_xml
+from foveal.files.xml import DocumentError, Limits, is_standard_entity, parse_xml
+from foveal.formats.source import Source, is_xml
 from foveal.spans import Ints
 
 __all__ = [
@@ -28,7 +25,6 @@ __all__ = [
     "Markup",
     "escaped",
     "escaped_lines",
-    "explain_encoding",
     "is_xml",
     "read_markup",
     "root_tag",
@@ -38,24 +34,6 @@ __all__ = [
 BLANKS = " \t\r\n"
 """White space of XML; other blanks are part of names."""
 
-MAX_DEPTH = 1000
-MAX_ATTRIBUTE = 1_000_000
-MAX_MARKUP = 4_000_000
-"""Bytes of one tag, comment or instruction: all of it is kept until it ends."""
-_CHUNK = 1 << 19
-
-_ENCODINGS = re.compile(
-    r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
-    r"hp-roman8|mac-\w+|big5(hkscs)?|euc_\w+|gb(k|2312|18030)|iso2022_kr|johab|shift_jis\w*"
-)
-"""Names of Python's codecs in which documents are written."""
-
-_PREDEFINED = ("lt", "gt", "amp", "quot", "apos")
-_ENTITIES = "".join(
-    f'<!ENTITY {name} "&#{point};">'
-    for name, point in name2codepoint.items()
-    if name not in _PREDEFINED
-).encode()
 _REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
 _ENTITY = re.compile(rb"<!ENTITY\s+([A-Za-z_:][\w:.-]*)\s")
 _VALUE = re.compile(rb"=\s*(?:\"[^\"<]*&[^\"<]*\"|'[^'<]*&[^'<]*')")
@@ -69,10 +47,6 @@ _SPECIAL = {
     "\r": "&#13;",
 }
 _UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-
-
-class _RefusedError(Exception):
-    """What a file may not hold; the place is added by who parses."""
 
 
 class _FoundError(Exception):
@@ -163,55 +137,29 @@ class Markup:
         return found
 
 
-def explain_encoding(declared: str | None) -> str | None:
-    """Say why an encoding that a file declares is not read; None if it is.
-
-    Python has codecs for much that is not text, or from which little text expands to a lot.
-
-    >>> explain_encoding("ISO-8859-1"), explain_encoding(None)
-    (None, None)
-    """
-    if declared is None:
-        return None
-    try:
-        name = codecs.lookup(declared).name
-    except (LookupError, ValueError):
-        name = ""
-    if _ENCODINGS.fullmatch(name):
-        return None
-    return (
-        f"encoding {declared!r} is not read; expected UTF-8, UTF-16, ISO-8859-1 or another usual "
-        "encoding of text"
-    )
-
-
 def root_tag(source: Source) -> str:
     """The tag of the root element, without reading further."""
 
     def opening(tag: str, _attributes: dict[str, str]) -> None:
         raise _FoundError(tag)
 
-    parser = _parser()
-    parser.StartElementHandler = opening
     try:
-        _parse(parser, source)
+        _parse(source, opening)
     except _FoundError as found:
         return _normal(str(found))
-    raise source.error("unclassified", None, "the file holds no element")
+    raise source.error("xml.malformed", None, "the file holds no element")
 
 
 def check_markup(source: Source) -> dict[str, str]:
     """Refuse malformed XML; returns the attributes of the root element."""
-    attributes: dict[str, str] = {}
-    parser = _parser()
+    attributes: list[dict[str, str]] = []
 
     def opening(_tag: str, own: dict[str, str]) -> None:
-        attributes.update(own)
-        parser.StartElementHandler = None
+        if not attributes:
+            attributes.append(own)
 
-    parser.StartElementHandler = opening
-    _parse(parser, source)
-    return attributes
+    _parse(source, opening)
+    return attributes[0]
 
 
 def read_markup(source: Source) -> Markup:
@@ -223,17 +171,18 @@ def read_markup(source: Source) -> Markup:
     lines, opened, closed, ended = notes
     tag_noted, line_noted = tags.append, lines.append
     opened_after, closed_before, ended_after = opened.append, closed.append, ended.append
-    parser = _parser()
-    skipped = _skipped_lines(source)
+    deepest, skipped = Limits().depth, _skipped_lines(source)
+    parser: XMLParserType
+
+    def keep_parser(given: XMLParserType) -> None:
+        nonlocal parser
+        parser = given
 
     def opening(tag: str, own: dict[str, str]) -> None:
         closed_here = len(ended)
-        if len(tags) - closed_here >= MAX_DEPTH:
-            raise source.error(
-                "unclassified",
-                parser.CurrentLineNumber + skipped,
-                f"elements are nested more than {MAX_DEPTH} deep",
-            )
+        if len(tags) - closed_here >= deepest:
+            line = parser.CurrentLineNumber + skipped
+            raise source.error("xml.limit", line, f"elements are nested more than {deepest} deep")
         if own:
             attributes[len(tags)] = own
         tag_noted(tag)
@@ -244,10 +193,7 @@ def read_markup(source: Source) -> Markup:
     def closing(_tag: str) -> None:
         ended_after(len(pieces))
 
-    parser.StartElementHandler = opening
-    parser.EndElementHandler = closing
-    parser.CharacterDataHandler = pieces.append
-    _parse(parser, source)
+    _parse(source, opening, closing, pieces.append, keep_parser)
     line, *counts = (np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes)
     markup = Markup(source, tags, line + skipped, attributes, pieces, *counts)
     _check_limits(markup)
@@ -264,85 +210,33 @@ def _skipped_lines(source: Source) -> int:
     return source.data.count(b"\n", 0, blank)
 
 
-def _parser() -> expat.XMLParserType:
-    """A parser that fetches nothing."""
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    # Every file has a DTD now; in its stead the table of standard entities is read.
-    parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
-    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
-
-    def external(
-        context: str | None, _base: str | None, system: str | None, public: str | None
-    ) -> int:
-        if context is not None:
-            raise _RefusedError(
-                f"the text refers to the external entity {(system or public)!r}; nothing is fetched"
-            )
-        parser.ExternalEntityParserCreate(context).Parse(_ENTITIES, True)  # noqa: FBT003 - expat's signature
-        return 1
-
-    parser.ExternalEntityRefHandler = external
-    parser.SkippedEntityHandler = _undeclared
-    parser.XmlDeclHandler = _declared
-    return parser
-
-
-def _declared(_version: str, encoding: str | None, _standalone: int) -> None:
-    problem = explain_encoding(encoding)
-    if problem is not None:
-        raise _RefusedError(problem)
-
-
-def _undeclared(name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
-    if not is_parameter:
-        raise _RefusedError(f"entity &{name}; is not declared and not a standard one")
-
-
-def _parse(parser: expat.XMLParserType, source: Source) -> None:
-    if source.data.startswith(UTF32):
-        raise source.error(
-            "unclassified", 1, "is in UTF-32, which is not read; expected UTF-8 or UTF-16"
-        )
-    data = memoryview(source.data.lstrip(BLANKS.encode()))
+def _parse(
+    source: Source,
+    opening: Callable[[str, Any], object],
+    closing: Callable[[str], object] | None = None,
+    text: Callable[[str], object] | None = None,
+    on_parser: Callable[[XMLParserType], object] | None = None,
+) -> None:
+    data = source.data.lstrip(BLANKS.encode())
     try:
-        for begin in range(0, max(len(data), 1), _CHUNK):
-            end = begin + _CHUNK
-            parser.Parse(data[begin:end], end >= len(data))
-            if end - parser.CurrentByteIndex > MAX_MARKUP and end < len(data):
-                raise _RefusedError(f"markup of more than {MAX_MARKUP} bytes")
-    except expat.ExpatError as error:
-        raise _malformed(
-            source, error.lineno, error.offset, expat.errors.messages[error.code]
-        ) from None
-    except _RefusedError as error:
-        raise _malformed(
-            source, parser.CurrentLineNumber, parser.CurrentColumnNumber, str(error)
-        ) from None
-    except (LookupError, ValueError) as error:
-        raise source.error("unclassified", 1, f"the encoding cannot be read: {error}") from None
-    finally:
-        # The handlers and the parser hold each other, and the text; let go of it now.
-        parser.StartElementHandler = parser.EndElementHandler = parser.CharacterDataHandler = None
-        parser.ExternalEntityRefHandler = None
-
-
-def _malformed(source: Source, line: int, column: int, message: str) -> InputError:
-    line += _skipped_lines(source)
-    return source.error("unclassified", line, f"not valid XML, column {column + 1}: {message}")
+        parse_xml(data, opening, closing, text, watch=False, on_parser=on_parser)
+    except DocumentError as error:
+        line = (error.line or 1) + _skipped_lines(source)
+        message = f"not valid XML, column {error.column}: {error.message}"
+        raise source.error(error.code, line, message) from None
 
 
 def _check_limits(markup: Markup) -> None:
-    source = markup.source
-    if len(source.data) > MAX_ATTRIBUTE:
+    """Refuse attributes that are too long, or that refer to unknown entities."""
+    source, limits = markup.source, Limits()
+    if len(source.data) > limits.attribute:
         for number, own in markup.attributes.items():
-            if any(len(value) > MAX_ATTRIBUTE for value in own.values()):
-                raise source.error(
-                    "unclassified",
-                    int(markup.line[number]),
+            if any(len(value) > limits.attribute for value in own.values()):
+                message = (
                     f"an attribute of <{markup.tags[number]}> has more than "
-                    f"{MAX_ATTRIBUTE} characters",
+                    f"{limits.attribute} characters"
                 )
+                raise source.error("xml.limit", int(markup.line[number]), message)
     _check_attribute_entities(source)
 
 
@@ -351,14 +245,14 @@ def _check_attribute_entities(source: Source) -> None:
     data = source.data
     if b"&" not in data:
         return
-    known = {name.encode() for name in (*name2codepoint, *_PREDEFINED)}
-    known |= set(_ENTITY.findall(data))
+    own = {name.decode() for name in _ENTITY.findall(data)}
     for value in _VALUE.finditer(data):
-        unknown = [name for name in _REFERENCE.findall(value[0]) if name not in known]
+        names = [name.decode() for name in _REFERENCE.findall(value[0])]
+        unknown = [name for name in names if name not in own and not is_standard_entity(name)]
         if unknown:
             line = data.count(b"\n", 0, value.start()) + 1
-            message = f"entity &{unknown[0].decode()}; is not declared and not a standard one"
-            raise source.error("unclassified", line, f"not valid XML: {message}")
+            message = f"entity &{unknown[0]}; is not declared and not a standard one"
+            raise source.error("xml.entity", line, f"not valid XML: {message}")
 
 
 def escaped(text: str | pl.Expr) -> Any:

@@ -1,0 +1,1 @@
+"""Bytes in and out: opening, compression, atomic writing, hardened XML."""
