@@ -28,7 +28,7 @@ from foveal.formats.graded_elements import (
     mark_positive,
     mark_relevant,
 )
-from foveal.formats.markup import BLANKS, Markup, escaped, has_root, read_markup, unfit
+from foveal.formats.markup import BLANKS, Markup, escape_xml, find_unfit, has_root, read_markup
 from foveal.formats.unknown import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
@@ -261,12 +261,12 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
 
     def write_optional(name: str) -> pl.Expr:
         """Return an attribute, or nothing where the column is null."""
-        return pl.format(f' {name}="{{}}"', escaped(pl.col(name).cast(pl.String))).fill_null("")
+        return pl.format(f' {name}="{{}}"', escape_xml(pl.col(name).cast(pl.String))).fill_null("")
 
     columns = {"path": "xpath", **_WRITTEN[scale]}
     tag = "path" if scale in _BY_GRADES else "element"
     attributes = " ".join(f'{name}="{{}}"' for name in columns)
-    values = (escaped(pl.col(column).cast(pl.String)) for column in columns.values())
+    values = (escape_xml(pl.col(column).cast(pl.String)) for column in columns.values())
     children = elements.select(
         "row",
         text=pl.format(
@@ -274,7 +274,7 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         ),
     )
     if judgements.places is not None:
-        start, end = escaped(pl.col("start")), escaped(pl.col("end"))
+        start, end = escape_xml(pl.col("start")), escape_xml(pl.col("end"))
         size = write_optional("size") if "size" in judgements.places else pl.lit("")
         places = judgements.places.select(
             "row",
@@ -287,7 +287,7 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
 
     def write_header(name: str, attribute: str) -> str:
         value = (judgements.header or {}).get(name)
-        return f' {attribute}="{escaped(value)}"' if isinstance(value, str) else ""
+        return f' {attribute}="{escape_xml(value)}"' if isinstance(value, str) else ""
 
     version, collection = (write_header(name, name) for name in ("version", "collection"))
     graded = scale in _BY_GRADES
@@ -296,13 +296,13 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
     assessors = [None] * len(judgements) if judgements.assessor is None else judgements.assessor
     for row, assessor in enumerate(assessors):
         topic = judgements.topics[judgements.topic[row]]
-        pool = "" if assessor is None else f' pool="{escaped(assessor)}"'
-        opening = f'<assessments{pool} topic="{escaped(topic)}"{version}{blanks}>\n'
+        pool = "" if assessor is None else f' pool="{escape_xml(assessor)}"'
+        opening = f'<assessments{pool} topic="{escape_xml(topic)}"{version}{blanks}>\n'
         # A name must be one file in one folder, and another for every topic and assessor.
         name = _UNSAFE.sub(_escape_sign, topic)
         if assessor is not None:
             name = f"{name.replace('-', '%2D')}-{_UNSAFE.sub(_escape_sign, assessor)}"
-        doc = escaped(str(judgements.doc[row]))
+        doc = escape_xml(str(judgements.doc[row]))
         opened = f'  <file{collection} {"file" if graded else "name"}="{doc}"'
         text = f"{opened}>\n{inside[row]}  </file>\n" if row in inside else f"{opened}/>\n"
         files.setdefault(name, [f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}']).append(text)
@@ -371,7 +371,7 @@ def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
         texts.append(judgements.assessor.drop_nulls())
     if places is not None:
         texts += [places["start"], places["end"].drop_nulls()]
-    for text in (unfit(column) for column in texts):
+    for text in (find_unfit(column) for column in texts):
         if text is not None:
             message = f"{text!r} cannot be written in XML; JSON Lines can hold it"
             raise InputError.at("write.unfit", judgements.sources[0].path, None, message)

@@ -18,11 +18,11 @@ from foveal.formats.checks import Defects, check_names, check_ranks, check_score
 from foveal.formats.markup import (
     BLANKS,
     Markup,
-    escaped,
-    escaped_lines,
+    escape_xml,
+    escape_xml_lines,
+    find_unfit,
     has_root,
     read_markup,
-    unfit,
 )
 from foveal.formats.ranking import ranked
 from foveal.formats.xpaths import canonical_paths
@@ -281,7 +281,7 @@ def write_run(run: Run) -> str:
     _check_writable(run, xpath)
     frame = run.to_frame().with_columns(xpath=xpath)
     pair = pl.col("xpath").str.splitn(" ", 2)
-    start, end = (escaped(pair.struct.field(name)) for name in ("field_0", "field_1"))
+    start, end = (escape_xml(pair.struct.field(name)) for name in ("field_0", "field_1"))
     place = pl.coalesce(
         pl.format('<passage start="{}" end="{}"/>', start, end),
         pl.format("<path>{}</path>", start),
@@ -290,7 +290,7 @@ def write_run(run: Run) -> str:
     lines = frame.select(
         pl.format(
             "    <result><file>{}</file>{}<rank>{}</rank>{}</result>\n",
-            escaped(pl.col("doc")),
+            escape_xml(pl.col("doc")),
             place,
             "rank",
             rsv,
@@ -300,7 +300,7 @@ def write_run(run: Run) -> str:
     parts = [*_write_header(run, kind)]
     for i, topic in enumerate(run.topics):
         own = lines[int(run.bounds[i]) : int(run.bounds[i + 1])]
-        parts += [f'  <topic topic-id="{escaped(topic)}">\n', *own, "  </topic>\n"]
+        parts += [f'  <topic topic-id="{escape_xml(topic)}">\n', *own, "  </topic>\n"]
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{"".join(parts)}{_END}\n'
 
 
@@ -312,7 +312,7 @@ def _write_header(run: Run, kind: str) -> Iterator[str]:
 
     def write_attributes(values: Mapping[str, str | None]) -> str:
         given = ((name, value) for name, value in values.items() if value is not None)
-        return "".join(f' {name}="{escaped(value)}"' for name, value in given)
+        return "".join(f' {name}="{escape_xml(value)}"' for name, value in given)
 
     header = run.header or {}
     attributes = {"run-id": run.name, "task": run.task, "result-type": kind}
@@ -323,9 +323,9 @@ def _write_header(run: Run, kind: str) -> Iterator[str]:
     if isinstance(fields, Mapping):
         yield f"  <topic-fields{write_attributes(fields)}/>\n"
     if about is not None:
-        yield f"  <description>{escaped_lines(about)}</description>\n"
+        yield f"  <description>{escape_xml_lines(about)}</description>\n"
     if isinstance(names, list):
-        inside = "".join(f"<collection>{escaped_lines(name)}</collection>" for name in names)
+        inside = "".join(f"<collection>{escape_xml_lines(name)}</collection>" for name in names)
         yield f"  <collections>{inside}</collections>\n"
 
 
@@ -341,7 +341,7 @@ def _check_writable(run: Run, xpath: pl.Series) -> None:
     said = (str(value).strip(BLANKS) for value in (run.task, *(run.header or {}).values()) if value)
     names = [run.name, *run.topics, *filter(None, said)]
     for column in (pl.Series(names), run.doc, xpath):
-        bad = unfit(column)
+        bad = find_unfit(column)
         if bad is None and column is xpath:
             bad = next(iter(xpath.filter(pl.Series(_unlike(xpath, _PLACE)))), None)
         if bad is not None:

@@ -19,11 +19,11 @@ from foveal.formats.detection import JSON_FORMATS, describe_missing_line, expect
 from foveal.formats.markup import (
     BLANKS,
     Markup,
-    escaped,
-    escaped_lines,
+    escape_xml,
+    escape_xml_lines,
+    find_unfit,
     read_markup,
     root_tag,
-    unfit,
 )
 from foveal.formats.objects import header_of, read_objects
 from foveal.formats.unknown import unknown_fields
@@ -215,15 +215,15 @@ def _clean(text: str | None) -> str | None:
 def _write_xml(topics: Topics) -> str:
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for topic, record in zip(topics, _records(topics), strict=True):
-        bad = unfit([value for value in record.values() if value is not None])
+        bad = find_unfit([value for value in record.values() if value is not None])
         if bad is not None:
             raise _unheld(topics, topic, bad, "XML")
         declared = [("id", topic.id), ("ct_no", topic.ct_no), ("query_type", topic.query_type)]
         attributes = "".join(
-            f' {name}="{escaped(value)}"' for name, value in declared if value is not None
+            f' {name}="{escape_xml(value)}"' for name, value in declared if value is not None
         )
         texts = [
-            f"  <{name}>{escaped_lines(value)}</{name}>\n"
+            f"  <{name}>{escape_xml_lines(value)}</{name}>\n"
             for name in _TEXTS
             if (value := record[name]) is not None
         ]
