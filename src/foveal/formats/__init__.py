@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from foveal.formats.inex_assessments import FOLDER_FORMATS
     from foveal.formats.pools import read_pool, write_pool
     from foveal.formats.results import read_results
-    from foveal.formats.topics import TOPIC_FORMATS, read_topics
+    from foveal.formats.topic_files import TOPIC_FORMATS, read_topics
     from foveal.formats.writing import (
         JUDGEMENT_FORMATS,
         RUN_FORMATS,
@@ -63,7 +63,7 @@ _HOME = {
     "inex_assessments": ("FOLDER_FORMATS",),
     "pools": ("read_pool", "write_pool"),
     "results": ("read_results",),
-    "topics": ("TOPIC_FORMATS", "read_topics"),
+    "topic_files": ("TOPIC_FORMATS", "read_topics"),
     "writing": (
         "JUDGEMENT_FORMATS",
         "RUN_FORMATS",

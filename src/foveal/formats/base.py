@@ -126,7 +126,7 @@ MODULES: dict[str, dict[str, str]] = {
         "inex2006": "inex_assessments",
         "trec-genomics": "trec_genomics",
     },
-    "topics": {"inex": "interim", "jsonl": "interim", "trec": "interim"},
+    "topics": {"inex": "topic_files", "jsonl": "topic_files", "trec": "topic_files"},
     "pool": {"jsonl": "interim"},
     "results": {"json": "interim"},
 }

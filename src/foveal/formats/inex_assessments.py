@@ -28,7 +28,7 @@ from foveal.formats.graded_elements import (
     mark_positive,
     mark_relevant,
 )
-from foveal.formats.markup import BLANKS, Markup, escape_xml, find_unfit, has_root, read_markup
+from foveal.formats.markup import BLANKS, Markup, escape_xml, find_root, find_unfit, read_markup
 from foveal.formats.unknown import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
@@ -424,7 +424,7 @@ FORMATS = (
         "judgements",
         _EXPLANATION,
         _EXAMPLE,
-        lambda source: has_root(source, "assessments"),
+        lambda source: find_root(source) == "assessments",
         parse_judgements,
     ),
     *map(_declare_folder, _WRITTEN),

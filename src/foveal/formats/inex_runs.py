@@ -20,8 +20,8 @@ from foveal.formats.markup import (
     Markup,
     escape_xml,
     escape_xml_lines,
+    find_root,
     find_unfit,
-    has_root,
     read_markup,
 )
 from foveal.formats.ranking import ranked
@@ -368,7 +368,7 @@ FORMATS = (
         "run",
         _EXPLANATION,
         _EXAMPLE,
-        lambda source: has_root(source, _ROOT),
+        lambda source: find_root(source) == _ROOT,
         parse_run,
         write_run,
     ),

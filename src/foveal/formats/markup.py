@@ -26,8 +26,8 @@ __all__ = [
     "Markup",
     "escape_xml",
     "escape_xml_lines",
+    "find_root",
     "find_unfit",
-    "has_root",
     "is_xml",
     "read_markup",
     "root_tag",
@@ -152,12 +152,12 @@ def root_tag(source: Source) -> str:
     raise source.error("xml.malformed", None, "the file holds no element")
 
 
-def has_root(source: Source, *tags: str) -> bool:
-    """Return True if the file is XML and its root element has one of these tags."""
+def find_root(source: Source) -> str:
+    """Return the tag of the root element; an empty text if the file is not XML."""
     try:
-        return is_xml(source) and root_tag(source) in tags
+        return root_tag(source) if is_xml(source) else ""
     except InputError:
-        return False
+        return ""
 
 
 def read_markup(source: Source) -> Markup:
