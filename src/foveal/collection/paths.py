@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from foveal.collection.trees import distinct
+from foveal.collection.parsing import distinct
 from foveal.formats.xpaths import PATHS
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN

@@ -26,7 +26,7 @@ from foveal.formats.checks import RESERVED
 from foveal.formats.fields import normalised
 from foveal.formats.fol import GROUPED
 from foveal.formats.jsonl import header_problems
-from foveal.formats.markup import BLANKS, Markup, escaped, is_xml, read_markup
+from foveal.formats.markup import BLANKS, Markup, escape_xml, is_xml, read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.parquet import MAGIC
 from foveal.formats.trec_genomics import is_run_line
@@ -262,12 +262,12 @@ class _Submission:
         places = zip(self.opens.tolist(), self.closes.tolist(), strict=True)
         for i, (tag, (opens, closes)) in enumerate(zip(markup.tags, places, strict=True)):
             own = markup.attributes.get(i, {})
-            attributes = "".join(f' {name}="{escaped(value)}"' for name, value in own.items())
+            attributes = "".join(f' {name}="{escape_xml(value)}"' for name, value in own.items())
             # A line feed inside a tag ends its line without becoming part of the text.
             self.tags[opens] = f"<{tag}{attributes}\n>"
             self.tags[closes] = f"</{tag}\n>"
         for at in np.flatnonzero(np.diff(text_from)).tolist():
-            self.tags[at] += escaped("".join(markup.pieces[text_from[at] : text_from[at + 1]]))
+            self.tags[at] += escape_xml("".join(markup.pieces[text_from[at] : text_from[at + 1]]))
 
     @property
     def source(self) -> Source:

@@ -24,10 +24,10 @@ from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
-    from foveal.formats.inex_pools import FOLDER_FORMATS
+    from foveal.formats.inex_assessments import FOLDER_FORMATS
     from foveal.formats.pools import read_pool, write_pool
     from foveal.formats.results import read_results
-    from foveal.formats.topics import TOPIC_FORMATS, read_topics
+    from foveal.formats.topic_files import TOPIC_FORMATS, read_topics
     from foveal.formats.writing import (
         JUDGEMENT_FORMATS,
         RUN_FORMATS,
@@ -60,10 +60,10 @@ __all__ = [
 
 _HOME = {
     "cache": ("CacheWarning",),
-    "inex_pools": ("FOLDER_FORMATS",),
+    "inex_assessments": ("FOLDER_FORMATS",),
     "pools": ("read_pool", "write_pool"),
     "results": ("read_results",),
-    "topics": ("TOPIC_FORMATS", "read_topics"),
+    "topic_files": ("TOPIC_FORMATS", "read_topics"),
     "writing": (
         "JUDGEMENT_FORMATS",
         "RUN_FORMATS",

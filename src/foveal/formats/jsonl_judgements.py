@@ -12,12 +12,6 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.assessed import (
-    ELEMENT_COLUMNS,
-    UNKNOWN_GRADES,
-    Assessed,
-    assessed_elements,
-)
 from foveal.formats.base import Format, json_kind, parse_with
 from foveal.formats.checks import (
     Defects,
@@ -29,7 +23,14 @@ from foveal.formats.checks import (
 )
 from foveal.formats.detection import JSON_FORMATS
 from foveal.formats.fields import MAX_OFFSET, Table
-from foveal.formats.grades import GRADES, relevant_rows
+from foveal.formats.graded_elements import (
+    ELEMENT_COLUMNS,
+    GRADES,
+    UNKNOWN_GRADES,
+    GradedElements,
+    check_elements,
+    mark_relevant,
+)
 from foveal.formats.objects import declared_units, header_of, loads, read_objects
 from foveal.model import UNKNOWN, Judgements
 from foveal.model.run import ALL
@@ -145,7 +146,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         elements = _with_rows(assessed.elements, rows, frame["assessor"])
         judged = assessed.known[rows["place"].to_numpy()]
         known |= {} if assessed.scale is None else {"scale": assessed.scale}
-        told = relevant_rows(assessed.elements, len(frame), assessed.scale)
+        told = mark_relevant(assessed.elements, len(frame), assessed.scale)
         if has_text:
             _check_agreement(defects, frame, told)
         else:
@@ -287,19 +288,20 @@ def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return rows, spans.sort("row", maintain_order=True)
 
 
-def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Assessed:
+def _elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> GradedElements:
     """The elements, whose row is the object they stand in; and which objects are judgements."""
     place = pl.int_range(pl.len(), dtype=pl.Int64)
     flat = frame.select("elements", row=place).explode("elements").drop_nulls("elements")
     flat = flat.unnest("elements").select(*ELEMENT_COLUMNS, "row")
     row = flat["row"].to_numpy()
     own = Defects(defects.source, defects.line[row])
-    elements, scale, known = assessed_elements(flat, own, [], scale=scale)
+    elements, scale, known, problems = check_elements(flat, own, scale=scale)
+    own.raise_if(problems)
     # A document of which everything is unknown was not judged.
     judged = np.ones(len(frame), dtype=bool)
     judged[row] = frame["spans"].is_not_null().to_numpy()[row]
     judged[row[known]] = True
-    return Assessed(elements, scale, judged)
+    return GradedElements(elements, scale, judged, [])
 
 
 def _check_agreement(defects: Defects, frame: pl.DataFrame, told: npt.NDArray[np.bool_]) -> None:
@@ -406,7 +408,7 @@ def _check_writable(judgements: Judgements) -> None:
             for row, line in judgements.places.select("row", "line").rows()
         )
     scale = (judgements.header or {}).get("scale")
-    told = relevant_rows(judgements.elements, len(judgements), scale)
+    told = mark_relevant(judgements.elements, len(judgements), scale)
     check_rows(
         judgements, judgements.relevant & ~told, "relevant as a whole document", instead="TREC"
     )

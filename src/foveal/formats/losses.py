@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from foveal.formats.inex_pools import FOLDER_FORMATS, WITHOUT_GRADES
+from foveal.formats.inex_assessments import FOLDER_FORMATS, WITHOUT_GRADES
 from foveal.formats.lines import one_word_of
 from foveal.formats.trec import keeps_scores
 from foveal.formats.unknown import UNKNOWN_FIELD

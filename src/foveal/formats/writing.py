@@ -10,8 +10,8 @@ from foveal.errors import UsageError
 from foveal.files.atomic import write_file, write_folder
 from foveal.files.source import STDIN
 from foveal.formats import elements, fol, inex_runs, jsonl, jsonl_judgements, parquet, trec
-from foveal.formats.inex_pools import FOLDER_FORMATS
-from foveal.formats.topics import TOPIC_FORMATS
+from foveal.formats.inex_assessments import FOLDER_FORMATS
+from foveal.formats.topic_files import TOPIC_FORMATS
 from foveal.model import Judgements, Run, Topics
 
 __all__ = [
