@@ -17,11 +17,12 @@ from foveal.errors import FovealError, FovealWarning, InputError, UsageError
 if TYPE_CHECKING:
     from foveal.adapters import judgements_of, run_of
     from foveal.adapters.alignment import align
-    from foveal.analysis import compare, correlate, fidelity, pool, simulate
+    from foveal.analysis import compare, correlate, pool, simulate
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
     from foveal.analysis.budgets import budget_curves
     from foveal.analysis.equivalence import same_text, with_same_text
+    from foveal.analysis.fidelity import fidelity
     from foveal.analysis.projection import Division, project
     from foveal.analysis.tokens import with_tokens
     from foveal.evaluation import Evaluation, Options, evaluate
@@ -87,11 +88,12 @@ __all__ = [
 _HOME = {
     "foveal.adapters": ("judgements_of", "run_of"),
     "foveal.adapters.alignment": ("align",),
-    "foveal.analysis": ("compare", "correlate", "fidelity", "pool", "simulate"),
+    "foveal.analysis": ("compare", "correlate", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),
     "foveal.analysis.budgets": ("budget_curves",),
     "foveal.analysis.equivalence": ("same_text", "with_same_text"),
+    "foveal.analysis.fidelity": ("fidelity",),
     "foveal.analysis.projection": ("Division", "project"),
     "foveal.analysis.tokens": ("with_tokens",),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
