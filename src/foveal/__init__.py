@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from foveal.analysis import compare, correlate, pool, simulate
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
-    from foveal.analysis.budgets import budget_curves
-    from foveal.analysis.equivalence import same_text, with_same_text
+    from foveal.analysis.budgets import budget_curves, with_tokens
+    from foveal.analysis.copies import merge_copies, same_text, with_same_text
     from foveal.analysis.fidelity import fidelity
-    from foveal.analysis.projection import Division, project
-    from foveal.analysis.tokens import with_tokens
+    from foveal.analysis.projection import project
+    from foveal.analysis.segmentation import Division, Segmentation
     from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.formats import (
         read_judgements,
@@ -52,6 +52,7 @@ __all__ = [
     "Options",
     "Results",
     "Run",
+    "Segmentation",
     "Topics",
     "UsageError",
     "__version__",
@@ -65,6 +66,7 @@ __all__ = [
     "fidelity",
     "judgements_of",
     "limit_bytes",
+    "merge_copies",
     "parse_measure",
     "parse_measures",
     "pool",
@@ -91,11 +93,11 @@ _HOME = {
     "foveal.analysis": ("compare", "correlate", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),
-    "foveal.analysis.budgets": ("budget_curves",),
-    "foveal.analysis.equivalence": ("same_text", "with_same_text"),
+    "foveal.analysis.budgets": ("budget_curves", "with_tokens"),
+    "foveal.analysis.copies": ("merge_copies", "same_text", "with_same_text"),
     "foveal.analysis.fidelity": ("fidelity",),
-    "foveal.analysis.projection": ("Division", "project"),
-    "foveal.analysis.tokens": ("with_tokens",),
+    "foveal.analysis.projection": ("project",),
+    "foveal.analysis.segmentation": ("Division", "Segmentation"),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

@@ -7,8 +7,8 @@ spends money on. All budgets are read off one pass over each run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis.significance import bootstrap_interval
-from foveal.errors import UsageError, some
+from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.document_names import warn_about_names
 from foveal.evaluation.scoring import (
     Evaluation,
@@ -34,17 +34,18 @@ from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
 from foveal.measures.interpolated import best_precisions_within
 from foveal.measures.reading import UNITS, Readings, readings
-from foveal.model import Judgements, Results
+from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.run import distinct_names
 from foveal.spans import Ints
 
-__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
+__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves", "with_tokens"]
 
 GAIN = "gain"
 """In place of a measure: the relevant characters found."""
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
 Floats = npt.NDArray[np.float64]
+Tokeniser = Callable[[str], "float | Sized"]
 
 
 class Crossing(NamedTuple):
@@ -384,3 +385,62 @@ def _label(measure: str, budget: int, unit: str) -> str:
         of = "" if unit == UNITS[0] else f",unit={unit}"
         return f"{GAIN}(budget={budget}{of})"
     return parse_measure(measure)(budget=budget, unit=unit).label
+
+
+# -- tokens --------------------------------------------------------------------------------------
+
+
+def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run:
+    """Count the tokens of every result of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A run with offsets; a whole document counts with all of its text.
+    tokeniser : callable
+        Takes a text and returns the number of its tokens, or the tokens (anything with a length):
+        ``encoding.encode``, ``str.split``, ``lambda text: len(text) / 4``. A number that is not
+        whole is rounded up. Equal spans are counted once.
+    texts : mapping of document to text
+        Offsets count their code points.
+
+    Examples
+    --------
+    >>> run = Run.from_results({"1": [("D1", 0, 9), ("D1", 10, 14)]})
+    >>> with_tokens(run, str.split, {"D1": "three two ones"}).tokens.tolist()
+    [2, 1]
+    """
+    known: dict[tuple[str, int, int], int] = {}
+    tokens = np.zeros(len(run), dtype=np.int64)
+    places = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
+    for i, (doc, start, end) in enumerate(places):
+        if (doc, start, end) not in known:
+            at = (run.source.path, int(run.line[i]))
+            if doc not in texts:
+                raise InputError.at("texts.missing", *at, f"no text of document {doc!r} is given")
+            if start == UNKNOWN:
+                reason = "the result has no offsets; tokens are counted in the text"
+                raise InputError.at("run.unresolved", *at, reason)
+            text = texts[doc]
+            if end > len(text):
+                size = f"{len(text)} characters of document {doc!r}"
+                raise InputError.at("run.span", *at, f"the result ends at {end}, past the {size}")
+            part = text[start:] if end == UNKNOWN else text[start:end]
+            known[doc, start, end] = _count_tokens(tokeniser, part)
+        tokens[i] = known[doc, start, end]
+    return replace(run, tokens=tokens)
+
+
+def _count_tokens(tokeniser: Tokeniser, text: str) -> int:
+    """Return the number of tokens of a text, rounded up."""
+    found = tokeniser(text)
+    # The items of a mapping or text are not tokens: a tokeniser may return {"input_ids": [...]}.
+    if isinstance(found, Sized) and not isinstance(found, (Mapping, str, bytes)):
+        return len(found)
+    number = np.nan if isinstance(found, (Sized, bool)) else found
+    if not (isinstance(number, (int, float, np.number)) and 0 <= number < np.inf):
+        raise UsageError(
+            f"the tokeniser returns {found!r:.60}; expected a number of tokens from 0, or the "
+            "tokens"
+        )
+    return int(np.ceil(number))
