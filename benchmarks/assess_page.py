@@ -79,7 +79,7 @@ def _served(folder: Path, options: Namespace) -> Iterator[tuple[Any, str]]:
     """A campaign of a long and a short document, as an assessor would find it."""
     import uvicorn
 
-    from foveal.analysis.pools import pool
+    from foveal.analysis.pooling import pool
     from foveal.assess.actions import Action, State
     from foveal.assess.server import create_app, listen
     from foveal.assess.store import Campaign

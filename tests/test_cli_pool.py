@@ -10,7 +10,7 @@ import click
 import pytest
 
 from command import Outcome, assert_refused, call
-from foveal.analysis.pooling import STRATEGIES
+from foveal.analysis.pool_strategies import STRATEGIES
 from foveal.cli.pool import command
 from foveal.formats.pools import UNITS, read_pool
 

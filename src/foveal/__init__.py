@@ -17,13 +17,14 @@ from foveal.errors import FovealError, FovealWarning, InputError, UsageError
 if TYPE_CHECKING:
     from foveal.adapters import judgements_of, run_of
     from foveal.adapters.alignment import align
-    from foveal.analysis import compare, correlate, fidelity, pool, simulate
+    from foveal.analysis import compare, correlate, pool, simulate
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
-    from foveal.analysis.budgets import budget_curves
-    from foveal.analysis.equivalence import same_text, with_same_text
-    from foveal.analysis.projection import Division, project
-    from foveal.analysis.tokens import with_tokens
+    from foveal.analysis.budgets import budget_curves, with_tokens
+    from foveal.analysis.copies import merge_copies, same_text, with_same_text
+    from foveal.analysis.fidelity import fidelity
+    from foveal.analysis.projection import project
+    from foveal.analysis.segmentation import Division, Segmentation
     from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.files.source import limit_bytes
     from foveal.formats import (
@@ -51,6 +52,7 @@ __all__ = [
     "Options",
     "Results",
     "Run",
+    "Segmentation",
     "Topics",
     "UsageError",
     "__version__",
@@ -64,6 +66,7 @@ __all__ = [
     "fidelity",
     "judgements_of",
     "limit_bytes",
+    "merge_copies",
     "parse_measure",
     "parse_measures",
     "pool",
@@ -87,13 +90,14 @@ __all__ = [
 _HOME = {
     "foveal.adapters": ("judgements_of", "run_of"),
     "foveal.adapters.alignment": ("align",),
-    "foveal.analysis": ("compare", "correlate", "fidelity", "pool", "simulate"),
+    "foveal.analysis": ("compare", "correlate", "pool", "simulate"),
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),
-    "foveal.analysis.budgets": ("budget_curves",),
-    "foveal.analysis.equivalence": ("same_text", "with_same_text"),
-    "foveal.analysis.projection": ("Division", "project"),
-    "foveal.analysis.tokens": ("with_tokens",),
+    "foveal.analysis.budgets": ("budget_curves", "with_tokens"),
+    "foveal.analysis.copies": ("merge_copies", "same_text", "with_same_text"),
+    "foveal.analysis.fidelity": ("fidelity",),
+    "foveal.analysis.projection": ("project",),
+    "foveal.analysis.segmentation": ("Division", "Segmentation"),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

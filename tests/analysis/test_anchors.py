@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.analysis.anchors import CONTEXT, Anchors, verify
-from foveal.analysis.quotes import (
+from foveal.analysis.anchors import (
     AMBIGUOUS,
     CHANGED,
+    CONTEXT,
     EXACT,
     LOST,
     MOVED,
     NO_QUOTE,
+    Anchors,
     Quotations,
     Quote,
+    verify,
 )
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
@@ -214,10 +216,10 @@ def mended(found: Anchors, text: str, **options: bool) -> tuple[Judgements, Anch
 def test_moved_spans_are_put_where_they_are() -> None:
     truth = judged(span("closed"), span("Nobody"), length=len(OLD), bep=at(OLD, "closed")[0])
     found = verify(truth, {"d": NEW})
-    assert not found.sound
+    assert not found.is_sound
     assert found.counts == {kind: 2 * (kind == MOVED) for kind in found.counts}
     again, check = mended(found, NEW)
-    assert check.sound
+    assert check.is_sound
     assert again.start.tolist() == [at(NEW, "closed")[0], at(NEW, "Nobody")[0]]
     assert again.bep.tolist() == [at(NEW, "closed")[0]]
     assert again.length.tolist() == [len(NEW)]
@@ -227,7 +229,7 @@ def test_moved_spans_are_put_where_they_are() -> None:
 def test_what_is_exact_is_written_as_it_was() -> None:
     truth = judged(span("closed", context=5), length=len(OLD), bep=2)
     found = verify(truth, {"d": OLD})
-    assert found.sound
+    assert found.is_sound
     repair = found.repaired()
     assert (repair.spans, repair.entry_points, repair.left) == (0, 0, ())
     assert write_judgements(repair.judgements) == write_judgements(truth)
@@ -318,7 +320,7 @@ def test_spans_beyond_the_end_are_counted() -> None:
     truth = judged({"start": 0, "end": 4}, {"start": 3, "end": len(OLD) + 1})
     found = verify(truth, {"d": OLD})
     (row,) = found.drift()
-    assert (row[NO_QUOTE], row["outside"], found.unchecked, found.sound) == (2, 1, 1, False)
+    assert (row[NO_QUOTE], row["outside"], found.unchecked, found.is_sound) == (2, 1, 1, False)
 
 
 def test_a_document_that_is_not_there_has_lost_its_spans() -> None:

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import evaluate, parse_measure
-from foveal.analysis.axiom_cases import LENGTHS, TREES, TWINS, Kind, draw
-from foveal.analysis.axiom_reasons import REASONS
-from foveal.analysis.axioms import AXIOMS, Axioms, Outcome, axioms
+from foveal.analysis.axiom_campaigns import LENGTHS, TREES, TWINS, ListKind, draw
+from foveal.analysis.axioms import AXIOMS, REASONS, AxiomOutcome, Axioms, axioms
 from foveal.errors import UsageError
 from foveal.measures import Measure, OverlapRule, all_measures
 from foveal.measures.alignment import TopicView
@@ -38,7 +37,7 @@ def test_measures_are_sound_or_say_why_not(measure: Measure) -> None:
     """Measures of other tools are kept as they are, but only under a mark."""
     own = [v for v in everything().verdicts if v.measure.partition("@")[0] == measure.label]
     assert [v.axiom for v in own] == NAMES
-    failed = {v.axiom: str(v.counterexample) for v in own if v.outcome is Outcome.FAILS}
+    failed = {v.axiom: str(v.counterexample) for v in own if v.outcome is AxiomOutcome.FAILS}
     if measure.section == "30":  # a measure of another tool
         assert measure.unsound or not failed, failed
     else:
@@ -50,7 +49,7 @@ def test_no_reason_excuses_what_holds(name: str, axiom: str) -> None:
     (verdict,) = [
         v for v in everything().verdicts if v.measure.partition("@")[0] == name and v.axiom == axiom
     ]
-    assert verdict.outcome is Outcome.INTENDED
+    assert verdict.outcome is AxiomOutcome.INTENDED
     assert verdict.reason == REASONS[name][axiom]
 
 
@@ -100,11 +99,11 @@ def read(text: str) -> list[tuple[str, int, int]]:
 
 def test_the_known_flaws_of_other_tools_are_found() -> None:
     found = axioms(["HiR(alpha=0)", "lbr_recall", "gen_passage", "bio_f1", "eraser_iou_f1"])
-    assert found["lbr_recall", "bounded"].outcome is Outcome.FAILS
-    assert found["lbr_recall", "duplicate"].outcome is Outcome.FAILS
-    assert found["gen_passage", "split"].outcome is Outcome.FAILS
-    assert found["eraser_iou_f1", "split"].outcome is Outcome.FAILS
-    assert found["bio_f1", "touching"].outcome is Outcome.FAILS
+    assert found["lbr_recall", "bounded"].outcome is AxiomOutcome.FAILS
+    assert found["lbr_recall", "duplicate"].outcome is AxiomOutcome.FAILS
+    assert found["gen_passage", "split"].outcome is AxiomOutcome.FAILS
+    assert found["eraser_iou_f1", "split"].outcome is AxiomOutcome.FAILS
+    assert found["bio_f1", "touching"].outcome is AxiomOutcome.FAILS
     assert set(found.unsound) == {"lbr_recall", "gen_passage", "bio_f1", "eraser_iou_f1"}
     assert found["HiR(alpha=0)@10", "duplicate"].counterexample is not None
 
@@ -174,21 +173,21 @@ WRONG: dict[str, Callable[[TopicView], float]] = {
 def test_a_measure_that_breaks_an_axiom_is_caught(axiom: str) -> None:
     found = axioms(wrong("Wrong", WRONG[axiom]), campaigns=FEW)
     verdict = found["Wrong", axiom]
-    assert verdict.outcome is Outcome.FAILS
+    assert verdict.outcome is AxiomOutcome.FAILS
     assert verdict.counterexample is not None
     assert verdict in found.failed
 
 
 def test_a_sound_measure_of_somebody_else_passes() -> None:
     found = axioms(wrong("Recall", recall))
-    assert [v.outcome for v in found.verdicts] == [Outcome.HOLDS] * len(AXIOMS)
+    assert [v.outcome for v in found.verdicts] == [AxiomOutcome.HOLDS] * len(AXIOMS)
 
 
 def test_a_measure_can_say_itself_what_it_means_to_break() -> None:
     measure = wrong("Wrong", WRONG["ideal"])
     type(measure).axioms = {"ideal": "nobody is perfect"}
     verdict = axioms(measure, campaigns=FEW)["Wrong", "ideal"]
-    assert (verdict.outcome, verdict.reason) == (Outcome.INTENDED, "nobody is perfect")
+    assert (verdict.outcome, verdict.reason) == (AxiomOutcome.INTENDED, "nobody is perfect")
 
 
 def test_the_smallest_counterexample_is_shown() -> None:
@@ -215,23 +214,23 @@ def test_the_smallest_counterexample_is_shown() -> None:
 )
 def test_what_does_not_apply_says_why(measure: str, axiom: str, reason: str) -> None:
     verdict = axioms(measure, campaigns=FEW)[measure, axiom]
-    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert verdict.outcome is AxiomOutcome.NOT_APPLICABLE
     assert reason in verdict.reason
 
 
 def test_refusing_a_list_is_as_good_as_scoring_it_well() -> None:
     verdict = axioms("charP", campaigns=FEW)["charP", "duplicate"]
-    assert (verdict.outcome, verdict.reason) == (Outcome.HOLDS, "such lists are refused")
+    assert (verdict.outcome, verdict.reason) == (AxiomOutcome.HOLDS, "such lists are refused")
     allowed = axioms("HiP@10", campaigns=FEW)["HiP@10", "duplicate"]
-    assert (allowed.outcome, allowed.reason) == (Outcome.HOLDS, "")
+    assert (allowed.outcome, allowed.reason) == (AxiomOutcome.HOLDS, "")
 
 
 # -- campaigns -------------------------------------------------------------------------------------
 
 
-@given(st.sampled_from(list(Kind)), st.integers(0, 50))
+@given(st.sampled_from(list(ListKind)), st.integers(0, 50))
 @settings(max_examples=20)
-def test_campaigns_are_what_their_kind_says(kind: Kind, seed: int) -> None:
+def test_campaigns_are_what_their_kind_says(kind: ListKind, seed: int) -> None:
     for campaign in draw(kind, 20, seed):
         assert any(campaign.relevant.values())
         assert set(campaign.relevant) <= set(TWINS)
@@ -241,12 +240,12 @@ def test_campaigns_are_what_their_kind_says(kind: Kind, seed: int) -> None:
         pairs = [(a, b) for i, a in enumerate(results) for b in results[i + 1 :]]
         assert not any(a.overlaps(b) for a, b in pairs)
         docs = [r.doc for r in results]
-        if kind is Kind.ENTRIES:
+        if kind is ListKind.ENTRIES:
             assert len(set(docs)) == len(docs)
-        if kind is Kind.GROUPED:
+        if kind is ListKind.GROUPED:
             changes = sum(a != b for a, b in pairwise(docs))
             assert changes == len(set(docs)) - 1
-        if kind is Kind.ELEMENTS:
+        if kind is ListKind.ELEMENTS:
             assert all(TREES[r.doc][r.xpath or ""] == (r.start, r.end) for r in results)
             for (doc, path), grade in campaign.exhaustivity.items():
                 parent = path.rpartition("/")[0]
@@ -256,16 +255,16 @@ def test_campaigns_are_what_their_kind_says(kind: Kind, seed: int) -> None:
 @pytest.mark.parametrize(
     ("label", "kind"),
     [
-        ("AiP", Kind.PASSAGES),
-        ("AgP", Kind.GROUPED),
-        ("AgP(score=BEP)", Kind.ENTRIES),
-        ("MAep", Kind.ELEMENTS),
+        ("AiP", ListKind.PASSAGES),
+        ("AgP", ListKind.GROUPED),
+        ("AgP(score=BEP)", ListKind.ENTRIES),
+        ("MAep", ListKind.ELEMENTS),
     ],
 )
-def test_kinds_follow_from_what_measures_declare(label: str, kind: Kind) -> None:
+def test_kinds_follow_from_what_measures_declare(label: str, kind: ListKind) -> None:
     measure = parse_measure(label)
-    assert Kind.of(measure) is kind
-    assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is Kind.ENTRIES)
+    assert ListKind.of(measure) is kind
+    assert (measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT) == (kind is ListKind.ENTRIES)
 
 
 # -- the result ------------------------------------------------------------------------------------

@@ -12,8 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.pooling import NOT_RELEVANT, RELEVANT, STRATEGIES, UNJUDGED, Lists, Terms
-from foveal.analysis.pools import DEPTH, OTHERS, Pooling, pool
+from foveal.analysis.pool_strategies import (
+    NOT_RELEVANT,
+    RELEVANT,
+    STRATEGIES,
+    UNJUDGED,
+    Lists,
+    Terms,
+)
+from foveal.analysis.pooling import DEPTH, OTHERS, Pooling, pool
 from foveal.files.source import Source
 from foveal.formats.pools import pool_lines
 from foveal.report.pools import growth_figure, pool_grids

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.projection import LEVELS, Division, project, read_division, read_pages
+from foveal.analysis.projection import LEVELS, project
+from foveal.analysis.segmentation import Segmentation, read_pages, read_segmentation
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
 
@@ -25,7 +26,7 @@ TRUTH = foveal.Judgements.from_highlights(
         "3": {"B": {"spans": [], "length": 50}},
     }
 )
-HALVES = Division.of([("A", 0, 20), ("A", 20, 60), ("A", 60, 90)], name="halves")
+HALVES = Segmentation.of([("A", 0, 20), ("A", 20, 60), ("A", 60, 90)], name="halves")
 
 
 # -- worked examples ---------------------------------------------------------------------------
@@ -64,13 +65,13 @@ def test_ceilings_of_two_equal_shares() -> None:
 
 
 def test_graded_qrels() -> None:
-    found = project(TRUTH, Division.of([("A", 10, 30), ("A", 45, 65), ("A", 29, 39)]))
+    found = project(TRUTH, Segmentation.of([("A", 10, 30), ("A", 45, 65), ("A", 29, 39)]))
     assert found.qrels(grades=3) == "1 0 A:10-30 3\n1 0 A:45-65 2\n1 0 A:29-39 1\n"
     assert found.qrels() == "1 0 A:10-30 1\n1 0 A:45-65 1\n1 0 A:29-39 1\n"
     assert found.qrels(threshold=0.5) == "1 0 A:10-30 1\n1 0 A:45-65 1\n"
     with pytest.raises(UsageError, match="grades 0 and threshold"):
         found.qrels(grades=0)
-    spaced = project(TRUTH, Division.of([("A", 0, 100)], ids=["a chunk"]))
+    spaced = project(TRUTH, Segmentation.of([("A", 0, 100)], ids=["a chunk"]))
     with pytest.raises(UsageError, match="names with white space"):
         spaced.qrels()
 
@@ -81,7 +82,7 @@ def test_classic_tools_score_units_as_we_score_their_text(tmp_path: Path) -> Non
 
     truth = foveal.read_judgements(CAMPAIGN / "judgements.jsonl")
     docs, _, lengths = truth.documents()
-    division = Division.windows(dict(zip(docs, lengths.tolist(), strict=True)), 300)
+    division = Segmentation.windows(dict(zip(docs, lengths.tolist(), strict=True)), 300)
     found = project(truth, division)
     frame = division.to_frame()
     rng = np.random.default_rng(7)
@@ -124,7 +125,7 @@ def test_runs_of_names_and_of_places_are_one(tmp_path: Path) -> None:
 def test_windows_cover_documents_and_none_is_inside_another(
     length: int, size: int, step: int
 ) -> None:
-    division = Division.windows({"D": length}, size, step)
+    division = Segmentation.windows({"D": length}, size, step)
     places = list(zip(division.start.tolist(), division.end.tolist(), strict=True))
     covered = {at for a, b in places for at in range(a, b)}
     if step <= size:
@@ -139,7 +140,7 @@ def test_elements_are_a_division(tmp_path: Path) -> None:
 
     build_index(CAMPAIGN / "documents", tmp_path / "c.fvx")
     collection = Collection.open(tmp_path / "c.fvx")
-    division = Division.elements(collection, ["p"])
+    division = Segmentation.elements(collection, ["p"])
     doc, unit = division.doc[0], division.id[0]
     element = collection.element(doc, unit.removeprefix(doc))
     assert (element.start, element.end) == (division.start[0], division.end[0])
@@ -149,7 +150,7 @@ def test_elements_are_a_division(tmp_path: Path) -> None:
     ]
     assert len(division) == sum(counts)
     with pytest.raises(UsageError, match="the collection has no element 'chunk'"):
-        Division.elements(collection, ["p", "chunk"])
+        Segmentation.elements(collection, ["p", "chunk"])
 
 
 def test_divisions_are_read(tmp_path: Path) -> None:
@@ -158,11 +159,11 @@ def test_divisions_are_read(tmp_path: Path) -> None:
         '{"doc": "A", "start": 0, "end": 20, "id": "x"}\n'
         '{"doc": "A", "start": 20, "end": 60, "id": "y"}\n'
     )
-    division = read_division(path)
+    division = read_segmentation(path)
     assert (division.name, division.id.to_list()) == ("chunks", ["x", "y"])
     run = foveal.Run.from_results({"1": [("A", 0, 20)], "2": [("A", 0, 20), ("B", 0, 5)]}, name="r")
     foveal.write_run(run, tmp_path / "run.jsonl", "jsonl")
-    assert read_division(tmp_path / "run.jsonl").id.to_list() == ["A:0-20", "B:0-5"]
+    assert read_segmentation(tmp_path / "run.jsonl").id.to_list() == ["A:0-20", "B:0-5"]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_bad_divisions_are_refused(text: str, expected: str, tmp_path: Path) -> 
     path = tmp_path / "chunks.jsonl"
     path.write_text(text)
     with pytest.raises(InputError) as refused:
-        read_division(path)
+        read_segmentation(path)
     assert expected in str(refused.value)
 
 
@@ -222,23 +223,23 @@ def test_pages_are_read(tmp_path: Path) -> None:
 
 
 def test_judgements_may_be_python_objects() -> None:
-    found = project({"1": [("A", 10, 30)]}, Division.of([("A", 0, 20)]))
+    found = project({"1": [("A", 10, 30)]}, Segmentation.of([("A", 0, 20)]))
     assert found.gains.select("unit", "relevant").rows() == [("A:0-20", 10)]
 
 
 def test_judgements_without_anything_relevant_are_refused() -> None:
     nothing = foveal.Judgements.from_highlights({"1": {"A": {"spans": [], "length": 9}}})
     with pytest.raises(UsageError, match="no relevant text in the judgements"):
-        project(nothing, Division.windows({"A": 9}, 3))
+        project(nothing, Segmentation.windows({"A": 9}, 3))
 
 
 def test_impossible_divisions_are_refused() -> None:
     with pytest.raises(UsageError, match=r"chunk \[5,5\) of document 'A' is no text"):
-        Division.of([("A", 5, 5)])
+        Segmentation.of([("A", 5, 5)])
     with pytest.raises(UsageError, match="has no unit"):
-        Division.of([])
+        Segmentation.of([])
     with pytest.raises(UsageError, match="windows of 0 every 0 characters"):
-        Division.windows({"A": 10}, 0)
+        Segmentation.windows({"A": 10}, 0)
 
 
 def test_judgements_of_documents_have_nothing_to_project(tmp_path: Path) -> None:
@@ -294,7 +295,7 @@ def test_ceilings_hold_for_every_run_of_units(
     passages, units = data.draw(cases(apart=apart))
     relevant = relevant_of(passages)
     truth = foveal.Judgements.from_highlights({"1": {"D": {"spans": passages, "length": LENGTH}}})
-    found = project(truth, Division.of([("D", *unit) for unit in units]), budgets=budgets)
+    found = project(truth, Segmentation.of([("D", *unit) for unit in units]), budgets=budgets)
     (row,) = found.topics.to_dicts()
     assert row["inside"] == len(relevant & relevant_of(units)) / len(relevant)
     held = {unit: len(relevant & set(range(*unit))) for unit in units}
@@ -333,7 +334,7 @@ def test_overlapping_units_are_scheduled() -> None:
     """The purest unit overlaps two that are better together."""
     truth = foveal.Judgements.from_highlights({"1": {"D": {"spans": [(0, 40)], "length": 60}}})
     units = [("D", 10, 30), ("D", 0, 21), ("D", 21, 42)]
-    (row,) = project(truth, Division.of(units)).topics.to_dicts()
+    (row,) = project(truth, Segmentation.of(units)).topics.to_dicts()
     assert row["best_P"] == 1.0
     assert row["best_F"] == pytest.approx(2 * 40 / (42 + 40))
 
@@ -346,6 +347,6 @@ def test_statistics_are_json(tmp_path: Path) -> None:
     assert content["halves"]["units"] == 3
     assert content["halves"]["means"] == found.means
     (tmp_path / "units.jsonl").write_text(units_text(found))
-    again = read_division(tmp_path / "units.jsonl")
+    again = read_segmentation(tmp_path / "units.jsonl")
     assert again.to_frame().equals(HALVES.to_frame())
     assert gains_text(found).splitlines()[1] == "1\tA:0-20\t20\t10\t0.5"

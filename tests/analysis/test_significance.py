@@ -19,7 +19,6 @@ from foveal.analysis.significance import (
     bootstrap_test,
     correct,
     effect_sizes,
-    generator,
     letters,
     paired_differences,
     power_of,
@@ -177,7 +176,7 @@ def test_bootstrap_intervals_are_those_of_scipy_for_the_same_random_numbers(topi
             confidence_level=0.9,
             n_resamples=999,
             method="percentile",
-            rng=generator(7, "interval"),
+            rng=np.random.Generator(np.random.PCG64([7, 3])),
         ).confidence_interval
         assert (low[i], high[i]) == pytest.approx(tuple(expected), abs=1e-10)
 

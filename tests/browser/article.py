@@ -12,7 +12,7 @@ from typing import Any
 
 import foveal
 from assess_site import answering
-from foveal.analysis.pools import pool
+from foveal.analysis.pooling import pool
 from foveal.assess.actions import Action, State
 from foveal.assess.exporting import judgements
 from foveal.assess.server import create_app

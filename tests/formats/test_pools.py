@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.pools import pool
+from foveal.analysis.pooling import pool
 from foveal.formats.pools import Pool, pool_lines, read_pool, write_pool
 from inputs import refusal, text_source
 

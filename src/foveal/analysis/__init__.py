@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from foveal.analysis.comparison import Comparison, compare, significant_pairs
-from foveal.analysis.orderings import Ordering, expected_orderings
-from foveal.analysis.pools import Pooling, pool
+from foveal.analysis.fidelity import Fidelity, fidelity
+from foveal.analysis.pooling import Pooling, pool
 from foveal.analysis.rankings import Correlations, correlate
 from foveal.analysis.score_matrix import ScoreMatrix
-from foveal.analysis.simulation import Simulation, simulate
+from foveal.analysis.simulation import Ordering, Simulation, expected_orderings, simulate
 from foveal.analysis.stability import power_of, swaps_of
 from foveal.analysis.tasks import by_task
-from foveal.analysis.trials import Fidelity, fidelity
 
 __all__ = [
     "Comparison",

@@ -1,4 +1,4 @@
-"""Do judged spans still hold their text: every span looked up in its document, and mended."""
+"""Anchors of judged spans: find quotes in the present text of documents, and repair offsets."""
 
 from __future__ import annotations
 
@@ -11,99 +11,235 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.analysis.quotes import (
-    AMBIGUOUS,
-    CHANGED,
-    EXACT,
-    KINDS,
-    LOST,
-    MOVED,
-    NO_QUOTE,
-    Quotations,
-    Quote,
-    Quoted,
-)
 from foveal.errors import InputError, UsageError, counted
+from foveal.formats.locate import Normalised, Place, closest_places, occurrences, similarity
 from foveal.model import UNKNOWN, Judgements
-from foveal.spans import Ints
 
-__all__ = ["CONTEXT", "Anchors", "Document", "Repair", "verify"]
+__all__ = [
+    "AMBIGUOUS",
+    "CHANGED",
+    "CONTEXT",
+    "EXACT",
+    "KINDS",
+    "LOST",
+    "MOVED",
+    "NO_QUOTE",
+    "Anchors",
+    "Quotations",
+    "Quote",
+    "Quoted",
+    "Repair",
+    "TextState",
+    "verify",
+]
 
+EXACT = "exact"
+MOVED = "moved"
+AMBIGUOUS = "ambiguous"
+CHANGED = "changed"
+LOST = "lost"
+NO_QUOTE = "no quote"
+KINDS = (EXACT, MOVED, AMBIGUOUS, CHANGED, LOST, NO_QUOTE)
 CONTEXT = 32
 """Characters before and after a span that are kept as its context."""
 _QUOTES = ("quote", "prefix", "suffix")
+_BY_CONTEXT = "chosen by its context"
 
 
-class Document(NamedTuple):
-    """A document that judgements are about, as it is now."""
+class Quote(NamedTuple):
+    """A span with its expected text and context."""
+
+    start: int
+    end: int
+    quote: str | None = None
+    prefix: str | None = None
+    suffix: str | None = None
+
+
+class Quoted(NamedTuple):
+    """The present state of a span."""
+
+    kind: str
+    places: tuple[Place, ...] = ()
+    """Its place; several if it is ambiguous, none if it is lost."""
+    similarity: float | None = None
+    """Similarity of the quote and the text at its place, if they differ."""
+    note: str = ""
+
+
+class TextState(NamedTuple):
+    """The present text of a judged document."""
 
     length: int
     as_indexed: bool | None
-    """Whether its text has the hash that the index has of it."""
+    """True if the text has the hash stored in the index."""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Judgements with what could be mended mended, and a line about everything else."""
+    """Repaired judgements, and a line about everything that could not be repaired."""
 
     judgements: Judgements
     spans: int
-    """Spans that were moved."""
+    """Number of spans moved."""
     entry_points: int
-    """Best entry points that were moved with them."""
+    """Number of best entry points moved with them."""
     quotes: int
-    """Spans that got a quote."""
+    """Number of spans that got a quote."""
     left: tuple[str, ...]
-    """What is as it was and should not be, with the place it was read at."""
+    """Problems that remain, with file and line."""
+
+
+class Quotations:
+    """A document to find quotes in.
+
+    >>> text = Quotations("It was cold. It was dark. Nobody came.")
+    >>> text.find(Quote(13, 15, "It"))
+    Quoted(kind='exact', places=((13, 15),), similarity=None, note='')
+    >>> text.find(Quote(0, 6, "Nobody")).places
+    ((26, 32),)
+    >>> text.find(Quote(5, 11, "It was")).kind
+    'ambiguous'
+    >>> text.find(Quote(5, 11, "It was", suffix=" dark"))
+    Quoted(kind='moved', places=((13, 19),), similarity=None, note='chosen by its context')
+    """
+
+    def __init__(self, text: str, *, similarity: float = 0.7) -> None:
+        self.text = text
+        self.similarity = similarity
+
+    @cached_property
+    def _normalised(self) -> Normalised:
+        return Normalised(self.text)
+
+    def find(self, span: Quote) -> Quoted:
+        """Find the present place of a span."""
+        here = (span.start, span.end)
+        if not span.quote:
+            beyond = span.end > len(self.text)
+            note = f"ends past the {len(self.text)} characters of the document" if beyond else ""
+            return Quoted(NO_QUOTE, () if beyond else (here,), note=note)
+        places = self._places(span.quote)
+        if here in places:
+            # The quote may be at its offset by chance, and its context elsewhere.
+            if all(self._agrees(span, here)):
+                return Quoted(EXACT, (here,))
+            better = tuple(place for place in places if all(self._agrees(span, place)))
+            if len(better) == 1:
+                return Quoted(MOVED, better, note=_BY_CONTEXT)
+            if better:
+                return Quoted(AMBIGUOUS, places, note="its context is elsewhere, several times")
+            return Quoted(EXACT, (here,), note="the text around it has changed")
+        if len(places) == 1:
+            if self._lacks_context(span, places[0]):
+                return Quoted(AMBIGUOUS, places, note="the text around it is another")
+            return Quoted(MOVED, places)
+        return self._choose(span, places) if places else self._find_similar(span)
+
+    def _places(self, quote: str) -> tuple[Place, ...]:
+        return tuple((at, at + len(quote)) for at in occurrences(self.text, quote))
+
+    def _agrees(self, span: Quote, place: Place) -> tuple[bool, bool]:
+        """Compare the prefix and suffix of a span with the text around a place."""
+        prefix, suffix = span.prefix or "", span.suffix or ""
+        before = place[0] >= len(prefix) and self.text.startswith(prefix, place[0] - len(prefix))
+        return before, self.text.startswith(suffix, place[1])
+
+    def _lacks_context(self, span: Quote, place: Place) -> bool:
+        """Return True if the text around a place is not similar to the context on either side."""
+        prefix, suffix = span.prefix or "", span.suffix or ""
+        before = self.text[max(place[0] - len(prefix), 0) : place[0]]
+        after = self.text[place[1] : place[1] + len(suffix)]
+        sides = [(said, there) for said, there in ((prefix, before), (suffix, after)) if said]
+        return bool(sides) and all(
+            similarity(said, there) < self.similarity for said, there in sides
+        )
+
+    def _choose(self, span: Quote, places: tuple[Place, ...]) -> Quoted:
+        """Choose one of several places by the context; the distance to the old place is no help."""
+        agreeing = [(place, *self._agrees(span, place)) for place in places]
+        both = [place for place, before, after in agreeing if before and after]
+        one = [p for p, b, a in agreeing if (b and span.prefix) or (a and span.suffix)]
+        fitting = (both or one) if span.prefix or span.suffix else []
+        if len(fitting) == 1:
+            return Quoted(MOVED, (fitting[0],), note=_BY_CONTEXT)
+        return Quoted(AMBIGUOUS, places)
+
+    def _find_similar(self, span: Quote) -> Quoted:
+        """Find the place most similar to a quote that does not occur literally."""
+        quote, here = span.quote or "", (span.start, span.end)
+        alike = tuple(self._normalised.find(quote))
+        note = "white space or characters are written otherwise" if alike else ""
+        if here in alike:
+            return Quoted(EXACT, (here,), note=note)
+        if len(alike) > 1:
+            choice = self._choose(span, alike)
+            if choice.kind == AMBIGUOUS:
+                return choice._replace(note=note)
+            alike = choice.places
+        near = [*closest_places(self.text, quote)]
+        if span.prefix and span.suffix:  # the text between the old context
+            before, after = self._places(span.prefix), self._places(span.suffix)
+            if len(before) == 1 and len(after) == 1 and before[0][1] < after[0][0]:
+                near.append((before[0][1], after[0][0]))
+        candidates = alike or tuple(dict.fromkeys([*near, here]))
+        scored = [(similarity(quote, self.text[a:b]), (a, b)) for a, b in candidates if a < b]
+        best = max((score for score, _ in scored), default=0.0)
+        # An equal text after normalisation counts, however few characters agree literally.
+        if best < self.similarity and not alike:
+            return Quoted(LOST, similarity=best)
+        first, *more = (place for score, place in scored if score == best)
+        apart = [place for place in more if place[0] >= first[1] or place[1] <= first[0]]
+        if apart:
+            places = tuple(sorted((first, *apart)))
+            return Quoted(AMBIGUOUS, places, best, "several places are equally like it")
+        return Quoted(CHANGED, (first,), best, note)
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """What became of every judged span.
+    """The present state of every judged span.
 
     Attributes
     ----------
     judgements : Judgements
     found : tuple of Quoted
-        For each span, in the order of the judgements.
-    documents : mapping of str to Document
-        Those whose text was there.
+        One for each span, in the order of the judgements.
+    documents : mapping of str to TextState
+        The documents whose text is known.
     """
 
     judgements: Judgements
     found: tuple[Quoted, ...]
-    documents: Mapping[str, Document]
+    documents: Mapping[str, TextState]
     quoted: Mapping[int, tuple[str, str, str]]
     """Quote, prefix and suffix for spans that have none, by their number."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many spans there are of each kind."""
+        """The number of spans of each kind."""
         kinds = [own.kind for own in self.found]
         return {kind: kinds.count(kind) for kind in KINDS}
 
     @property
     def unchecked(self) -> int:
-        """Spans without a quote, of which only the offsets could be looked at."""
+        """The number of spans without a quote, of which only the offsets were checked."""
         return sum(own.kind == NO_QUOTE and bool(own.places) for own in self.found)
 
     @property
-    def sound(self) -> bool:
-        """Whether every span holds its quote, or without one is within its document."""
+    def is_sound(self) -> bool:
+        """True if every span has its quote, or without one is within its document."""
         return all(own.kind == EXACT or (own.kind == NO_QUOTE and own.places) for own in self.found)
 
     def shift(self, span: int) -> int | None:
-        """By how much a span moved; None if that is not known."""
+        """Return by how many characters a span moved; None if unknown."""
         own = self.found[span]
         if own.kind not in (EXACT, MOVED):
             return None
         return own.places[0][0] - int(self.judgements.start[span])
 
-    def _bare(self, span: int) -> bool:
-        return self.found[span].kind == NO_QUOTE
-
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A record for each span, in the order of the judgements."""
+        """Yield a record for each span, in the order of the judgements."""
         truth = self.judgements
         for span, (row, own) in enumerate(zip(truth.row.tolist(), self.found, strict=True)):
             one = own.places[0] if len(own.places) == 1 else (None, None)
@@ -124,7 +260,7 @@ class Anchors:
             }
 
     def drift(self) -> Iterator[dict[str, Any]]:
-        """A record for each document: how its spans fared, and by how much they moved.
+        """Yield a record for each document: kinds and shifts of its spans.
 
         ``outside`` counts spans without a quote that are not within the document.
         """
@@ -142,69 +278,83 @@ class Anchors:
                 "as_indexed": None if document is None else document.as_indexed,
                 "spans": len(own),
                 **{kind: kinds.count(kind) for kind in KINDS},
-                "outside": sum(not self.found[span].places for span in own if self._bare(span)),
+                "outside": sum(self.found[s][:2] == (NO_QUOTE, ()) for s in own),
                 "shifts": sorted(set(shifts)),
             }
 
     def to_json(self) -> str:
-        """Everything that was found."""
+        """Return counts, documents and spans as JSON."""
         whole = {
             "counts": self.counts,
-            "sound": self.sound,
+            "sound": self.is_sound,
             "documents": [*self.drift()],
             "spans": [*self.rows()],
         }
         return json.dumps(whole, ensure_ascii=False, indent=1) + "\n"
 
-    # -- mending ---------------------------------------------------------------------------------
+    # -- repair ----------------------------------------------------------------------------------
 
     def repaired(self, *, quote: bool = False) -> Repair:
-        """The judgements with moved spans where they are now, and entry points moved with them.
+        """Move spans to their present places, and entry points with them.
 
-        Nothing is guessed: what is ambiguous, changed or lost stays as it is and is listed. A
-        length is that of the document now, and left out where something would lie beyond it.
+        Nothing is guessed: ambiguous, changed and lost spans stay as they are and are listed. A
+        length is that of the present document, or unknown if a span would lie beyond it.
 
         Parameters
         ----------
         quote : bool
-            Give a quote and context to spans that have none, in documents that are as they were.
+            Add a quote and context to spans without one, in documents that did not change.
         """
-        truth, start, end = (
-            self.judgements,
-            self.judgements.start.copy(),
-            self.judgements.end.copy(),
+        truth = self.judgements
+        start, end, bep, length = (
+            column.copy() for column in (truth.start, truth.end, truth.bep, truth.length)
         )
-        left = [*self._unmended()]
+        left = [*self._list_unrepaired()]
         moved = [span for span, own in enumerate(self.found) if own.kind == MOVED]
         for span in moved:
             start[span], end[span] = self.found[span].places[0]
-        bep, entries = truth.bep.copy(), 0
+        entries = 0
         for row in np.flatnonzero(truth.bep >= 0).tolist():
-            shift = self._entry_shift(row)
+            shift = self._shift_entry(row)
             if shift is None:
-                problem = f"best entry point {truth.bep[row]} of document {truth.doc[row]!r}"
+                what = f"best entry point {truth.bep[row]} of document {truth.doc[row]!r}"
                 why = "no mended spans around it tell where it is now"
-                left.append(
-                    str(truth.problem("unclassified", row, f"{problem} left as it is: {why}"))
-                )
+                problem = truth.problem("anchors.bep", row, f"{what} left as it is: {why}")
+                left.append(str(problem))
             else:
                 bep[row] += shift
                 entries += shift != 0
-        texts = self._trusted() if quote else {}
+        reach = np.maximum(bep, 0)
+        np.maximum.at(reach, truth.row, end)
+        for row, doc in enumerate(truth.doc):
+            if doc in self.documents and truth.length[row] >= 0:
+                length[row] = self.documents[doc].length
+        # All rows of a document have the same length, or none has one.
+        unfit = truth.doc.filter(pl.Series(reach > length)).unique()
+        length[truth.doc.is_in(unfit.implode()).to_numpy()] = UNKNOWN
+        quotes, added = truth.quotes, dict[int, tuple[str, str, str]]()
+        if quote:
+            # A quote from a document that changed would be of other text.
+            added = {
+                span: own
+                for span, own in self.quoted.items()
+                if truth.doc[int(truth.row[span])] not in self._drifted
+            }
+        if added:
+            rows = [(None,) * 3] * len(truth.start) if quotes is None else quotes.rows()
+            quotes = pl.DataFrame(
+                [added.get(span, row) for span, row in enumerate(rows)],
+                schema=dict.fromkeys(_QUOTES, pl.String),
+                orient="row",
+            )
         mended = replace(
-            truth,
-            start=start,
-            end=end,
-            bep=bep,
-            length=self._lengths(end, bep),
-            quotes=self._quotes(texts),
-            declared=None,
+            truth, start=start, end=end, bep=bep, length=length, quotes=quotes, declared=None
         )
-        return Repair(mended, len(moved), entries, len(texts), tuple(left))
+        return Repair(mended, len(moved), entries, len(added), tuple(left))
 
     @cached_property
     def _drifted(self) -> frozenset[str]:
-        """Documents that are not what was judged, as their other spans or the index tell."""
+        """Documents that changed since they were judged, by their other spans or the index."""
         truth = self.judgements
         other = {doc for doc, own in self.documents.items() if own.as_indexed is False}
         return frozenset(other).union(
@@ -213,13 +363,8 @@ class Anchors:
             if own.kind not in (EXACT, NO_QUOTE)
         )
 
-    def _trusted(self) -> dict[int, tuple[str, str, str]]:
-        """Quotes for spans without one; in a document that drifted they would be of other text."""
-        doc, row = self.judgements.doc, self.judgements.row
-        return {s: own for s, own in self.quoted.items() if doc[int(row[s])] not in self._drifted}
-
-    def _unmended(self) -> Iterator[str]:
-        """Spans that stay where they are although they should not, or may not."""
+    def _list_unrepaired(self) -> Iterator[str]:
+        """Yield a line about each span that stays although its place is wrong or doubtful."""
         truth = self.judgements
         for span, own in enumerate(self.found):
             row = int(truth.row[span])
@@ -236,13 +381,13 @@ class Anchors:
             }[own.kind]
             why = "the document is not as it was" if unsure else own.note
             note = f" ({why})" if why else ""
-            yield str(truth.problem("unclassified", row, f"{what} left as it is: {told}{note}"))
+            yield str(truth.problem("anchors.span", row, f"{what} left as it is: {told}{note}"))
 
-    def _entry_shift(self, row: int) -> int | None:
-        """By how much a best entry point moved, as the spans around it tell; None if they do not.
+    def _shift_entry(self, row: int) -> int | None:
+        """Return by how much a best entry point moved with the spans around it; None if unknown.
 
-        Within a span it moves with it. Between spans that moved alike it moves as they did: text
-        that was put in or taken out lies before or after them.
+        Within a span it moves with it. Between spans that moved equally it moves like them: text
+        was inserted or deleted before or after them.
         """
         truth, bep = self.judgements, int(self.judgements.bep[row])
         own = range(int(truth.bounds[row]), int(truth.bounds[row + 1]))
@@ -263,34 +408,6 @@ class Anchors:
             return None
         return shifts[before]
 
-    def _lengths(self, end: Ints, bep: Ints) -> Ints:
-        """The lengths of the documents now, `UNKNOWN` where what is kept would not fit."""
-        truth = self.judgements
-        reach = np.maximum(bep, 0)
-        np.maximum.at(reach, truth.row, end)
-        length = truth.length.copy()
-        for row, doc in enumerate(truth.doc):
-            document = self.documents.get(doc)
-            if document is not None and truth.length[row] >= 0:
-                length[row] = document.length
-        # All rows of a document say the same length, or none does.
-        unfit = {doc for doc, own, far in zip(truth.doc, length, reach, strict=True) if far > own}
-        return np.array(
-            [UNKNOWN if doc in unfit else own for doc, own in zip(truth.doc, length, strict=True)],
-            dtype=np.int64,
-        )
-
-    def _quotes(self, texts: Mapping[int, tuple[str, str, str]]) -> pl.DataFrame | None:
-        """The quotes of all spans, with these for some of them."""
-        truth = self.judgements
-        if not texts:
-            return truth.quotes
-        schema = dict.fromkeys(_QUOTES, pl.String)
-        rows = [(None,) * 3] * len(truth.start) if truth.quotes is None else truth.quotes.rows()
-        return pl.DataFrame(
-            [texts.get(span, row) for span, row in enumerate(rows)], schema=schema, orient="row"
-        )
-
 
 def verify(
     judgements: Judgements,
@@ -298,16 +415,16 @@ def verify(
     *,
     similarity: float = 0.7,
 ) -> Anchors:
-    """Look up every judged span in its document.
+    """Find every judged span in the present text of its document.
 
     Parameters
     ----------
     judgements : Judgements
-        With quotes, prefixes and suffixes where they are to be checked (JSON Lines).
-    texts : mapping of document to text, or texts one after the other
-        A text comes as document, text, and whether an index has its hash (None without one).
+        Judgements with quotes, prefixes and suffixes to check (JSON Lines).
+    texts : mapping of document to text, or iterable of (document, text, as_indexed)
+        `as_indexed` is True if the text has the hash of an index, None without an index.
     similarity : float
-        From which a text counts as a changed quote, from 0 to 1.
+        Minimum similarity of a changed quote, from 0 to 1.
 
     Examples
     --------
@@ -322,7 +439,7 @@ def verify(
     if not judgements.has_text:
         path = judgements.sources[0].path
         raise InputError.at(
-            "unclassified",
+            "judgements.no_text",
             path,
             None,
             "no span has offsets; judgements by XPath get them with 'convert -C INDEX'",
@@ -339,12 +456,12 @@ def verify(
         if judgements.quotes is None
         else judgements.quotes.select(*_QUOTES).rows()
     )
-    documents: dict[str, Document] = {}
+    documents: dict[str, TextState] = {}
     quoted: dict[int, tuple[str, str, str]] = {}
     for doc, text, as_indexed in given:
         if doc not in spans:
             continue
-        documents[doc] = Document(len(text), as_indexed)
+        documents[doc] = TextState(len(text), as_indexed)
         there = Quotations(text, similarity=similarity)
         for span in spans[doc]:
             start, end = int(judgements.start[span]), int(judgements.end[span])
@@ -357,7 +474,7 @@ def verify(
                 )
     if not documents and len(judgements):
         raise InputError.at(
-            "unclassified",
+            "anchors.mismatch",
             judgements.sources[0].path,
             None,
             f"none of the {counted(len(spans), 'judged document')} ({judgements.doc[0]}, ...) is "

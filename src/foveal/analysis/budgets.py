@@ -1,14 +1,14 @@
-"""Scores against what is read: curves over budgets, their area, and where two runs cross.
+"""Scores against the amount of text read: curves over budgets, their area and crossings.
 
 Chunks of different sizes are not comparable at a rank: ten of 1,000 characters are more text than
-ten of 200. They are at the same amount of text, which is what a reader spends time and a prompt
-spends money on. All budgets are read off one pass over each run.
+ten of 200. They are comparable at the same amount of text, which costs a reader time and a prompt
+money. All budgets are computed in one pass over each run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ import polars as pl
 
 from foveal._version import __version__
 from foveal.analysis.significance import bootstrap_interval
-from foveal.errors import UsageError, some
+from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.document_names import warn_about_names
 from foveal.evaluation.evaluation import (
     Evaluation,
@@ -34,24 +34,25 @@ from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
 from foveal.measures.characters import best_precisions_within
 from foveal.measures.totals import UNITS, Readings, readings
-from foveal.model import Judgements, Results
+from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints
 
-__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves"]
+__all__ = ["GAIN", "BudgetCurves", "Crossing", "Leader", "budget_curves", "with_tokens"]
 
 GAIN = "gain"
 """In place of a measure: the relevant characters found."""
 _MEASURES = ("charR", "charP", "charF", "iP")
 _STEPS = 20
 Floats = npt.NDArray[np.float64]
+Tokeniser = Callable[[str], "float | Sized"]
 
 
 class Crossing(NamedTuple):
-    """Where the mean of one run falls below that of another.
+    """A budget at which the mean of one run falls below that of another.
 
-    Resampling topics moves the place: between `low` and `high` neither run is surely better. None
-    stands for an end beyond the budgets that were looked at.
+    Resampling topics moves it: between `low` and `high` neither run is significantly better. None
+    is an end beyond the given budgets.
     """
 
     below: str
@@ -64,7 +65,7 @@ class Crossing(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """A stretch of budgets at which one run has the best mean."""
+    """A range of budgets at which one run has the best mean."""
 
     run: str
     first: int
@@ -99,7 +100,7 @@ class BudgetCurves:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was odd but acceptable."""
+        """Warnings of the evaluation."""
         return tuple(self.meta["warnings"])
 
     @cached_property
@@ -116,8 +117,8 @@ class BudgetCurves:
     def area(self) -> dict[str, float]:
         """The mean height of each curve from the first to the last budget, on straight lines.
 
-        Every budget in between counts alike, so this is the score to expect where the budget is
-        not known yet.
+        All budgets in between have equal weight: this is the expected score if the budget is not
+        known yet.
         """
         width = np.diff(self.budgets)
         if not len(width):
@@ -134,12 +135,19 @@ class BudgetCurves:
         resamples: int = 2000,
         seed: int = 0,
     ) -> tuple[Crossing, ...]:
-        """Where the curves of two runs cross, on straight lines between budgets.
+        """Find the budgets where the curves of two runs cross, on straight lines between budgets.
 
-        The interval of the mean difference at each budget is that of resampled topics (percentile
-        method), each budget for itself.
+        The interval of the mean difference at each budget is by resampling topics (percentile
+        method).
         """
-        gap = self._gap(first, second)
+        for run in (first, second):
+            if run not in self.runs:
+                raise UsageError(f"no run {run!r} among the curves; they are of {some(self.runs)}")
+        a, b = (self.values[self.runs.index(run)] for run in (first, second))
+        both = ~np.isnan(a).any(axis=1) & ~np.isnan(b).any(axis=1)
+        if not both.any():
+            raise UsageError(f"{first} and {second} have no topic with a score in common")
+        gap = a[both] - b[both]
         mean = gap.mean(axis=0)
         sign = np.where(np.abs(mean) < 1e-12, 0, np.sign(mean)).astype(int)
         low, high = bootstrap_interval(
@@ -165,21 +173,9 @@ class BudgetCurves:
             )
         return tuple(found)
 
-    def _gap(self, first: str, second: str) -> Floats:
-        """Differences on the topics that count for both, one row each."""
-        for run in (first, second):
-            if run not in self.runs:
-                raise UsageError(f"no run {run!r} among the curves; they are of {some(self.runs)}")
-        a, b = (self.values[self.runs.index(run)] for run in (first, second))
-        both = ~np.isnan(a).any(axis=1) & ~np.isnan(b).any(axis=1)
-        if not both.any():
-            raise UsageError(f"{first} and {second} have no topic with a score in common")
-        gap: Floats = a[both] - b[both]
-        return gap
-
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
-        """Which run is best at which budgets, with as few changes as ties allow."""
+        """The best run of each range of budgets, with as few changes as ties allow."""
         found: list[Leader] = []
         first, tied = 0, np.zeros(len(self.runs), dtype=bool)
         for column, budget in enumerate(self.budgets.tolist()):
@@ -193,15 +189,21 @@ class BudgetCurves:
         return tuple(found)
 
     def to_results(self) -> Results:
-        """The scores under the names that `foveal.evaluate` gives them."""
-        names = [_label(self.measure, budget, self.unit) for budget in self.budgets.tolist()]
+        """Return the scores under the names that `foveal.evaluate` gives them."""
+        budgets = self.budgets.tolist()
+        if self.measure == GAIN:
+            by = "" if self.unit == UNITS[0] else f",unit={self.unit}"
+            names = [f"{GAIN}(budget={budget}{by})" for budget in budgets]
+        else:
+            measure = parse_measure(self.measure)
+            names = [measure(budget=budget, unit=self.unit).label for budget in budgets]
         meta = self.meta | {"measures": names}
         return Results(
             self.runs, self.topics, tuple(names), self.values, self.counted, self.mean, meta
         )
 
     def to_frame(self) -> pl.DataFrame:
-        """The means: columns run, unit, budget, measure, value."""
+        """Return the means: columns run, unit, budget, measure, value."""
         return pl.DataFrame(
             {
                 "run": np.repeat(self.runs, len(self.budgets)),
@@ -236,8 +238,8 @@ def budget_curves(
         What is counted. Tokens are those of the results (`foveal.with_tokens`).
     budgets : whole numbers, optional
     up_to : int, optional
-        Twenty budgets, evenly spaced up to this one. By default up to what half of the topics of
-        every run offer: beyond, runs differ in how much they return.
+        Use twenty evenly spaced budgets up to this one. By default up to the text that half of the
+        topics of every run have: beyond, runs differ in how much they return.
 
     Examples
     --------
@@ -249,7 +251,7 @@ def budget_curves(
     >>> curves.mean.tolist()
     [[0.0, 0.5, 1.0, 1.0], [0.0, 0.5, 1.0, 1.0]]
     """
-    chosen = _measure(measure)
+    chosen = _check_measure(measure)
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
     given = list_runs(runs)
@@ -262,8 +264,10 @@ def budget_curves(
     aligned = [evaluation.align(run)[0] for run in given]
     names = distinguish_names((own.run.name, own.run.source) for own in aligned)
     alignments = [own.alignment_for(chosen) for own in aligned]
-    places = _budgets(budgets, up_to, alignments, unit)
-    values = np.stack([_scores(own, chosen, str(measure), places, unit) for own in alignments])
+    places = _choose_budgets(budgets, up_to, alignments, unit)
+    values = np.stack(
+        [_score_budgets(own, chosen, str(measure), places, unit) for own in alignments]
+    )
     in_run = np.array(
         [[topic in own.alignment().place for topic in gold.topics] for own in aligned]
     )
@@ -295,8 +299,8 @@ def budget_curves(
     return BudgetCurves(label, unit, places, tuple(names), gold.topics, values, counted, meta)
 
 
-def _measure(measure: str | Measure) -> Measure:
-    """The measure that is scored at budgets; for the gain, the one that knows what is found."""
+def _check_measure(measure: str | Measure) -> Measure:
+    """Return the measure to score at budgets; for the gain, charR, which counts the same text."""
     if str(measure) == GAIN:
         return parse_measure("charR")
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
@@ -312,7 +316,7 @@ def _measure(measure: str | Measure) -> Measure:
     return chosen
 
 
-def _budgets(
+def _choose_budgets(
     given: Iterable[int] | None, up_to: int | None, alignments: Sequence[Alignment], unit: str
 ) -> Ints:
     if given is not None:
@@ -323,30 +327,31 @@ def _budgets(
             raise UsageError("budgets are whole numbers from 1, and at least one")
         return places.astype(np.int64)
     if up_to is None:
-        up_to = min(_offered(own, unit) for own in alignments)
+        totals = []  # the median of what topics have to read, to two digits
+        for own in alignments:
+            run = own.run
+            cost: Ints | Floats = np.ones(len(run), dtype=np.int64)
+            if unit == "characters":
+                cost = own.size
+            elif unit == "tokens" and run.tokens is not None:
+                # Under union only new text is paid for, as in `readings`.
+                cost = run.tokens * own.size / np.maximum(own.full_size, 1)
+            total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
+            digits = int(10 ** max(len(str(total)) - 2, 0))
+            totals.append(max(total // digits * digits, 1))
+        up_to = min(totals)
     if up_to < 1:
         raise UsageError(f"budgets up to {up_to} are none; expected 1 or more")
     return np.unique(np.ceil(np.arange(1, _STEPS + 1) * up_to / _STEPS).astype(np.int64))
 
 
-def _offered(alignment: Alignment, unit: str) -> int:
-    """What half of the topics have to read at least, to two digits."""
-    run, size = alignment.run, alignment.size
-    if unit == "characters":
-        cost: Ints | Floats = size
-    elif unit == "results" or run.tokens is None:
-        cost = np.ones(len(run), dtype=np.int64)
-    else:
-        # Under union only new text is paid for, here as in `readings`.
-        cost = run.tokens * size / np.maximum(alignment.full_size, 1)
-    total = int(np.median(np.bincount(run.topic, cost, len(run.topics))))
-    digits = int(10 ** max(len(str(total)) - 2, 0))
-    return max(total // digits * digits, 1)
-
-
-def _scores(alignment: Alignment, measure: Measure, asked: str, budgets: Ints, unit: str) -> Floats:
-    """The scores on every judged topic at every budget."""
-    read = readings(alignment, budgets, unit, rank=_rank(measure))
+def _score_budgets(
+    alignment: Alignment, measure: Measure, asked: str, budgets: Ints, unit: str
+) -> Floats:
+    """Return the scores on every judged topic at every budget."""
+    # The cut-off of iP is a level of recall, and not a rank to stop at.
+    rank = None if measure.cutoff.of_recall else measure.rank
+    read = readings(alignment, budgets, unit, rank=rank)
     gold, place = alignment.gold, alignment.judged_topic
     values = np.zeros((len(gold.topics), len(budgets)))
     trel = gold.trel[place]
@@ -374,13 +379,60 @@ def _scores(alignment: Alignment, measure: Measure, asked: str, budgets: Ints, u
     return values
 
 
-def _rank(measure: Measure) -> int | None:
-    """The rank after which nothing is read; the cut-off of iP is a level."""
-    return None if measure.cutoff.of_recall else measure.rank
+# -- tokens --------------------------------------------------------------------------------------
 
 
-def _label(measure: str, budget: int, unit: str) -> str:
-    if measure == GAIN:
-        of = "" if unit == UNITS[0] else f",unit={unit}"
-        return f"{GAIN}(budget={budget}{of})"
-    return parse_measure(measure)(budget=budget, unit=unit).label
+def with_tokens(run: Run, tokeniser: Tokeniser, texts: Mapping[str, str]) -> Run:
+    """Count the tokens of every result of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A run with offsets; a whole document counts with all of its text.
+    tokeniser : callable
+        Takes a text and returns the number of its tokens, or the tokens (anything with a length):
+        ``encoding.encode``, ``str.split``, ``lambda text: len(text) / 4``. A number that is not
+        whole is rounded up. Equal spans are counted once.
+    texts : mapping of document to text
+        Offsets count their code points.
+
+    Examples
+    --------
+    >>> run = Run.from_results({"1": [("D1", 0, 9), ("D1", 10, 14)]})
+    >>> with_tokens(run, str.split, {"D1": "three two ones"}).tokens.tolist()
+    [2, 1]
+    """
+    known: dict[tuple[str, int, int], int] = {}
+    tokens = np.zeros(len(run), dtype=np.int64)
+    places = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
+    for i, (doc, start, end) in enumerate(places):
+        if (doc, start, end) not in known:
+            at = (run.source.path, int(run.line[i]))
+            if doc not in texts:
+                raise InputError.at("texts.missing", *at, f"no text of document {doc!r} is given")
+            if start == UNKNOWN:
+                reason = "the result has no offsets; tokens are counted in the text"
+                raise InputError.at("run.unresolved", *at, reason)
+            text = texts[doc]
+            if end > len(text):
+                size = f"{len(text)} characters of document {doc!r}"
+                raise InputError.at("run.span", *at, f"the result ends at {end}, past the {size}")
+            part = text[start:] if end == UNKNOWN else text[start:end]
+            known[doc, start, end] = _count_tokens(tokeniser, part)
+        tokens[i] = known[doc, start, end]
+    return replace(run, tokens=tokens)
+
+
+def _count_tokens(tokeniser: Tokeniser, text: str) -> int:
+    """Return the number of tokens of a text, rounded up."""
+    found = tokeniser(text)
+    # The items of a mapping or text are not tokens: a tokeniser may return {"input_ids": [...]}.
+    if isinstance(found, Sized) and not isinstance(found, (Mapping, str, bytes)):
+        return len(found)
+    number = np.nan if isinstance(found, (Sized, bool)) else found
+    if not (isinstance(number, (int, float, np.number)) and 0 <= number < np.inf):
+        raise UsageError(
+            f"the tokeniser returns {found!r:.60}; expected a number of tokens from 0, or the "
+            "tokens"
+        )
+    return int(np.ceil(number))

@@ -6,7 +6,6 @@ import json
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,8 +97,12 @@ class TestSettings:
     power: float = 0.8
 
     def __post_init__(self) -> None:
-        for test in self.tests:
-            _check_name(test, TESTS, "test")
+        choices = [("test", test, (*TESTS,)) for test in self.tests]
+        choices.append(("correction", self.correction, CORRECTIONS))
+        choices.append(("interval", self.interval, INTERVALS))
+        for what, choice, known in choices:
+            if not isinstance(choice, str) or choice not in known:
+                raise UsageError(f"unknown {what} {choice!r}; expected {' or '.join(known)}")
         for name in ("tails", "resamples", "seed"):
             try:
                 operator.index(getattr(self, name))
@@ -109,8 +112,6 @@ class TestSettings:
                 ) from None
         if not self.tests:
             raise UsageError(f"no test given; expected some of {', '.join(TESTS)}")
-        _check_name(self.correction, CORRECTIONS, "correction")
-        _check_name(self.interval, INTERVALS, "interval")
         if self.tails not in (1, 2):
             raise UsageError(f"{self.tails} tails are not possible; expected 1 or 2")
         for name in ("alpha", "confidence", "power"):
@@ -164,8 +165,13 @@ class Pairs:
         p values before and after correction over the pairs of this measure.
     limits : pair of float arrays
         The confidence interval of each run's mean.
+    ranked : float array
+        Means of the runs to rank by: greater is better, and rounding errors make no difference.
+    order : int array
+        Positions of the runs from best to worst; ties keep their order.
     """
 
+    measure: str
     scores: ScoreMatrix
     first: Ints
     second: Ints
@@ -180,20 +186,8 @@ class Pairs:
     p: Mapping[str, Floats]
     adjusted: Mapping[str, Floats]
     limits: tuple[Floats, Floats]
-
-    @property
-    def measure(self) -> str:
-        return self.scores.measure
-
-    @cached_property
-    def ranked(self) -> Floats:
-        """Means to rank by: greater is better, and rounding errors make no difference."""
-        return self.scores.orient(self.scores.means)
-
-    @cached_property
-    def order(self) -> Ints:
-        """Positions of the runs from best to worst; ties keep their order."""
-        return np.argsort(-self.ranked, kind="stable")
+    ranked: Floats
+    order: Ints
 
     @property
     def better(self) -> Ints:
@@ -237,15 +231,13 @@ class Comparison:
             ) from None
         return self.measures[held.index(label)]
 
-    def adjusted(self, measure: str, test: str | None = None) -> Floats:
-        """Return the corrected p values of the pairs, by the first test or this one."""
-        test = self.settings.tests[0] if test is None else test
-        _check_name(test, self.settings.tests, "test")
-        return self[measure].adjusted[test]
-
     def significant(self, measure: str, test: str | None = None) -> Bools:
         """Return which pairs differ significantly, by the first test or this one."""
-        return np.asarray(self.adjusted(measure, test) < self.settings.alpha, dtype=np.bool_)
+        made = self.settings.tests
+        if test is not None and test not in made:
+            raise UsageError(f"unknown test {test!r}; expected {' or '.join(made)}")
+        adjusted = self[measure].adjusted[made[0] if test is None else test]
+        return np.asarray(adjusted < self.settings.alpha, dtype=np.bool_)
 
     def matrix(self, measure: str, test: str | None = None) -> pl.DataFrame:
         """Return the corrected p values of all pairs, runs from best to worst.
@@ -253,8 +245,11 @@ class Comparison:
         The diagonal and pairs that were not tested are null. The column of run names is called
         ``""``, or ``_`` if a run is called that.
         """
-        pairs = self[measure]
-        square = pairs.square(self.adjusted(measure, test), np.nan)[pairs.order][:, pairs.order]
+        pairs, made = self[measure], self.settings.tests
+        if test is not None and test not in made:
+            raise UsageError(f"unknown test {test!r}; expected {' or '.join(made)}")
+        p = pairs.adjusted[made[0] if test is None else test]
+        square = pairs.square(p, np.nan)[pairs.order][:, pairs.order]
         names = [self.runs[i] for i in pairs.order.tolist()]
         columns = {name: square[:, j] for j, name in enumerate(names)}
         first = pl.DataFrame({free_name("", names): names})
@@ -494,12 +489,12 @@ def compare(
         power=power,
     )
     measures = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    unscored = list_unscored(runs, judgements, options)
-    if isinstance(runs, Results):
+    if isinstance(runs, Results) and judgements is None and not options:
         check_assessors(runs)
         labels = select_labels(runs.measures, measures)
         results = runs.only(labels) if labels else without_curves(runs)
     else:
+        unscored = list_unscored(runs, judgements, options)
         if len(unscored) < 2:
             raise UsageError(f"{len(unscored)} runs given; expected at least two to compare")
         assert judgements is not None
@@ -551,7 +546,9 @@ def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSet
     constant = np.ptp(differences, axis=1) == 0
     oriented = differences if scores.higher_is_better else -differences
     p = {test: settings.p_values(test, differences) for test in settings.tests}
+    ranked = scores.orient(scores.means)
     return Pairs(
+        measure=scores.measure,
         scores=scores,
         first=first,
         second=second,
@@ -569,6 +566,8 @@ def test_pairs(scores: ScoreMatrix, first: Ints, second: Ints, settings: TestSet
         adjusted={t: significance.correct(value, settings.correction) for t, value in p.items()},
         # Exact sums, too: the interval of a run does not depend on the others.
         limits=settings.limits(round_noise(values, np.abs(values).max(axis=1, keepdims=True))),
+        ranked=ranked,
+        order=np.argsort(-ranked, kind="stable"),
     )
 
 
@@ -655,9 +654,3 @@ def _explain_refusal(results: Results, scores: ScoreMatrix) -> str | None:
         f"the runs have scores on {found} in common; expected at least two to compare them "
         f"by{cause}"
     )
-
-
-def _check_name(name: str, known: Sequence[str] | Mapping[str, Any], what: str) -> None:
-    """Refuse an unknown name."""
-    if not isinstance(name, str) or name not in known:
-        raise UsageError(f"unknown {what} {name!r}; expected {' or '.join(known)}")

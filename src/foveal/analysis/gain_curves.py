@@ -1,6 +1,6 @@
-"""Cumulated gains and result lengths of runs, for graphs beside the scores.
+"""Cumulated gains and result lengths of runs, for graphs.
 
-Runs are aligned by `Evaluation`, so that a curve and a score of one run fit into one picture.
+Runs are aligned by `Evaluation`, so that curves and scores of a run are consistent.
 """
 
 from __future__ import annotations

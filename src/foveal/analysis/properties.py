@@ -1,9 +1,9 @@
-"""What families of measures reward and what they do not: ``foveal measures --properties``.
+"""Properties of families of measures: ``foveal measures --properties``.
 
 Pehcevski and Piwowarski compare the measures of XML retrieval in a table of properties ("Evaluation
-Metrics", Encyclopedia of Database Systems, Table 2). Here are its rows for the measures as they are
-computed here, and the same for those that came later. All cells but those about the user model are
-what experiments show on small runs: the tests compute them, so a wrong cell fails.
+Metrics", Encyclopedia of Database Systems, Table 2). Here are its rows for the measures as Foveal
+computes them, and rows of later measures. Experiments on small runs show all cells except those
+about the user model: the tests compute them, so that a wrong cell fails.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ PROPERTIES: Mapping[str, str] = {
     "RiC": "best is a list of documents with the ideal elements of each, in any order",
     "BiC": "best is a list of documents with a best entry point for each, however long",
 }
-"""The columns, and what makes them yes."""
+"""The columns, and the condition of a yes."""
 
 TASKS = (
     "A task is supported if whatever is left out, added or exchanged lowers the score of its best "
     "list; indirectly, if nothing raises it, but mistakes go unnoticed or differences that mean "
     "nothing to the task do not."
 )
-"""What the last four columns say."""
+"""The meaning of the last four columns."""
 
 OPINIONS = frozenset(["user"])
-"""What no experiment can show."""
+"""Properties that no experiment can show."""
 
 SIGNS: Mapping[str, str] = {
     "y": "yes",
@@ -54,18 +54,18 @@ SIGNS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What a family of measures does about a property.
+    """The value of a property for a family of measures.
 
     Parameters
     ----------
     value : str
         One of `SIGNS`.
     paper : str, optional
-        What the encyclopedia's table says; None where it says nothing.
+        The value in the encyclopedia's table; None if it has none.
     note : str
-        Why, or under which conditions.
+        Reason or conditions.
     opinion : bool
-        Held, not shown by experiment: by the paper, or where `paper` is None by us.
+        An opinion, not shown by experiment: of the paper, or ours if `paper` is None.
     """
 
     value: str
@@ -75,7 +75,7 @@ class Cell:
 
     @property
     def disputed(self) -> bool:
-        """Whether the experiment shows something else than the paper says."""
+        """True if the experiment contradicts the paper."""
         return self.paper is not None and self.paper != self.value
 
 
@@ -87,7 +87,7 @@ class Family:
     ----------
     name : str
     measures : tuple of str
-        Its measures with the settings that the row is about, the principal one first.
+        Its measures with the settings of the row, the principal one first.
     values : str
         The cells in the order of `PROPERTIES`.
     paper : str
@@ -96,7 +96,7 @@ class Family:
         The heading of the family in that table.
     notes : mapping of property to str
     settings : mapping of property to str
-        The measure that shows a property, where it takes other settings than the principal one.
+        The measure that shows a property, if it needs other settings than the principal one.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Family:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def cell(self, name: str) -> Cell:
-        """The cell of a property.
+        """Return the cell of a property.
 
         >>> FAMILIES[0].cell("overlap").value
         '+'
@@ -118,7 +118,7 @@ class Family:
         return Cell(self.values.split()[at], paper, self.notes.get(name, ""), name in OPINIONS)
 
     def shown_by(self, name: str) -> str:
-        """The measure that shows a property."""
+        """Return the measure that shows a property."""
         return self.settings.get(name, self.measures[0])
 
 
@@ -144,7 +144,7 @@ _SET = "the order of results does not matter"
 
 
 def _thorough(name: str) -> Mapping[str, str]:
-    """An XCG measure as the Thorough task takes it, and on graded judgements."""
+    """Return an XCG measure with the settings of the Thorough task, and for graded judgements."""
     return {"Thorough": name, "graded": f"{name}(quant=gen5,overlap=on)"}
 
 

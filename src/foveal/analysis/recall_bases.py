@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,14 +71,14 @@ class RecallBase:
         ``depth`` (the root's is 1), ``size``, ``rsize``, ``exhaustivity``, ``specificity``,
         ``worth``, ``relevant``, ``leaf`` (a relevant path ends here) and ``ideal``.
     hidden : int64 array
-        How many elements below each one, outside the paths, are left out of `elements`.
+        Number of elements below each one, outside the paths, that are not in `elements`.
     documents : polars.DataFrame
-        Counts and sums of each document: ``elements``, ``relevant`` and what they are ``worth``,
-        relevant ``paths``, ``ideal`` elements and the ``gain`` in returning just these.
+        Counts and sums of each document: ``elements``, ``relevant`` ones and their ``worth``,
+        relevant ``paths``, ``ideal`` elements and their ``gain``.
     complete : bool
-        Whether all elements of the documents are known, not only those that were assessed.
+        True if all elements of the documents are known, not only the assessed ones.
     topic, scale, quant, base, tie, assessors : str
-        What the bases were built from; `quant` is the function that the name stands for.
+        Settings of the bases; `quant` is the name of the function itself.
     exclude_tags, docs : tuple of str
     warnings : tuple of str
     inputs : tuple of (path, sha256)
@@ -102,7 +101,7 @@ class RecallBase:
 
     @property
     def note(self) -> str | None:
-        """What is to be said of bases that are empty."""
+        """A note on empty bases."""
         if len(self.elements):
             return None
         where = "".join(f", document {doc!r}" for doc in self.docs)
@@ -112,7 +111,7 @@ class RecallBase:
         )
 
     def _repr_html_(self) -> str:
-        """The trees, each element below the one that holds it, the ideal ones in bold."""
+        """The trees, each element below its parent, ideal ones in bold."""
         grades = ("size", "rsize", "exhaustivity", "specificity", "worth")
         columns = [name for name in grades if self.elements[name].is_not_null().any()]
         rows: list[list[str]] = []
@@ -125,7 +124,11 @@ class RecallBase:
                 bold |= {(len(rows), j) for j in range(len(columns) + 2)}
             step = "\N{EM SPACE}" * element["depth"] + element["xpath"].rpartition("/")[2]
             said = " ".join(word for word in ("ideal", "leaf") if element[word])
-            rows.append([step, *(_shown(element[name]) for name in columns), said])
+            cells = [
+                "\N{EN DASH}" if v is None else f"{v:.4f}" if isinstance(v, float) else str(v)
+                for v in map(element.get, columns)
+            ]
+            rows.append([step, *cells, said])
         count = self.documents.select(pl.len(), pl.col(SUMMED).sum()).to_dicts()[0]
         relevant = f"{count['relevant']} relevant elements worth {count['worth']:.4f}"
         ideal = f"{count['ideal']} ideal worth {count['gain']:.4f}"
@@ -142,12 +145,6 @@ class RecallBase:
         )
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "\N{EN DASH}"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
-
-
 def recall_base(
     judgements: Judgements | str | Path | Sequence[str | Path],
     topic: str,
@@ -160,14 +157,14 @@ def recall_base(
     exclude_tags: Collection[str] = (),
     docs: Collection[str] = (),
 ) -> RecallBase:
-    """The recall bases of a topic, built as the measures build them.
+    """Build the recall bases of a topic, as the measures do.
 
     Parameters
     ----------
     judgements : Judgements or paths
     topic : str
     collection : path, optional
-        An index; needed where judgements list no elements.
+        A collection index; needed if judgements list no elements.
     quant : str, optional
         One of `foveal.recall.QUANTISATIONS`; by default ``spec`` on scales of shares, else ``gen``.
     base : {"ideal", "maxsum"}
@@ -178,7 +175,7 @@ def recall_base(
     exclude_tags : collection of str
         Elements of these tags are worth nothing.
     docs : collection of str
-        Only these documents; all by default.
+        Documents to show; by default all.
 
     Examples
     --------
@@ -194,19 +191,29 @@ def recall_base(
         if value not in allowed:
             raise UsageError(f"{name} {value!r} is not one of {', '.join(allowed)}")
     if topic not in given.topics:
-        raise UsageError(f"topic {topic!r} is not judged{_nearest(topic, given.topics)}")
+        raise UsageError(f"topic {topic!r} is not judged{_suggest(topic, given.topics)}")
     # The scale is that of the whole set: one topic alone need not show every kind of grade.
     scale = scale_of(given)
-    function = _quantisation(quant, scale)
+    quant = quant or ("spec" if scale in ("2005", "2006") else "gen")
+    if quant not in QUANTISATIONS:
+        raise UsageError(f"no quantisation {quant!r}{_suggest(quant, QUANTISATIONS)}")
+    function = find_quantisation(quant, scale).name
     given = replace(given, header={**(given.header or {}), "scale": scale})
     excluded = tuple(dict.fromkeys(exclude_tags))
     if assessors == "each":
         raise UsageError("a recall base is of one assessor, or of all together; give a name")
-    chosen = _of_documents(given.for_topics([topic]), docs)
+    chosen = given.for_topics([topic])
+    known = chosen.doc.unique(maintain_order=True).to_list()
+    for doc in docs:
+        if doc not in known:
+            hint = _suggest(doc, known)
+            raise UsageError(f"document {doc!r} is not judged for topic {topic!r}{hint}")
+    if docs:
+        chosen = chosen.only(chosen.doc.is_in(list(docs)).to_numpy())
     has_elements = chosen.places is not None or chosen.elements is not None
     if chosen.relevant.any() and not (chosen.has_text or has_elements):
         raise InputError.at(
-            "unclassified",
+            "judgements.no_elements",
             chosen.sources[0].path,
             None,
             "the judgements are of whole documents and tell nothing of their elements; expected "
@@ -220,20 +227,39 @@ def recall_base(
         assessors=assessors,
         exclude_tags=excluded,
     )
-    combined, forest = _trees(evaluation)
+    (gold,) = evaluation.golds
+    combined, forest = gold.judgements, gold.forest
+    if forest is None and combined.relevant.any():
+        raise InputError.at(
+            "judgements.no_elements",
+            evaluation.judgements.sources[0].path,
+            None,
+            "the judgements list no elements, so that the trees of the documents are not known; "
+            "give an index of the collection (-C), or assessments of elements (INEX XML, JSON "
+            "Lines)",
+        )
     warnings = [*evaluation.warnings]
-    if forest is None:
-        elements, hidden = _no_elements(scale), np.zeros(0, dtype=np.int64)
-        documents = pl.DataFrame(schema=_COUNTS)
+    if forest is None:  # nothing is relevant
+        grades = dict(zip(("exhaustivity", "specificity"), _GRADES[scale], strict=True))
+        elements = pl.DataFrame(schema={name: (_COLUMNS | grades)[name] for name in _ORDER})
+        hidden, documents = np.zeros(0, dtype=np.int64), pl.DataFrame(schema=_COUNTS)
     else:
         worth = forest.worth(function)
         ideal = ideal_base(forest, worth, base=base, tie=tie).ideal
-        elements, hidden = _on_paths(combined, forest, worth, ideal)
-        documents = _counted(combined, forest, elements)
-        warnings += _unlisted(combined, forest)
-    for doc in dict.fromkeys(docs) if len(documents) else ():
-        if doc not in documents["doc"]:
-            warnings.append(f"no element of document {doc!r} is worth anything by {function}")
+        elements, hidden = _list_elements(combined, forest, worth, ideal)
+        documents = _count_elements(combined, forest, elements)
+        absent = np.flatnonzero(combined.relevant & (np.diff(forest.bounds) == 0))
+        if len(absent):
+            names = some(combined.doc.gather(absent).to_list())
+            warnings.append(
+                f"relevant documents without listed elements, {len(absent)}: {names} (an index of "
+                "the collection would supply them, -C)"
+            )
+    warnings += [
+        f"no element of document {doc!r} is worth anything by {function}"
+        for doc in dict.fromkeys(docs)
+        if len(documents) and doc not in documents["doc"]
+    ]
     return RecallBase(
         elements=elements,
         hidden=hidden,
@@ -252,70 +278,18 @@ def recall_base(
     )
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    """A hint for a name that is not known."""
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """Suggest names similar to an unknown one."""
     near = get_close_matches(name, known, 3, 0.5)
     if near:
         return f"; did you mean {' or '.join(near)}?"
     return f"; expected one of {some(known)}"
 
 
-def _quantisation(name: str | None, scale: str) -> str:
-    """The function by the name that is its own, whatever name it was asked for by."""
-    if name is None:
-        name = "spec" if scale in ("2005", "2006") else "gen"
-    if name not in QUANTISATIONS:
-        raise UsageError(f"no quantisation {name!r}{_nearest(name, QUANTISATIONS)}")
-    return find_quantisation(name, scale).name
-
-
-def _of_documents(judgements: Judgements, docs: Collection[str]) -> Judgements:
-    """Only the judgements of these documents; all without any."""
-    known = judgements.doc.unique(maintain_order=True).to_list()
-    for doc in docs:
-        if doc not in known:
-            topic = judgements.topics[0]
-            raise UsageError(
-                f"document {doc!r} is not judged for topic {topic!r}{_nearest(doc, known)}"
-            )
-    return judgements.only(judgements.doc.is_in(list(docs)).to_numpy()) if docs else judgements
-
-
-def _trees(evaluation: Evaluation) -> tuple[Judgements, Forest | None]:
-    """Return the combined judgements and their trees; None where nothing is relevant anyway."""
-    judgements, (gold,) = evaluation.judgements, evaluation.golds
-    if gold.forest is None and gold.judgements.relevant.any():
-        raise InputError.at(
-            "unclassified",
-            judgements.sources[0].path,
-            None,
-            "the judgements list no elements, so that the trees of the documents are not known; "
-            "give an index of the collection (-C), or assessments of elements (INEX XML, JSON "
-            "Lines)",
-        )
-    return gold.judgements, gold.forest
-
-
-def _unlisted(judgements: Judgements, forest: Forest) -> list[str]:
-    """Relevant documents of which no element is known."""
-    absent = np.flatnonzero(judgements.relevant & (np.diff(forest.bounds) == 0))
-    if not len(absent):
-        return []
-    names = some(judgements.doc.gather(absent).to_list())
-    what = f"relevant documents without listed elements, {len(absent)}: {names}"
-    return [f"{what} (an index of the collection would supply them, -C)"]
-
-
-def _no_elements(scale: str) -> pl.DataFrame:
-    grades = dict(zip(("exhaustivity", "specificity"), _GRADES[scale], strict=True))
-    schema: dict[str, type[pl.DataType]] = {**_COLUMNS, **grades}
-    return pl.DataFrame(schema={name: schema[name] for name in _ORDER})
-
-
-def _on_paths(
+def _list_elements(
     judgements: Judgements, forest: Forest, worth: npt.NDArray[np.float64], ideal: Bools
 ) -> tuple[pl.DataFrame, Ints]:
-    """The elements on paths to relevant ones, and how many others each of them has below it."""
+    """Return the elements on paths to relevant ones, and the numbers of others below each."""
     relevant = worth > 0
     leads_on = np.zeros(len(forest), dtype=bool)  # something relevant is below
     depth, count = np.ones(len(forest), dtype=np.int64), np.ones(len(forest), dtype=np.int64)
@@ -327,37 +301,36 @@ def _on_paths(
     aside = np.flatnonzero(~shown & (forest.parent >= 0))
     hidden = np.zeros(len(forest), dtype=np.int64)
     np.add.at(hidden, forest.parent[aside], count[aside])
-    node = _document_order(forest, shown)
+    node = _sort_elements(forest, shown)
     frame = pl.DataFrame(
         {
             "doc": judgements.doc.gather(forest.row[node]),
             "xpath": forest.xpath.gather(node),
             "depth": depth[node],
-            "size": _known(forest.size[node]),
-            "rsize": _known(forest.rsize[node]),
+            "size": _nullify(forest.size[node]),
+            "rsize": _nullify(forest.rsize[node]),
             "worth": worth[node],
             "relevant": relevant[node],
             "leaf": (relevant & ~leads_on)[node],
             "ideal": ideal[node],
-            **_grades(forest, node),
+            **_list_grades(forest, node),
         },
         schema_overrides=_COLUMNS,
     )
     return frame.select(_ORDER), hidden[node]
 
 
-def _document_order(forest: Forest, shown: Bools) -> Ints:
-    """The shown elements, each followed by all that it holds.
+def _sort_elements(forest: Forest, shown: Bools) -> Ints:
+    """Return the shown elements, each followed by its descendants.
 
-    Siblings stand as in the text. Assessments alone do not tell where that is: there they are
-    ordered by tag and number.
+    Siblings are in document order, or by tag and number if assessments do not give offsets.
     """
     step = forest.xpath.str.extract_groups(r"/([^/\[\]]+)\[([0-9]+)\]$").struct
     siblings = pl.DataFrame(
         {
             "start": forest.start if forest.complete else np.zeros_like(forest.start),
             "tag": step.field("1"),
-            # Any number of digits: shorter numbers are smaller.
+            # Numbers of any length: shorter ones are smaller.
             "digits": step.field("2").str.len_bytes(),
             "number": step.field("2"),
         }
@@ -386,13 +359,13 @@ def _document_order(forest: Forest, shown: Bools) -> Ints:
     return node[np.argsort(place[node])]
 
 
-def _known(values: Ints) -> pl.Series:
-    """Numbers with null for those that are not known."""
+def _nullify(values: Ints) -> pl.Series:
+    """Replace unknown numbers with null."""
     return pl.Series(values).set(pl.Series(values < 0), None)
 
 
-def _grades(forest: Forest, node: Ints) -> dict[str, pl.Series]:
-    """What the assessors said, as the scale puts it."""
+def _list_grades(forest: Forest, node: Ints) -> dict[str, pl.Series]:
+    """Return the grades of the assessors on their scale."""
     assessed, scale = forest.assessed, forest.assessed.scale
     exhaustivity = pl.Series(assessed.exhaustivity[node])
     specificity = pl.Series(assessed.specificity[node])
@@ -410,8 +383,8 @@ def _grades(forest: Forest, node: Ints) -> dict[str, pl.Series]:
     return {"exhaustivity": exhaustivity.cast(kinds[0]), "specificity": specificity.cast(kinds[1])}
 
 
-def _counted(judgements: Judgements, forest: Forest, elements: pl.DataFrame) -> pl.DataFrame:
-    """Counts and sums of the documents that hold anything of worth."""
+def _count_elements(judgements: Judgements, forest: Forest, elements: pl.DataFrame) -> pl.DataFrame:
+    """Return counts and sums of documents with relevant elements."""
     known = pl.DataFrame({"doc": judgements.doc, "elements": np.diff(forest.bounds)})
     found = elements.group_by("doc", maintain_order=True).agg(
         pl.col("relevant").sum(),

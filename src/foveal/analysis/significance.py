@@ -23,7 +23,6 @@ __all__ = [
     "bootstrap_test",
     "correct",
     "effect_sizes",
-    "generator",
     "letters",
     "paired_differences",
     "power_of",
@@ -40,7 +39,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _STREAMS = {"randomisation": 1, "bootstrap": 2, "interval": 3}
-"""Each use of random numbers has its own stream for a seed."""
+"""Each use of random numbers has its own stream for a seed, the same on every machine."""
 _ROOM = 4_000_000
 """Numbers in memory at a time while resampling, 32 MB."""
 _ENUMERATED = 20
@@ -70,11 +69,6 @@ def paired_differences(values: Floats, first: Ints, second: Ints) -> Floats:
     return round_noise(values[first] - values[second], scale)
 
 
-def generator(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random numbers of one purpose, the same on every machine for the same seed."""
-    return np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
-
-
 # -- tests ---------------------------------------------------------------------------------------
 
 
@@ -92,7 +86,8 @@ def t_test(differences: Floats, *, tails: int = 2) -> Floats:
     topics = differences.shape[1]
     statistic = np.abs(effect_sizes(differences) * float(np.sqrt(topics)))
     p = tails * stdtr(topics - 1, -statistic)
-    return _handle_equal_means(differences, np.asarray(p, dtype=np.float64), tails)
+    p = np.asarray(p, dtype=np.float64)
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
@@ -127,7 +122,8 @@ def wilcoxon_test(differences: Floats, *, tails: int = 2) -> Floats:
             z = (total - n * (n + 1) / 4) / np.sqrt(variance)
             ups[i], downs[i] = ndtr(-z), ndtr(z)
     p = ups if tails == 1 else 2 * np.minimum(ups, downs)
-    return _handle_equal_means(differences, np.minimum(p, 1.0), tails)
+    p = np.minimum(p, 1.0)
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def _rank_sums(ranks: Floats) -> Floats:
@@ -154,7 +150,8 @@ def sign_test(differences: Floats, *, tails: int = 2) -> Floats:
     won, lost = (oriented > 0).sum(axis=1), (oriented < 0).sum(axis=1)
     fewer = lost if tails == 1 else np.minimum(won, lost)
     p = np.minimum(tails * bdtr(fewer.astype(np.float64), won + lost, 0.5), 1.0)
-    return _handle_equal_means(differences, np.asarray(p, dtype=np.float64), tails)
+    p = np.asarray(p, dtype=np.float64)
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def randomisation_test(
@@ -188,7 +185,7 @@ def randomisation_test(
         drawn += len(signs)
     # All flips include the observed one; random ones do not.
     p = extreme / drawn if exact else (extreme + 1) / (drawn + 1)
-    return _handle_equal_means(differences, p, tails)
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 def bootstrap_test(
@@ -217,7 +214,8 @@ def bootstrap_test(
         error = np.sqrt(np.maximum(spread, 0.0) / (topics - 1) / topics)
         np.divide(means, error, out=found, where=spread > noise)
         extreme += np.count_nonzero((np.abs(found) if tails == 2 else found) >= least, axis=0)
-    return _handle_equal_means(differences, (extreme + 1) / (resamples + 1), tails)
+    p = (extreme + 1) / (resamples + 1)
+    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
 
 
 TESTS: dict[str, Callable[..., Floats]] = {
@@ -241,11 +239,6 @@ def _oriented(differences: Floats) -> Floats:
     return np.where(_means(differences) < 0, -1.0, 1.0)[:, None] * differences
 
 
-def _handle_equal_means(differences: Floats, p: Floats, tails: int) -> Floats:
-    """Set p to 1 where a one-tailed test has no better mean."""
-    return p if tails == 2 else np.where(_means(differences) == 0, 1.0, p)
-
-
 # -- resamples -----------------------------------------------------------------------------------
 
 
@@ -254,7 +247,7 @@ def _flips(topics: int, resamples: int | None, seed: int, pairs: int) -> Iterato
 
     The size of the blocks does not change the signs.
     """
-    random = generator(seed, "randomisation")
+    random = np.random.Generator(np.random.PCG64([seed, _STREAMS["randomisation"]]))
     most = max(1, _ROOM // (2 * topics + 2 * pairs))
     total = 2**topics if resamples is None else resamples
     for start in range(0, total, most):
@@ -268,7 +261,7 @@ def _flips(topics: int, resamples: int | None, seed: int, pairs: int) -> Iterato
 
 def _draws(topics: int, resamples: int, seed: int, purpose: str, others: int) -> Iterator[Floats]:
     """Yield how often each topic is in a resample (resample, topic), drawn as by scipy."""
-    random = generator(seed, purpose)
+    random = np.random.Generator(np.random.PCG64([seed, _STREAMS[purpose]]))
     most = max(1, _ROOM // (3 * topics + others))
     for start in range(0, resamples, most):
         size = min(most, resamples - start)

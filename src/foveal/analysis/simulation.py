@@ -1,12 +1,14 @@
 """The S-R space: runs of known quality, made from judgements instead of by a system.
 
 Five ways to choose the parts of a relevant document and four ways to rank the documents make 20
-runs (Pehcevski, Thom and Kamps, section 4). `foveal.analysis.trials` says which must be better.
+runs (Pehcevski, Thom and Kamps, section 4). `expected_orderings` lists which
+of them must be better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +22,23 @@ from foveal.collection.opened import opened
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options
 from foveal.evaluation.preparation import select_judgements
-from foveal.formats import read_judgements, read_topics
+from foveal.formats import Source, read_judgements, read_topics
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["ELEMENTS", "EMPTY", "MAY_BE_EMPTY", "PARTS", "RANKINGS", "Simulation", "simulate"]
+__all__ = [
+    "ELEMENTS",
+    "EMPTY",
+    "PARTS",
+    "RANKINGS",
+    "Ordering",
+    "Simulation",
+    "expected_orderings",
+    "orderings_between",
+    "part_set",
+    "read_orderings",
+    "simulate",
+]
 
 PARTS = {
     "S": "the highlighted passages",
@@ -33,7 +47,7 @@ PARTS = {
     "SS": "the largest elements inside each passage",
     "SST": "the elements inside each passage that hold no other element",
 }
-"""Part sets, and what they return of a relevant document."""
+"""Part sets, and the parts they return of a relevant document."""
 
 RANKINGS = {
     "R": "documents by decreasing highlighted text",
@@ -44,22 +58,22 @@ RANKINGS = {
 """Rankings of the documents."""
 
 EMPTY = ("keep", "omit")
-"""What becomes of a document of which a part set returns nothing."""
+"""Treatments of a document of which a part set returns nothing."""
 
 ELEMENTS = ("SL", "SLD", "SS", "SST")
 """Part sets that on a collection return elements only."""
 
-MAY_BE_EMPTY = ("SS", "SST")
+_MAY_BE_EMPTY = ("SS", "SST")
 """Part sets that may return nothing of a relevant document."""
 
 _OF_ELEMENTS = ("SL", "SS", "SST")
 _MOST_PAIRS = 1 << 22
-"""Passages times elements that are looked at in one go."""
+"""Pairs of passages and elements compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Simulated runs, and what there is to know about them.
+    """Simulated runs with their topics and notes.
 
     Parameters
     ----------
@@ -74,9 +88,9 @@ class Simulation:
     left_out : tuple of str
         Part sets that cannot be made without a collection.
     notes : tuple of str
-        What a user should know, in words.
+        Notes on topics and documents left out.
     empty : str
-        What became of documents of which a part set returns nothing.
+        One of `EMPTY`.
     """
 
     runs: tuple[Run, ...]
@@ -91,8 +105,8 @@ class Simulation:
         return f"<Simulation: {len(self.runs)} runs, {len(self.topics)} topics>"
 
 
-class _Units(NamedTuple):
-    """The documents to return: the relevant ones of every topic, then those to put first."""
+class _RankedDocuments(NamedTuple):
+    """The documents to return: relevant ones of every topic, then those to put first."""
 
     topics: tuple[str, ...]
     topic: Ints
@@ -103,20 +117,16 @@ class _Units(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What is returned, by document and offset."""
+    """The parts to return, by document and offset."""
 
     unit: Ints
     start: Ints
     end: Ints
     path: Ints
-    """The number of the element's path in the collection; `UNKNOWN` where it is no element."""
-
-    def ordered(self) -> _Parts:
-        order = np.lexsort((self.end, self.start, self.unit))
-        return _Parts(*(column[order] for column in self))
+    """The number of the element's path in the collection; `UNKNOWN` for other parts."""
 
 
-class _Passages(NamedTuple):
+class _Highlights(NamedTuple):
     """The highlighted passages of the relevant documents."""
 
     unit: Ints
@@ -134,7 +144,7 @@ def simulate(
     progress: Callable[[], None] | None = None,
     **options: Any,
 ) -> Simulation:
-    """The runs of the S-R space for any judgements of text.
+    """Make the runs of the S-R space for any judgements of text.
 
     Parameters
     ----------
@@ -144,12 +154,12 @@ def simulate(
     parts, rankings : str or sequence of str
         Some of `PARTS` and `RANKINGS`.
     empty : {"keep", "omit"}
-        A document of which nothing is returned stays in the ranking, with a result without length
-        where its first passage begins, or is left out of it.
+        Keep a document of which nothing is returned in the ranking, with a result without length
+        at the start of its first passage, or leave it out.
     progress : callable, optional
         Called after each run.
     **options
-        Those fields of `foveal.evaluation.Options` that choose topics, pools and assessors.
+        Options of `foveal.evaluate` that choose topics, pools and assessors.
 
     Examples
     --------
@@ -170,9 +180,9 @@ def simulate(
     >>> made.left_out
     ('SL', 'SS', 'SST')
     """
-    parts = _chosen("part set", parts, tuple(PARTS))
-    rankings = _chosen("ranking", rankings, tuple(RANKINGS))
-    _chosen("way with empty documents", empty, EMPTY)
+    parts = _check_names("part set", parts, tuple(PARTS))
+    rankings = _check_names("ranking", rankings, tuple(RANKINGS))
+    _check_names("way with empty documents", empty, EMPTY)
     if collection is None and set(parts) <= {*_OF_ELEMENTS}:
         raise UsageError(
             f"no run to make: {', '.join(parts)} {'is' if len(parts) == 1 else 'are'} made of "
@@ -190,23 +200,45 @@ def simulate(
     combined = selected.combined(settings.assessors)
     if not combined.has_text:
         raise InputError.at(
-            "unclassified",
+            "judgements.no_text",
             combined.sources[0].path,
             None,
             "no text is highlighted; expected judged passages",
         )
     inserting = any("I" in ranking for ranking in rankings)
-    units, passages, skipped = _units(combined, index, inserting=inserting)
-    made = _part_sets(units, passages, index, parts)
-    notes = [*warnings, *_notes(combined, units, skipped)]
+    units, passages, skipped = _rank_documents(combined, index, inserting=inserting)
+    relevant, others = (
+        _whole(units, np.flatnonzero(rows), index) for rows in (units.place > 0, units.place == 0)
+    )
+    nowhere = np.full(len(passages.unit), UNKNOWN, dtype=np.int64)
+    sets = {"S": _Parts(*passages, nowhere), "SLD": relevant}
+    if index is not None and set(parts) & {*_OF_ELEMENTS}:
+        sets |= _element_sets(units, passages, index)
+    made = {
+        name: _Parts(*(np.concatenate(pair) for pair in zip(sets[name], others, strict=True)))
+        for name in parts
+        if name in sets
+    }
+    swapped = int(np.count_nonzero(units.place == 2))
+    notes = list(warnings)
+    nothing = [t for t in combined.topics if t not in {*units.topics, *skipped}]
+    if nothing:
+        notes.append(f"topics with nothing relevant, left out, {len(nothing)}: {some(nothing, 20)}")
+    if skipped:
+        notes.append(
+            f"topics without a non-relevant document to put first, left out, {len(skipped)}: "
+            f"{some(skipped, 20)}"
+        )
+    if single := len(units.topics) - swapped:
+        notes.append(f"topics with one relevant document, on which RS is R: {single}")
     runs = []
     for name, found in made.items():
-        filled, lost = _with_empty(found, units, passages, empty)
+        filled, lost = _fill_empty(found, units, passages, empty)
         if lost:
             what = "kept without text" if empty == "keep" else "left out"
             notes.append(f"{name}: relevant documents of which nothing is returned, {what}: {lost}")
         for ranking in rankings:
-            runs.append(_run(f"{name}{ranking}", filled, units, ranking, index))
+            runs.append(_make_run(f"{name}{ranking}", filled, units, ranking, index))
             if progress is not None:
                 progress()
     left_out = tuple(name for name in parts if name not in made)
@@ -220,15 +252,15 @@ def simulate(
         runs=tuple(runs),
         topics=units.topics,
         skipped=skipped,
-        swapped=int(np.count_nonzero(units.place == 2)),
+        swapped=swapped,
         left_out=left_out,
         notes=tuple(notes),
         empty=empty,
     )
 
 
-def _chosen(what: str, given: str | Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """What is wanted, each once."""
+def _check_names(what: str, given: str | Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, each once; refuse unknown ones."""
     names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
     unknown = [name for name in names if name not in known]
     if unknown or not names:
@@ -237,28 +269,13 @@ def _chosen(what: str, given: str | Sequence[str], known: Sequence[str]) -> tupl
     return names
 
 
-def _notes(combined: Judgements, units: _Units, skipped: tuple[str, ...]) -> Iterator[str]:
-    found = {*units.topics, *skipped}
-    nothing = [topic for topic in combined.topics if topic not in found]
-    if nothing:
-        yield f"topics with nothing relevant, left out, {len(nothing)}: {some(nothing, 20)}"
-    if skipped:
-        yield (
-            f"topics without a non-relevant document to put first, left out, {len(skipped)}: "
-            f"{some(skipped, 20)}"
-        )
-    single = len(units.topics) - int(np.count_nonzero(units.place == 2))
-    if single:
-        yield f"topics with one relevant document, on which RS is R: {single}"
-
-
 # -- which documents ---------------------------------------------------------------------------
 
 
-def _units(
+def _rank_documents(
     combined: Judgements, index: Collection | None, *, inserting: bool
-) -> tuple[_Units, _Passages, tuple[str, ...]]:
-    """The documents of the runs, the passages in them, and the topics that are skipped."""
+) -> tuple[_RankedDocuments, _Highlights, tuple[str, ...]]:
+    """Return the documents of the runs, the passages in them, and the topics skipped."""
     rows = np.flatnonzero(combined.rel_size > 0)
     length = combined.length
     if index is not None:
@@ -266,7 +283,7 @@ def _units(
         if len(missing):
             raise InputError(
                 combined.problem(
-                    "unclassified",
+                    "collection.unknown_document",
                     row,
                     f"relevant document {combined.doc[row]!r} is not in the collection "
                     f"{index.path}; expected an index of the judged documents",
@@ -274,7 +291,7 @@ def _units(
                 for row in missing.tolist()
             )
     wanted = np.unique(combined.topic[rows]).tolist()
-    first = _non_relevant(combined, index, wanted) if inserting else dict.fromkeys(wanted, "")
+    first = _find_non_relevant(combined, index, wanted) if inserting else dict.fromkeys(wanted, "")
     kept = [topic for topic in wanted if first[topic] is not None]
     skipped = tuple(combined.topics[topic] for topic in wanted if first[topic] is None)
     if not kept:
@@ -292,26 +309,34 @@ def _units(
     place = np.arange(len(rows)) - np.searchsorted(topic, topic) + 1
     inserted = [name for t in kept if (name := first[t])]
     doc = pl.concat([combined.doc.gather(rows), pl.Series(inserted, dtype=pl.String)])
-    units = _Units(
+    if index is None:
+        known, _, lengths = combined.documents()
+        table = pl.DataFrame({"doc": known, "length": lengths})
+        frame = pl.DataFrame({"doc": doc[len(rows) :]})
+        joined = frame.join(table, on="doc", how="left", maintain_order="left")
+        inserted_length = joined["length"].to_numpy().astype(np.int64)
+    else:
+        inserted_length = index.lengths(doc[len(rows) :])
+    units = _RankedDocuments(
         topics=tuple(combined.topics[t] for t in kept),
         topic=np.concatenate([topic, np.arange(len(inserted))]),
         doc=doc,
-        length=np.concatenate([length[rows], _lengths(combined, index, doc[len(rows) :])]),
+        length=np.concatenate([length[rows], inserted_length]),
         place=np.concatenate([place, np.zeros(len(inserted), dtype=np.int64)]),
     )
     unit_of = np.full(len(combined), UNKNOWN, dtype=np.int64)
     unit_of[rows] = np.arange(len(rows))
     own = unit_of[combined.row] >= 0
-    passages = _Passages(unit_of[combined.row[own]], combined.start[own], combined.end[own])
+    passages = _Highlights(unit_of[combined.row[own]], combined.start[own], combined.end[own])
     return units, passages, skipped
 
 
-def _non_relevant(
+def _find_non_relevant(
     combined: Judgements, index: Collection | None, wanted: Sequence[int]
 ) -> dict[int, str | None]:
-    """For each topic the document to put first: a judged one, else any other; the first by name.
+    """Return the document to put first for each topic: a judged one, else any; the first by name.
 
-    Without a collection the documents that there are to choose from are those judged for any topic.
+    Without a collection it is one of the documents judged for any topic.
     """
     rows = pl.DataFrame({"topic": combined.topic, "doc": combined.doc})
     known = np.ones(len(rows), bool) if index is None else index.lengths(combined.doc) >= 0
@@ -327,39 +352,11 @@ def _non_relevant(
     return found
 
 
-def _lengths(combined: Judgements, index: Collection | None, docs: pl.Series) -> Ints:
-    if index is not None:
-        return index.lengths(docs)
-    names, _, length = combined.documents()
-    table = pl.DataFrame({"doc": names, "length": length})
-    found = pl.DataFrame({"doc": docs}).join(table, on="doc", how="left", maintain_order="left")
-    return found["length"].to_numpy().astype(np.int64)
-
-
 # -- which parts of them -----------------------------------------------------------------------
 
 
-def _part_sets(
-    units: _Units, passages: _Passages, index: Collection | None, wanted: Sequence[str]
-) -> dict[str, _Parts]:
-    """The part sets that can be made, each over all relevant documents."""
-    relevant = np.flatnonzero(units.place > 0)
-    nowhere = np.full(len(passages.unit), UNKNOWN, dtype=np.int64)
-    found = {"S": _Parts(*passages, nowhere)}
-    whole = _whole(units, relevant, index)
-    if index is not None and set(wanted) & {*_OF_ELEMENTS}:
-        found |= _element_sets(units, passages, index)
-    found["SLD"] = whole
-    others = _whole(units, np.flatnonzero(units.place == 0), index)
-    return {
-        name: _Parts(*(np.concatenate(pair) for pair in zip(found[name], others, strict=True)))
-        for name in wanted
-        if name in found
-    }
-
-
-def _whole(units: _Units, unit: Ints, index: Collection | None) -> _Parts:
-    """The documents themselves; with a collection they are its root elements."""
+def _whole(units: _RankedDocuments, unit: Ints, index: Collection | None) -> _Parts:
+    """Return whole documents, which are root elements if there is a collection."""
     path = np.full(len(unit), UNKNOWN, dtype=np.int64)
     if index is not None:
         trees = index.trees(units.doc.gather(unit))
@@ -367,8 +364,10 @@ def _whole(units: _Units, unit: Ints, index: Collection | None) -> _Parts:
     return _Parts(unit, np.zeros(len(unit), dtype=np.int64), units.length[unit], path)
 
 
-def _element_sets(units: _Units, passages: _Passages, index: Collection) -> dict[str, _Parts]:
-    """SL, SS and SST, from every pair of a passage and an element of its document."""
+def _element_sets(
+    units: _RankedDocuments, passages: _Highlights, index: Collection
+) -> dict[str, _Parts]:
+    """Return SL, SS and SST, from every pair of a passage and an element of its document."""
     distinct = units.doc.unique(maintain_order=True)
     table = pl.DataFrame({"doc": distinct, "code": np.arange(len(distinct))})
     code = pl.DataFrame({"doc": units.doc}).join(
@@ -380,7 +379,8 @@ def _element_sets(units: _Units, passages: _Passages, index: Collection) -> dict
     doc = code.to_numpy()[passages.unit]
     first, counts = trees.bounds[doc], np.diff(trees.bounds)[doc]
     chosen: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in _OF_ELEMENTS}
-    for batch in _batches(counts):
+    cuts = np.flatnonzero(np.diff(np.cumsum(counts) // _MOST_PAIRS)) + 1
+    for batch in np.split(np.arange(len(counts)), cuts):
         passage = np.repeat(batch, counts[batch])
         opens = np.cumsum(counts[batch]) - counts[batch]
         element = np.arange(len(passage)) + np.repeat(first[batch] - opens, counts[batch])
@@ -408,46 +408,38 @@ def _element_sets(units: _Units, passages: _Passages, index: Collection) -> dict
         found[name] = _Parts(
             passages.unit[passage], trees.start[element], trees.end[element], trees.path[element]
         )
-    found["SL"] = _outermost(found["SL"], units)
+    # Of SL, drop parts inside another part of the same document.
+    parts = found["SL"]
+    order = np.lexsort((-parts.end, parts.start, parts.unit))
+    end = (parts.end + spans.lay_out(units.length)[parts.unit])[order]
+    kept = order[end > np.concatenate([[UNKNOWN], np.maximum.accumulate(end)[:-1]])]
+    found["SL"] = _Parts(*(column[kept] for column in parts))
     return found
 
 
-def _batches(counts: Ints) -> Iterator[Ints]:
-    """The passages in lots whose pairs fit into memory."""
-    lot = np.cumsum(counts) // _MOST_PAIRS
-    cuts = np.flatnonzero(np.diff(lot)) + 1
-    yield from np.split(np.arange(len(counts)), cuts)
-
-
-def _outermost(parts: _Parts, units: _Units) -> _Parts:
-    """Without what is inside another part of the same document, and every part once."""
-    order = np.lexsort((-parts.end, parts.start, parts.unit))
-    parts = _Parts(*(column[order] for column in parts))
-    end = parts.end + spans.lay_out(units.length)[parts.unit]
-    reach = np.concatenate([[UNKNOWN], np.maximum.accumulate(end)[:-1]])
-    return _Parts(*(column[end > reach] for column in parts))
-
-
-def _with_empty(
-    parts: _Parts, units: _Units, passages: _Passages, empty: str
+def _fill_empty(
+    parts: _Parts, units: _RankedDocuments, passages: _Highlights, empty: str
 ) -> tuple[_Parts, int]:
-    """The parts in order, documents without any as `empty` says, and how many of those."""
+    """Return the parts in order, and the number of documents without any, treated as `empty`."""
     lost = np.setdiff1d(np.arange(len(units.topic)), parts.unit)
     if len(lost) and empty == "keep":
         begins = np.full(len(units.topic), np.iinfo(np.int64).max)
         np.minimum.at(begins, passages.unit, passages.start)
         no_text = _Parts(lost, begins[lost], begins[lost], np.full(len(lost), UNKNOWN))
         parts = _Parts(*(np.concatenate(pair) for pair in zip(parts, no_text, strict=True)))
-    return parts.ordered(), len(lost)
+    order = np.lexsort((parts.end, parts.start, parts.unit))
+    return _Parts(*(column[order] for column in parts)), len(lost)
 
 
 # -- in which order ----------------------------------------------------------------------------
 
 
-def _run(name: str, parts: _Parts, units: _Units, ranking: str, index: Collection | None) -> Run:
-    """The parts of each document, the documents ranked."""
+def _make_run(
+    name: str, parts: _Parts, units: _RankedDocuments, ranking: str, index: Collection | None
+) -> Run:
+    """Return a run of the parts of each document, in the order of the ranking."""
     place = units.place.copy()
-    if "S" in ranking:  # of a document alone the place does not matter
+    if "S" in ranking:  # the place of a single document does not matter
         place[units.place == 1], place[units.place == 2] = 2, 1
     order = np.lexsort((place, units.topic))
     if "I" not in ranking:
@@ -469,3 +461,157 @@ def _run(name: str, parts: _Parts, units: _Units, ranking: str, index: Collectio
         xpath=xpath,
         name=name,
     )
+
+
+# -- which run must be better -----------------------------------------------------------------
+
+_LOWER_PARTS = {"S": ("SL", "SS"), "SL": ("SLD",), "SLD": (), "SS": ("SST",), "SST": ()}
+_LOWER_RANKINGS = {"R": ("RS", "RI"), "RS": ("RSI",), "RI": ("RSI",), "RSI": ()}
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """An expectation: the first run is at least as good as the second.
+
+    >>> print(Ordering("SR", "SLR"))
+    SR >= SLR
+    """
+
+    better: str
+    worse: str
+    every: bool = True
+    """On every topic, or only on average."""
+    aspect: str = "given"
+
+    def __str__(self) -> str:
+        return f"{self.better} >= {self.worse}"
+
+
+def expected_orderings(
+    parts: Sequence[str] = tuple(PARTS),
+    rankings: Sequence[str] = tuple(RANKINGS),
+    *,
+    empty: str = EMPTY[0],
+) -> tuple[Ordering, ...]:
+    """Return the orderings of the S-R space, in the order of table 2.
+
+    More or less than the highlighted text is worse, and so is a non-relevant document put first,
+    on every topic. Documents with more relevant text should come first on average; on every topic
+    only with the part set S, where all documents are scored alike. With ``empty="omit"`` a
+    document of which SS or SST returns nothing makes room for others, which may more than
+    compensate: only the average is expected then.
+
+    >>> every = expected_orderings()
+    >>> len(every), sum(ordering.every for ordering in every)
+    (36, 28)
+    >>> [str(ordering) for ordering in every[:4]]
+    ['SR >= SLR', 'SR >= SSR', 'SR >= SRS', 'SR >= SRI']
+    >>> sum(ordering.every for ordering in expected_orderings(empty="omit"))
+    20
+    """
+    return orderings_between([f"{p}{r}" for p in parts for r in rankings], empty=empty)
+
+
+def orderings_between(names: Sequence[str], *, empty: str = EMPTY[0]) -> tuple[Ordering, ...]:
+    """Return the orderings of the S-R space between some of its runs.
+
+    Where a run is missing, its neighbours are compared.
+
+    >>> [str(ordering) for ordering in orderings_between(["SR", "SLDR", "SRSI"])]
+    ['SR >= SLDR', 'SR >= SRSI']
+    """
+    there = set(names)
+    found = []
+    for part, ranking in _from_the_best():
+        name = f"{part}{ranking}"
+        if name not in there:
+            continue
+        for lower in _next(part, _LOWER_PARTS, [p for p in PARTS if f"{p}{ranking}" in there]):
+            every = empty == EMPTY[0] or lower not in _MAY_BE_EMPTY
+            found.append(Ordering(name, f"{lower}{ranking}", every, "parts"))
+        for lower in _next(ranking, _LOWER_RANKINGS, [r for r in RANKINGS if part + r in there]):
+            inserts, swaps = (kind in lower and kind not in ranking for kind in ("I", "S"))
+            late = "late swap" if "I" in ranking else "swap"
+            aspect = ("insertion and swap" if swaps else "insertion") if inserts else late
+            found.append(Ordering(name, f"{part}{lower}", not swaps or part == "S", aspect))
+    return tuple(found)
+
+
+def _from_the_best() -> Iterator[tuple[str, str]]:
+    """Yield part sets and rankings, step by step away from the best run."""
+    waiting = [("S", "R")]
+    for part, ranking in waiting:  # which grows meanwhile
+        yield part, ranking
+        steps = [(lower, ranking) for lower in _LOWER_PARTS[part]]
+        steps += [(part, lower) for lower in _LOWER_RANKINGS[ranking]]
+        waiting += [step for step in steps if step not in waiting]
+
+
+def _next(one: str, below: Mapping[str, Sequence[str]], there: Sequence[str]) -> list[str]:
+    """Return the next lower ones among `there`, past missing ones."""
+    found: dict[str, None] = {}
+    for lower in below[one]:
+        found |= dict.fromkeys([lower] if lower in there else _next(lower, below, there))
+    # A step that another one leads to is not next.
+    return [lower for lower in found if not any(lower in below[other] for other in found)]
+
+
+def part_set(name: str) -> str:
+    """Return the part set of a run of the space.
+
+    >>> part_set("SSTRSI"), part_set("SRS")
+    ('SST', 'S')
+    """
+    return name.removesuffix(max((r for r in RANKINGS if name.endswith(r)), key=len))
+
+
+# -- expectations of a user --------------------------------------------------------------------
+
+_NAME = r"""(?:"[^"]*"|'[^']*'|[^\s"'#]\S*?)"""
+"""A name with blanks is in quotes."""
+_LINE = re.compile(
+    rf"(?P<better>{_NAME})(?:\s*>=\s*|\s+)(?P<worse>{_NAME})(?:\s+(?P<kind>every|mean))?(?:\s+#.*)?"
+)
+
+
+def read_orderings(path: str | Path, runs: Sequence[str]) -> tuple[Ordering, ...]:
+    """Read orderings of `runs` from a file with one on each line.
+
+    A line is ``better worse`` or ``better >= worse``, and may end in ``every`` (topic, the default)
+    or ``mean``. Names with blanks are in quotes. A ``#`` starts a comment.
+    """
+    source = Source.open(path)
+    source.check_utf8()
+    found: list[Ordering] = []
+    for number, line in enumerate(source.data.decode().splitlines(), start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        match = _LINE.fullmatch(text)
+        if match is None or match["worse"] == ">=":
+            raise source.error(
+                "orderings.syntax",
+                number,
+                f"{text!r} is no ordering; expected 'better >= worse [every|mean]', names with "
+                "blanks in quotes",
+            )
+        better, worse = (
+            name[1:-1] if name[0] in "\"'" else name for name in (match["better"], match["worse"])
+        )
+        for name in (better, worse):
+            if name not in runs:
+                raise source.error(
+                    "orderings.unknown_run",
+                    number,
+                    f"no run {name!r}; the runs are {', '.join(runs)}",
+                )
+        if better == worse:
+            raise source.error(
+                "orderings.same_run", number, f"run {better!r} is compared with itself"
+            )
+        found.append(Ordering(better, worse, match["kind"] != "mean"))
+    if not found:
+        raise source.error(
+            "orderings.empty", None, "no ordering in the file; expected 'better >= worse' on a line"
+        )
+    return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""How far a measure can be trusted: swaps under topic sampling, and discriminative power."""
+"""Stability of measures: swaps under topic sampling, and discriminative power."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _POINTS = 10
 _BIN = 0.01
 """Width of the classes of differences, as Voorhees and Buckley have it."""
 _SAFE = 0.05
-"""Most swaps that are accepted of a difference that counts as safe."""
+"""Greatest share of swaps of a safe difference."""
 _CHUNK = 4_000_000
-"""Differences held at once."""
+"""Differences in memory at once."""
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[], None]
@@ -53,11 +53,11 @@ class Swaps:
     size : int
         Topics in each of the two disjoint sets.
     comparisons, swaps, ties : int
-        Pairs of runs over all samples; those in opposite order on the two sets; those that a set
-        leaves tied, which are no swaps.
+        Numbers of pairs of runs over all samples; of those in opposite order on the two sets; and
+        of those tied on a set, which are not swaps.
     safe_difference : float
-        Difference of means on one set from which at most 5 % are swapped on the other, in steps
-        of 0.01; ``nan`` where none is large enough.
+        Smallest difference of means on one set that is swapped on the other in at most 5 % of
+        cases, in steps of 0.01; ``nan`` if none is large enough.
     """
 
     size: int
@@ -84,12 +84,10 @@ class Power:
         return self.significant / self.pairs
 
 
-def swap_rate(
-    aligned: ScoreMatrix, size: int, *, samples: int = SAMPLES, seed: int = SEED
-) -> Swaps:
-    """How often two sets of `size` topics disagree on which of two runs is the better one.
+def swap_rate(scores: ScoreMatrix, size: int, *, samples: int = SAMPLES, seed: int = SEED) -> Swaps:
+    """Count how often two sets of `size` topics disagree about the better of two runs.
 
-    Two disjoint sets are drawn at random, `samples` times, and every two runs compared on both.
+    Two disjoint sets are drawn at random, `samples` times, and all pairs compared on both.
 
     References
     ----------
@@ -103,15 +101,15 @@ def swap_rate(
     >>> swap_rate(both, 1).rate
     0.0
     """
-    runs, topics = aligned.values.shape
+    runs, topics = scores.values.shape
     if runs < 2:
-        raise UsageError(f"{aligned.measure}: {runs} run given; expected at least two to compare")
+        raise UsageError(f"{scores.measure}: {runs} run given; expected at least two to compare")
     if not 1 <= size <= topics // 2:
         raise UsageError(
-            f"{aligned.measure}: two disjoint sets of {size} topics cannot be drawn from {topics}; "
+            f"{scores.measure}: two disjoint sets of {size} topics cannot be drawn from {topics}; "
             f"expected a size from 1 to {topics // 2}"
         )
-    one, two = sample_means(aligned, size, samples, seed)
+    one, two = sample_means(scores, size, samples, seed)
     first, second = np.triu_indices(runs, 1)
     # Swaps by the class of their difference; measures without bound share the last classes.
     widest = float(np.ptp(one, axis=1).max(initial=0.0))
@@ -127,40 +125,37 @@ def swap_rate(
         seen += np.bincount(kind.ravel(), minlength=bins)
         swapped += np.bincount(kind[opposite], minlength=bins)
         ties += int(np.count_nonzero((here == 0) | (there == 0)))
-    return Swaps(size, int(seen.sum()), int(swapped.sum()), ties, _safe(seen, swapped))
-
-
-def _safe(seen: npt.NDArray[np.int64], swapped: npt.NDArray[np.int64]) -> float:
-    """The lower end of the first class from which all classes up keep to the accepted rate."""
+    # The lower end of the first class from which on all classes have few swaps.
     unsafe = np.flatnonzero(swapped > _SAFE * seen)
-    first = 0 if not len(unsafe) else int(unsafe[-1]) + 1
-    return round(first * _BIN, 2) if seen[first:].any() else float("nan")
+    safe = int(unsafe[-1]) + 1 if len(unsafe) else 0
+    difference = round(safe * _BIN, 2) if seen[safe:].any() else float("nan")
+    return Swaps(size, int(seen.sum()), int(swapped.sum()), ties, difference)
 
 
 def swap_rates(
-    aligned: ScoreMatrix,
+    scores: ScoreMatrix,
     sizes: Sequence[int] | None = None,
     *,
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> list[Swaps]:
-    """The swap rate for several sizes of topic sets; by default ten up to half of the topics."""
-    half = len(aligned.topics) // 2
+    """Return swap rates for sizes of topic sets; by default ten up to half of the topics."""
+    half = len(scores.topics) // 2
     if half < 1:
         raise UsageError(
-            f"{aligned.measure}: {len(aligned.topics)} topic to sample from; expected at least two"
+            f"{scores.measure}: {len(scores.topics)} topic to sample from; expected at least two"
         )
     if sizes is None:
         sizes = np.unique(np.linspace(1, half, min(half, _POINTS)).round().astype(int)).tolist()
-    return [swap_rate(aligned, size, samples=samples, seed=seed) for size in sizes]
+    return [swap_rate(scores, size, samples=samples, seed=seed) for size in sizes]
 
 
-def discriminative_power(aligned: ScoreMatrix, *, alpha: float = 0.05, tails: int = 1) -> Power:
-    """Of how many pairs of runs a paired t-test says that they differ.
+def discriminative_power(scores: ScoreMatrix, *, alpha: float = 0.05, tails: int = 1) -> Power:
+    """Count the pairs of runs that differ significantly by a paired t-test.
 
-    One-tailed, the better mean against the worse, and uncorrected unless told otherwise: the
-    figure compares measures on the same runs, it is no statement about any single pair. A pair
-    that differs by the same amount on every topic is significant; one that never differs is not.
+    The test is one-tailed by default, the better mean against the worse, and uncorrected: the
+    figure compares measures on the same runs, and does not judge single pairs. A pair with a
+    constant difference is significant; one that never differs is not.
 
     References
     ----------
@@ -172,19 +167,19 @@ def discriminative_power(aligned: ScoreMatrix, *, alpha: float = 0.05, tails: in
     >>> discriminative_power(ScoreMatrix("AP", ("a", "b", "c"), ("1", "2", "3"), values)).share
     0.6666666666666666
     """
-    runs, topics = aligned.values.shape
+    runs, topics = scores.values.shape
     if runs < 2:
-        raise UsageError(f"{aligned.measure}: {runs} run given; expected at least two to compare")
+        raise UsageError(f"{scores.measure}: {runs} run given; expected at least two to compare")
     if topics < 2:
-        raise UsageError(f"{aligned.measure}: a t-test over {topics} topic; expected at least two")
+        raise UsageError(f"{scores.measure}: a t-test over {topics} topic; expected at least two")
     if tails not in (1, 2):
         raise UsageError(f"a test with {tails} tails; expected 1 or 2")
     if not 0 < alpha < 1:
         raise UsageError(f"a level of significance of {alpha}; expected one between 0 and 1")
     significant = 0
-    for i in range(runs - 1):
+    for i in range(runs - 1):  # one run after the other, which bounds memory
         others = np.arange(i + 1, runs)
-        differences = paired_differences(aligned.values, np.full_like(others, i), others)
+        differences = paired_differences(scores.values, np.full_like(others, i), others)
         significant += int(np.count_nonzero(t_test(differences, tails=tails) < alpha))
     return Power(runs * (runs - 1) // 2, significant, topics)
 
@@ -192,8 +187,8 @@ def discriminative_power(aligned: ScoreMatrix, *, alpha: float = 0.05, tails: in
 # -- over all measures and tasks ---------------------------------------------------------------
 
 
-def _aligned(given: Given, warnings: list[str] | None) -> list[tuple[str, ScoreMatrix]]:
-    """Every measure that has values on topics, of every task with runs to compare."""
+def _list_matrices(given: Given, warnings: list[str] | None) -> list[tuple[str, ScoreMatrix]]:
+    """Return the scores of every measure with values by topic, of every task with two runs."""
     said: list[str] = []
     tasks = {
         task: part for task, part in results_of_tasks(given, said).items() if len(part.runs) >= 2
@@ -217,18 +212,18 @@ def swaps_of(
     progress: Progress | None = None,
     warnings: list[str] | None = None,
 ) -> pl.DataFrame:
-    """The swap rate of every measure in every task, for each size of topic sets.
+    """Return the swap rate of every measure in every task, for each size of topic sets.
 
-    A measure without values on two topics is left out, and so is a mean of other measures; both
-    are said in `warnings`.
+    Measures without values on two topics and means of other measures are left out, with a note in
+    `warnings`.
     """
     rows = []
     sizes = [sizes] if isinstance(sizes, int) else sizes
-    for task, aligned in _aligned(results, warnings):
-        for found in swap_rates(aligned, sizes, samples=samples, seed=seed):
+    for task, scores in _list_matrices(results, warnings):
+        for found in swap_rates(scores, sizes, samples=samples, seed=seed):
             counts = (found.comparisons, found.swaps, found.ties)
             rows.append(
-                (task, aligned.measure, found.size, found.rate, *counts, found.safe_difference)
+                (task, scores.measure, found.size, found.rate, *counts, found.safe_difference)
             )
         if progress is not None:
             progress()
@@ -252,16 +247,16 @@ def power_of(
     tails: int = 1,
     warnings: list[str] | None = None,
 ) -> pl.DataFrame:
-    """The discriminative power of every measure in every task.
+    """Return the discriminative power of every measure in every task.
 
-    A measure without values on two topics is left out, and so is a mean of other measures; both
-    are said in `warnings`.
+    Measures without values on two topics and means of other measures are left out, with a note in
+    `warnings`.
     """
     rows = []
-    for task, aligned in _aligned(results, warnings):
-        found = discriminative_power(aligned, alpha=alpha, tails=tails)
+    for task, scores in _list_matrices(results, warnings):
+        found = discriminative_power(scores, alpha=alpha, tails=tails)
         rows.append(
-            (task, aligned.measure, found.share, found.significant, found.pairs, found.topics)
+            (task, scores.measure, found.share, found.significant, found.pairs, found.topics)
         )
     schema = {
         "task": pl.String,

@@ -1,4 +1,4 @@
-"""What a collection, a topic set, judgements or a run hold, as the overview papers report it."""
+"""Statistics of a collection, topics, judgements or a run, as in the overview papers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOPIC_FIELDS = ("title", "castitle", "phrasetitle", "description", "narrative",
 
 
 def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
-    """Mean, median and extremes."""
+    """Return mean, median and extremes."""
     if not len(values):
         return {}
     return {
@@ -36,13 +36,8 @@ def _spread(values: Ints | npt.NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def _by_count(counts: Counter[str]) -> dict[str, int]:
-    """The most frequent first."""
-    return dict(counts.most_common())
-
-
 def collection_statistics(collection: Collection) -> Statistics:
-    """Articles, elements, depths and tags."""
+    """Count articles, elements, depths and tags."""
     used = collection.path_counts()
     depth, tag = collection.path_depths(), collection.path_tags()
     elements = max(int(used.sum()), 1)
@@ -61,17 +56,17 @@ def collection_statistics(collection: Collection) -> Statistics:
         "document length": _spread(collection.documents["length"].to_numpy()),
         "white space": collection.whitespace,
         "documents that failed": len(collection.header["failures"]),
-        "elements by tag": _by_count(counts),
+        "elements by tag": dict(counts.most_common()),
     }
 
 
 def topic_statistics(topics: Topics) -> Statistics:
-    """Types of topics and what their structural constraints ask for."""
+    """Count types of topics, and targets of their structural constraints."""
     targets: Counter[str] = Counter()
     support: Counter[str] = Counter()
     forms: Counter[str] = Counter()
     for castitle in topics.castitles.values():
-        query, form = _parsed(castitle)
+        query, form = _parse_castitle(castitle)
         forms[form] += 1
         if query is not None:
             targets.update(query.target.steps[-1].names)
@@ -86,13 +81,13 @@ def topic_statistics(topics: Topics) -> Statistics:
         "topics with a field": {name: count for name, count in fields.items() if count},
         "castitles": len(topics.castitles),
         "castitles by form": {form: count for form, count in forms.items() if count},
-        "castitles by target": _by_count(targets),
-        "castitles by support element": _by_count(support),
+        "castitles by target": dict(targets.most_common()),
+        "castitles by support element": dict(support.most_common()),
     }
 
 
-def _parsed(castitle: str) -> tuple[CAS | None, str]:
-    """The query if it is structured, and in which dialect it is written."""
+def _parse_castitle(castitle: str) -> tuple[CAS | None, str]:
+    """Return the query if it is structured, and its dialect."""
     for form, lenient in (("NEXI", False), ("NEXI in lenient mode only", True)):
         try:
             query = parse(castitle, lenient=lenient)
@@ -103,7 +98,7 @@ def _parsed(castitle: str) -> tuple[CAS | None, str]:
 
 
 def run_statistics(run: Run) -> Statistics:
-    """Sizes, depths, tags and overlap of a run's results."""
+    """Describe sizes, depths, tags and overlap of a run's results."""
     size = (run.end - run.start)[(run.start >= 0) & (run.end >= 0)]
     found: Statistics = {
         "kind": "run",
@@ -118,56 +113,39 @@ def run_statistics(run: Run) -> Statistics:
         "result length": _spread(size),
     }
     if len(size) == len(run) and len(run):
-        found |= _overlap(run)
+        # Results that share text with any other, and with an earlier one.
+        start, end = spans.side_by_side(run.start, run.end, run.first)
+        pieces = spans.newly_covered(start, end)
+        new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
+        some = np.flatnonzero(end > start)  # empty results share no text
+        order = some[np.lexsort((-end[some], start[some]))]
+        first, last = start[order], end[order]
+        meets = np.zeros(len(run), dtype=bool)
+        meets[order[1:]] = first[1:] < np.maximum.accumulate(last)[:-1]
+        meets[order[:-1]] |= first[1:] < last[:-1]
+        earlier = float((new < end - start).mean())
+        found["share of results that overlap another one"] = round(float(meets.mean()), 4)
+        found["share of results that overlap an earlier one"] = round(earlier, 4)
     if run.xpath is not None:
-        found |= _paths(run.xpath)
-    return found
-
-
-def _overlap(run: Run) -> Statistics:
-    """How many results share text with another one, and with an earlier one."""
-    start, end = spans.side_by_side(run.start, run.end, run.first)
-    pieces = spans.newly_covered(start, end)
-    new = np.bincount(pieces.owner, pieces.end - pieces.start, len(run))
-    some = np.flatnonzero(end > start)  # empty results share text with none
-    order = some[np.lexsort((-end[some], start[some]))]
-    first, last = start[order], end[order]
-    meets = np.zeros(len(run), dtype=bool)
-    meets[order[1:]] = first[1:] < np.maximum.accumulate(last)[:-1]
-    meets[order[:-1]] |= first[1:] < last[:-1]
-    return {
-        "share of results that overlap another one": _share(meets),
-        "share of results that overlap an earlier one": _share(new < end - start),
-    }
-
-
-def _share(of: npt.NDArray[np.bool_]) -> float:
-    return round(float(of.mean()), 4)
-
-
-def _paths(xpath: pl.Series) -> Statistics:
-    """Depths and tags of results that are elements; how many are something else."""
-    is_element = xpath.str.contains(ELEMENT)
-    elements = xpath.filter(is_element.fill_null(value=False))
-    found: Statistics = {
-        "results that are elements": len(elements),
-        "results between two points": int((~is_element).sum()),
-    }
-    if len(elements):
-        found["depth of elements"] = _spread(elements.str.count_matches("/").to_numpy())
-        found["results by tag"] = _by_count(Counter(_tags(elements)))
+        is_element = run.xpath.str.contains(ELEMENT)
+        elements = run.xpath.filter(is_element.fill_null(value=False))
+        found["results that are elements"] = len(elements)
+        found["results between two points"] = int((~is_element).sum())
+        if len(elements):
+            found["depth of elements"] = _spread(elements.str.count_matches("/").to_numpy())
+            found["results by tag"] = dict(Counter(_tags(elements)).most_common())
     return found
 
 
 def _tags(xpath: pl.Series) -> list[str]:
-    """The tag of each element."""
+    """Return the tag of each element."""
     return xpath.str.extract(r"/([^/\[]+)(?:\[\d+\])?$").to_list()
 
 
 def judgement_statistics(
     judgements: Judgements, collection: Collection | None = None
 ) -> Statistics:
-    """Relevant documents, passages and elements per topic; fully highlighted elements by tag."""
+    """Count relevant documents, passages and elements per topic, and whole elements by tag."""
     combined = judgements.combined()
     n = len(combined.topics)
     passages = np.bincount(combined.topic, np.diff(combined.bounds), n)
@@ -210,7 +188,7 @@ def judgement_statistics(
 def _element_statistics(
     judgements: Judgements, elements: pl.DataFrame, scale: str | None
 ) -> Statistics:
-    """Relevant elements per topic and by tag, by grade where they have one, and whole ones."""
+    """Count relevant elements per topic, by tag and by grade, and fully highlighted ones."""
     grades = [name for name in GRADES.get(scale or "", ()) if name in elements.columns]
     relevant = elements.filter(mark_positive(elements, scale))
     topic = judgements.topic[relevant["row"].to_numpy()]
@@ -219,7 +197,7 @@ def _element_statistics(
         "relevant elements per topic": _spread(
             np.bincount(topic, minlength=len(judgements.topics))
         ),
-        "relevant elements by tag": _by_count(Counter(_tags(relevant["xpath"]))),
+        "relevant elements by tag": dict(Counter(_tags(relevant["xpath"])).most_common()),
     }
     if grades:
         by_grade = Counter(elements.select(pl.concat_str(grades, separator=",")).to_series())

@@ -18,7 +18,7 @@ from foveal.cli.scoring import (
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.analysis.trials import Fidelity
+    from foveal.analysis.fidelity import Fidelity
 
 __all__ = ["command"]
 
@@ -90,7 +90,7 @@ def command(
     SST take a collection (-C). Measures of elements are tried without S. Options that would alter
     the simulated runs are refused; own runs (--runs) take all of them.
     """
-    from foveal.analysis.trials import fidelity
+    from foveal.analysis.fidelity import fidelity
 
     if not judgements:
         raise UsageError("no judgements given (-j)")

@@ -17,7 +17,7 @@ from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.analysis.pools import Pooling
+    from foveal.analysis.pooling import Pooling
 
 __all__ = ["command"]
 
@@ -171,7 +171,7 @@ def command(
     if no_support and unit != "document":
         raise UsageError("--no-support is about pools of documents (--unit document)")
     _check_places(output, stats, [*runs, *judgements, *([collection] if collection else [])])
-    from foveal.analysis.pools import pool
+    from foveal.analysis.pooling import pool
     from foveal.files.atomic import write_files
     from foveal.formats.pools import pool_lines
     from foveal.report.pools import summary

@@ -19,7 +19,8 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from foveal.analysis.projection import Division, Projection
+    from foveal.analysis.projection import Projection
+    from foveal.analysis.segmentation import Segmentation
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -150,12 +151,12 @@ def _divisions(
     pages: tuple[str, ...],
     collection: str | None,
     tags: tuple[str, ...] | None,
-) -> Iterator[Division]:
-    from foveal.analysis.projection import Division, read_division, read_pages
+) -> Iterator[Segmentation]:
+    from foveal.analysis.segmentation import Segmentation, read_pages, read_segmentation
     from foveal.collection import Collection
 
     for path in files:
-        yield read_division(path)
+        yield read_segmentation(path)
     lengths = _lengths(truth, collection) if windows or pages else {}
     for size, step in windows:
         unknown = [doc for doc, length in lengths.items() if length < 0]
@@ -164,13 +165,13 @@ def _divisions(
                 f"windows end with their document, and the length of {unknown[0]!r} is not known; "
                 "give judgements that tell it, or a collection (-C)"
             )
-        yield Division.windows(lengths, size, step)
+        yield Segmentation.windows(lengths, size, step)
     for path in pages:
         yield read_pages(path, lengths)
     if tags is not None:
         if collection is None:
             raise UsageError("--tags takes a collection (-C)")
-        yield Division.elements(Collection.open(collection), tags)
+        yield Segmentation.elements(Collection.open(collection), tags)
 
 
 def _lengths(truth: Judgements, collection: str | None) -> Mapping[str, int]:

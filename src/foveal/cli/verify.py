@@ -101,7 +101,7 @@ def command(
     content = _rendered(found, choose_format(form, to_file=output is not None))
     warn(_warnings(found))
     emit(content, output)
-    sound = found.sound
+    sound = found.is_sound
     if repair is not None:
         mended = found.repaired(quote=quote)
         sound = not mended.left

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from foveal.analysis.anchors import Anchors
-from foveal.analysis.quotes import EXACT, KINDS, NO_QUOTE
+from foveal.analysis.anchors import EXACT, KINDS, NO_QUOTE, Anchors
 from foveal.errors import counted
 from foveal.formats.results import separated
 from foveal.report.grids import Grid

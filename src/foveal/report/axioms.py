@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foveal.analysis.axioms import AXIOMS, Axioms, Outcome, Verdict
+from foveal.analysis.axioms import AXIOMS, AxiomOutcome, Axioms, AxiomVerdict
 from foveal.errors import UsageError, counted, some
 from foveal.report.grids import Grid
 
@@ -13,10 +13,10 @@ __all__ = ["PARTS", "axiom_grids"]
 PARTS = ("verdicts", "counterexamples", "axioms")
 """Tables of a trial."""
 _SIGNS = {
-    Outcome.HOLDS: "yes",
-    Outcome.FAILS: "NO",
-    Outcome.INTENDED: "(no)",
-    Outcome.NOT_APPLICABLE: "-",
+    AxiomOutcome.HOLDS: "yes",
+    AxiomOutcome.FAILS: "NO",
+    AxiomOutcome.INTENDED: "(no)",
+    AxiomOutcome.NOT_APPLICABLE: "-",
 }
 _MOST = 6
 """Measures that a note names."""
@@ -49,8 +49,8 @@ def _verdicts(found: Axioms) -> Grid:
     signs = f"yes: no counterexample among {tried}; NO: fails; (no): fails by design"
     notes = (
         f"{signs}; -: does not apply.",
-        *_reasons(found, Outcome.INTENDED),
-        *_reasons(found, Outcome.NOT_APPLICABLE),
+        *_reasons(found, AxiomOutcome.INTENDED),
+        *_reasons(found, AxiomOutcome.NOT_APPLICABLE),
         *(f"{measure} is marked unsound: {why}." for measure, why in found.unsound.items()),
     )
     return Grid(
@@ -63,9 +63,9 @@ def _verdicts(found: Axioms) -> Grid:
     )
 
 
-def _reasons(found: Axioms, outcome: Outcome) -> list[str]:
+def _reasons(found: Axioms, outcome: AxiomOutcome) -> list[str]:
     """Each reason once, with the axioms and measures that it is for."""
-    alike: dict[str, list[Verdict]] = {}
+    alike: dict[str, list[AxiomVerdict]] = {}
     for verdict in found.verdicts:
         if verdict.outcome is outcome:
             alike.setdefault(verdict.reason, []).append(verdict)
@@ -76,7 +76,7 @@ def _reasons(found: Axioms, outcome: Outcome) -> list[str]:
     ]
 
 
-def _counterexamples(broken: Sequence[Verdict]) -> Grid:
+def _counterexamples(broken: Sequence[AxiomVerdict]) -> Grid:
     """The smallest campaign found for everything that fails."""
     rows = []
     for verdict in broken:

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from foveal.analysis.orderings import Ordering
-from foveal.analysis.simulation import PARTS, RANKINGS
-from foveal.analysis.trials import Fidelity
-from foveal.analysis.verdicts import LEVEL, TOLERANCE, Outcome
+from foveal.analysis.fidelity import LEVEL, TOLERANCE, Fidelity, OrderingOutcome
+from foveal.analysis.simulation import PARTS, RANKINGS, Ordering
 from foveal.errors import UsageError
 from foveal.formats.results import separated
 from foveal.measures import parse_measure
@@ -98,13 +96,13 @@ def _ordering_grid(
     )
 
 
-def _cells(outcome: Outcome) -> tuple[str, ...]:
+def _cells(outcome: OrderingOutcome) -> tuple[str, ...]:
     difference = f"{100 * outcome.difference:+.2f}" if outcome.wins + outcome.losses else "0"
     counts = (str(outcome.wins), str(outcome.ties), str(outcome.losses))
     return difference, *counts, _chance(outcome), _MARKS[outcome.verdict]
 
 
-def _chance(outcome: Outcome) -> str:
+def _chance(outcome: OrderingOutcome) -> str:
     if not outcome.wins + outcome.losses or math.isnan(outcome.p):
         return "-"
     if outcome.p < _LEAST:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from foveal.analysis.pool_statistics import PoolStatistics
+from foveal.analysis.pooling import PoolStatistics
 from foveal.errors import UsageError, counted
 from foveal.formats.results import separated
 from foveal.report.grids import Grid

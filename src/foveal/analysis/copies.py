@@ -1,16 +1,15 @@
-"""Passages that hold the same text: a copy is one more view of what is there once.
+"""Passages with the same text, merged in runs and judgements.
 
 News, contracts and manuals repeat themselves. A retriever that returns a passage and its copy has
-found one thing, and one that returns only the copy has found it all the same. Here text in copies
-is moved to the place of the first one, in runs and in judgements. A second copy then overlaps the
-first like any text that is returned twice, and the policies for overlap decide about both alike:
-``union`` rewards and charges it once.
+found one thing, and so has one that returns only the copy. Here text in copies is moved to the
+place of the first one, in runs and in judgements. A second copy then overlaps the first like any
+repeated text, and is treated like it: ``overlap="union"`` rewards and charges it once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from foveal.adapters import judgements_of
-from foveal.analysis.divisions import Division
+from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_given, check_spans
@@ -29,7 +28,7 @@ from foveal.formats.units import check_counted
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["Copies", "read_same_text", "same_text", "with_same_text"]
+__all__ = ["Copies", "merge_copies", "read_same_text", "same_text", "with_same_text"]
 
 _SCHEMA: dict[str, Any] = {
     "class": pl.String,
@@ -41,7 +40,7 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 
 
 class _Copy(NamedTuple):
-    """A stretch of a document, and the stretch that it repeats."""
+    """A passage of a document, and the passage that it repeats."""
 
     start: int
     end: int
@@ -50,22 +49,19 @@ class _Copy(NamedTuple):
     last: int
 
     def place(self, at: int) -> int:
-        """Where a position lies in the first copy; in proportion, where lengths differ."""
-        return self.first + round((at - self.start) * (self.last - self.first) / self.size)
-
-    @property
-    def size(self) -> int:
-        return self.end - self.start
+        """Return the offset in the first copy; in proportion if lengths differ."""
+        size = self.end - self.start
+        return self.first + round((at - self.start) * (self.last - self.first) / size)
 
 
 class Copies:
-    """Classes of passages that hold the same text; the first of each stands for all.
+    """Classes of passages with the same text; the first of each represents all.
 
     Parameters
     ----------
     passages : polars.DataFrame
         A row for each passage: ``class``, ``doc``, ``start``, ``end``. No two of them overlap, so
-        that a character belongs to one class at most.
+        that a character belongs to at most one class.
     """
 
     def __init__(self, passages: pl.DataFrame) -> None:
@@ -95,8 +91,8 @@ class Copies:
     def __repr__(self) -> str:
         return f"<Copies: {len(self)} classes, {len(self.passages)} passages>"
 
-    def moved(self, doc: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-        """A span as pieces, those in copies at the places of the first ones."""
+    def move(self, doc: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the pieces of a span, those in copies at the offsets of the first copy."""
         at = start
         for copy in self._of.get(doc, ()):
             if copy.end <= at or copy.start >= end:
@@ -111,18 +107,18 @@ class Copies:
 
 
 def same_text(
-    texts: Mapping[str, str], *, at_least: int = 40, passages: Division | None = None
+    texts: Mapping[str, str], *, at_least: int = 40, passages: Segmentation | None = None
 ) -> Copies:
-    r"""The passages that occur more than once, white space and case aside.
+    r"""Find the passages that occur more than once, ignoring white space and case.
 
     Parameters
     ----------
     texts : mapping of document to text
     at_least : int
-        Characters, white space counted as one space, from which a passage counts: short ones are
-        alike by chance.
-    passages : Division, optional
-        What is compared; by default paragraphs, which blank lines separate.
+        Minimum length of a passage, white space counted as one space: short ones are equal by
+        chance.
+    passages : Segmentation, optional
+        The passages compared; by default paragraphs, separated by blank lines.
 
     Examples
     --------
@@ -131,7 +127,14 @@ def same_text(
     [('1', 'a', 6, 30), ('1', 'b', 0, 24)]
     """
     found: dict[str, list[tuple[str, int, int]]] = {}
-    for doc, start, end in _stretches(texts, passages):
+    places: Iterable[tuple[Any, ...]]
+    if passages is None:
+        places = ((doc, *span) for doc, text in texts.items() for span in _split_paragraphs(text))
+    else:
+        places = passages.to_frame().select("doc", "start", "end").iter_rows()
+    for doc, start, end in places:
+        if doc not in texts:
+            raise UsageError(f"no text of document {doc!r} is given")
         words = " ".join(texts[doc][start:end].split()).casefold()
         if len(words) >= at_least:
             found.setdefault(words, []).append((doc, start, end))
@@ -140,21 +143,8 @@ def same_text(
     return Copies(pl.DataFrame(rows, schema=_SCHEMA, orient="row"))
 
 
-def _stretches(
-    texts: Mapping[str, str], passages: Division | None
-) -> Iterator[tuple[str, int, int]]:
-    if passages is None:
-        for doc, text in texts.items():
-            yield from ((doc, *place) for place in _paragraphs(text))
-        return
-    for doc, start, end in passages.to_frame().select("doc", "start", "end").iter_rows():
-        if doc not in texts:
-            raise UsageError(f"no text of document {doc!r} is given")
-        yield doc, start, end
-
-
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """What stands between blank lines, without white space around it."""
+def _split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans between blank lines, without surrounding white space."""
     gaps = [(0, 0), *(gap.span() for gap in _BLANK_LINE.finditer(text)), (len(text), len(text))]
     for (_, start), (end, _) in pairwise(gaps):
         kept = text[start:end].strip()
@@ -164,7 +154,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def read_same_text(path: str | Path) -> Copies:
-    """Classes from JSON Lines: ``class``, ``doc``, ``start``, ``end`` of each passage."""
+    """Read classes from JSON Lines: ``class``, ``doc``, ``start``, ``end`` of each passage."""
     source = Source.open(str(path))
     header, line = header_of(source)
     check_counted(source, header, line)
@@ -174,7 +164,7 @@ def read_same_text(path: str | Path) -> Copies:
         problem
         for name in _SCHEMA
         for problem in defects.at(
-            "unclassified", frame[name].is_null().to_numpy(), f"{name} is missing"
+            "copies.field", frame[name].is_null().to_numpy(), f"{name} is missing"
         )
     ]
     problems += check_given(defects, frame["start"], frame["end"]) if not problems else []
@@ -184,40 +174,43 @@ def read_same_text(path: str | Path) -> Copies:
     try:
         return Copies(frame)
     except UsageError as error:
-        raise source.error("unclassified", None, str(error)) from None
+        raise source.error("copies.passages", None, str(error)) from None
 
 
 @overload
-def with_same_text(judged: Run, copies: Copies) -> Run: ...
+def merge_copies(judged: Run, copies: Copies) -> Run: ...
 @overload
-def with_same_text(judged: Judgements, copies: Copies) -> Judgements: ...
-def with_same_text(judged: Run | Judgements, copies: Copies) -> Run | Judgements:
-    """A run or judgements in which text of copies stands at the place of the first one.
+def merge_copies(judged: Judgements, copies: Copies) -> Judgements: ...
+def merge_copies(judged: Run | Judgements, copies: Copies) -> Run | Judgements:
+    """Move the text of copies to the place of the first one, in a run or judgements.
 
-    Do it to both, and score with ``overlap="union"``. Of relevant copies in several documents one
-    relevant passage remains; a copy counts as relevant if any of its class is.
+    Apply it to both, and score with ``overlap="union"``. Relevant copies in several documents
+    become one relevant passage; a copy counts as relevant if any of its class is.
 
-    A result that reaches beyond a copy becomes several results, one after the other, which share
-    its tokens. Measures of the text that is read are not changed by that: charP, charR, charF,
-    whole or within a budget of characters or tokens. Ranks are: leave out cut-offs and budgets of
-    results.
+    A result that extends beyond a copy becomes several results, one after the other, which share
+    its tokens. Measures of the text read do not change: charP, charR, charF, whole or within a
+    budget of characters or tokens. Ranks change: do not use rank cut-offs or budgets of results.
 
     Examples
     --------
     >>> copies = Copies(pl.DataFrame({"class": ["c", "c"], "doc": ["A", "B"], "start": [0, 10],
     ...                               "end": [50, 60]}))
-    >>> run = with_same_text(Run.from_results({"1": [("B", 0, 60), ("A", 0, 50)]}), copies)
+    >>> run = merge_copies(Run.from_results({"1": [("B", 0, 60), ("A", 0, 50)]}), copies)
     >>> run.to_frame().select("doc", "start", "end").rows()
     [('B', 0, 10), ('A', 0, 50), ('A', 0, 50)]
     """
-    return _moved_run(judged, copies) if isinstance(judged, Run) else _moved(judged, copies)
+    return (
+        _merge_in_run(judged, copies)
+        if isinstance(judged, Run)
+        else _merge_in_judgements(judged, copies)
+    )
 
 
-def _moved_run(run: Run, copies: Copies) -> Run:
+def _merge_in_run(run: Run, copies: Copies) -> Run:
     nowhere = np.flatnonzero((run.start < 0) | (run.end < 0))
     if len(nowhere):
         raise InputError.at(
-            "unclassified",
+            "run.unresolved",
             run.source.path,
             int(run.line[nowhere[0]]),
             "the result has no start and end; copies are found by their places",
@@ -226,7 +219,7 @@ def _moved_run(run: Run, copies: Copies) -> Run:
     owner: list[int] = []
     places = zip(run.doc.to_list(), run.start.tolist(), run.end.tolist(), strict=True)
     for i, (doc, start, end) in enumerate(places):
-        own = list(copies.moved(doc, start, end))
+        own = list(copies.move(doc, start, end))
         pieces += own
         owner += [i] * len(own)
     of = np.array(owner, dtype=np.int64)
@@ -242,12 +235,12 @@ def _moved_run(run: Run, copies: Copies) -> Run:
         rank=None,
         xpath=None,
         length=None,
-        tokens=None if run.tokens is None else _shared(run.tokens, end - start, of),
+        tokens=None if run.tokens is None else _share_tokens(run.tokens, end - start, of),
     )
 
 
-def _shared(tokens: Ints, size: Ints, owner: Ints) -> Ints:
-    """The tokens of results shared out by size among their pieces, which add up to them."""
+def _share_tokens(tokens: Ints, size: Ints, owner: Ints) -> Ints:
+    """Split the tokens of results among their pieces by size."""
     first = np.searchsorted(owner, owner)
     upto = np.cumsum(size) - (np.cumsum(size) - size)[first]
     last = np.searchsorted(owner, owner, side="right") - 1
@@ -258,7 +251,7 @@ def _shared(tokens: Ints, size: Ints, owner: Ints) -> Ints:
     return np.where(tokens[owner] == UNKNOWN, UNKNOWN, reached - before)
 
 
-def _moved(judgements: Judgements, copies: Copies) -> Judgements:
+def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
     if not judgements.has_text:
         raise UsageError(
             "judgements of whole documents have no text that copies could repeat; expected "
@@ -271,18 +264,21 @@ def _moved(judgements: Judgements, copies: Copies) -> Judgements:
         )
     truth = judgements.combined("union") if judgements.several_assessors else judgements
     docs, _, lengths = truth.documents()
-    length = dict(zip(docs.to_list(), lengths.tolist(), strict=True))
+    known = zip(docs.to_list(), lengths.tolist(), strict=True)
+    length = {doc: size for doc, size in known if size >= 0}
     rows: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in truth.topics}
-    names = truth.doc.to_list()
-    for row, doc in enumerate(names):
+    for row, doc in enumerate(truth.doc.to_list()):
         own = rows[truth.topics[truth.topic[row]]]
-        entry = own.setdefault(doc, _entry(length, doc))
-        entry["bep"] = None if truth.bep[row] < 0 else int(truth.bep[row])
+        own.setdefault(doc, {"spans": [], "length": length.get(doc), "bep": None})
+        own[doc]["bep"] = None if truth.bep[row] < 0 else int(truth.bep[row])
         for at, (start, end) in enumerate(truth.passages(row), int(truth.bounds[row])):
-            about = _about(truth, at)
-            for place, low, high in copies.moved(doc, start, end):
-                spans = own.setdefault(place, _entry(length, place))["spans"]
-                spans.append({"start": low, "end": high, **about})
+            about = {
+                "grade": None if truth.grade is None else float(truth.grade[at]),
+                "sets": None if truth.sets is None else truth.sets[at],
+            }
+            for place, low, high in copies.move(doc, start, end):
+                own.setdefault(place, {"spans": [], "length": length.get(place), "bep": None})
+                own[place]["spans"].append({"start": low, "end": high, **about})
     moved = judgements_of(rows)
     lost = () if judgements.aspects is None else ("aspects of passages are not kept with copies",)
     return replace(
@@ -290,14 +286,5 @@ def _moved(judgements: Judgements, copies: Copies) -> Judgements:
     )
 
 
-def _about(truth: Judgements, span: int) -> dict[str, Any]:
-    """What a span brings along: its grade and its evidence sets."""
-    return {
-        "grade": None if truth.grade is None else float(truth.grade[span]),
-        "sets": None if truth.sets is None else truth.sets[span],
-    }
-
-
-def _entry(length: Mapping[str, int], doc: str) -> dict[str, Any]:
-    known = length.get(doc, UNKNOWN)
-    return {"spans": [], "length": None if known < 0 else known, "bep": None}
+with_same_text = merge_copies
+"""The former name."""

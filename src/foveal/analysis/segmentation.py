@@ -1,4 +1,4 @@
-"""A division of documents: chunks, windows, pages or elements, each with a name and a place."""
+"""Segmentations of documents into chunks, windows, pages or elements, with names and offsets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foveal.formats.units import check_counted
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["Division", "read_division", "read_pages"]
+__all__ = ["Division", "Segmentation", "read_pages", "read_segmentation"]
 
 _CHUNK: dict[str, Any] = {
     "topic": pl.String,
@@ -35,8 +35,8 @@ _MEANT_ALL = "without topic all chunks of a document, with topics a run"
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
-    """Units that documents are cut into; they may leave text out, and may overlap.
+class Segmentation:
+    """Units of documents, which may leave out text and may overlap.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Division:
     start, end : int64 arrays
         The place of each unit in code points.
     id : polars.Series of str
-        The name of each unit, which no other has.
+        The unique name of each unit.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Division:
     @classmethod
     def of(
         cls, chunks: Iterable[tuple[str, int, int]], *, name: str = "chunks", ids: Any = None
-    ) -> Division:
-        """A division from ``(doc, start, end)``; without `ids` a unit is named by its place.
+    ) -> Segmentation:
+        """Make a segmentation from ``(doc, start, end)``; by default offsets name a unit.
 
-        >>> Division.of([("D1", 0, 40), ("D1", 40, 90)]).id.to_list()
+        >>> Segmentation.of([("D1", 0, 40), ("D1", 40, 90)]).id.to_list()
         ['D1:0-40', 'D1:40-90']
         """
         rows = list(chunks)
@@ -72,15 +72,17 @@ class Division:
                 )
         doc = pl.Series([row[0] for row in rows], dtype=pl.String)
         start, end = (np.array([row[k] for row in rows], dtype=np.int64) for k in (1, 2))
-        return _checked(name, doc, start, end, None if ids is None else pl.Series(list(ids)))
+        return _make_segmentation(
+            name, doc, start, end, None if ids is None else pl.Series(list(ids))
+        )
 
     @classmethod
     def windows(
         cls, lengths: Mapping[str, int], size: int, step: int | None = None, *, name: str = ""
-    ) -> Division:
-        """Windows of a fixed size; the last one of a document ends with it.
+    ) -> Segmentation:
+        """Make windows of a fixed size; the last one of a document ends with it.
 
-        >>> division = Division.windows({"D1": 100}, 50, 30)
+        >>> division = Segmentation.windows({"D1": 100}, 50, 30)
         >>> list(zip(division.start.tolist(), division.end.tolist()))
         [(0, 50), (30, 80), (60, 100)]
         """
@@ -89,7 +91,7 @@ class Division:
             raise UsageError(f"windows of {size} every {step} characters; expected 1 or more")
         chunks = []
         for doc, length in lengths.items():
-            # A window that begins where the one before has reached the end holds nothing new.
+            # A window that starts after the one before has reached the end adds nothing new.
             last = max(length - size + step, 1) if step < size else length
             places = range(0, min(last, length), step)
             chunks += [(doc, at, min(at + size, length)) for at in places]
@@ -97,8 +99,8 @@ class Division:
         return cls.of(chunks, name=name or f"windows {size}{over}")
 
     @classmethod
-    def elements(cls, collection: Collection, tags: Sequence[str]) -> Division:
-        """The elements of these tags that hold text, named by document and XPath."""
+    def elements(cls, collection: Collection, tags: Sequence[str]) -> Segmentation:
+        """Return the elements of these tags with text, named by document and XPath."""
         known = np.array(collection.path_tags(), dtype=object)
         missing = [tag for tag in tags if tag not in known]
         if missing:
@@ -110,52 +112,53 @@ class Division:
         of_doc = np.repeat(np.arange(len(docs)), np.diff(trees.bounds))[chosen]
         doc = docs.gather(of_doc)
         ids = doc + collection.xpaths(trees.path[chosen])
-        return _checked(",".join(tags), doc, trees.start[chosen], trees.end[chosen], ids)
+        return _make_segmentation(",".join(tags), doc, trees.start[chosen], trees.end[chosen], ids)
 
     def __len__(self) -> int:
         return len(self.doc)
 
     def __repr__(self) -> str:
-        return f"<Division {self.name!r}: {len(self)} units of {self.doc.n_unique()} documents>"
+        return f"<Segmentation {self.name!r}: {len(self)} units of {self.doc.n_unique()} documents>"
 
     @cached_property
     def overlapping(self) -> bool:
-        """Whether any two units share text."""
+        """True if any two units share text."""
         code = self.doc.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
         first = np.unique(code, return_index=True)[1][np.unique(code, return_inverse=True)[1]]
         return bool(len(spans.conflicts(*spans.side_by_side(self.start, self.end, first))[0]))
 
     def to_frame(self) -> pl.DataFrame:
-        """The units: columns id, doc, start, end."""
+        """Return the units: columns id, doc, start, end."""
         return pl.DataFrame({"id": self.id, "doc": self.doc, "start": self.start, "end": self.end})
 
     def named(self, run: Run) -> Run:
-        """A run of spans as one of unit names, for tools that know only documents.
+        """Replace the spans of a run with unit names, for tools that know only documents.
 
-        Every result must be a unit of the division.
+        Every result must be a unit of the segmentation.
         """
         frame = run.to_frame().select("doc", "start", "end")
         units = self.to_frame().unique(["doc", "start", "end"], keep="first", maintain_order=True)
         found = frame.join(units, on=["doc", "start", "end"], how="left", maintain_order="left")
-        self._refuse(run, found["id"], "[{},{}) of document {!r} is no unit of the division")
+        self._check_found(run, found["id"], "[{},{}) of document {!r} is no unit of the division")
         whole = np.full(len(run), UNKNOWN, dtype=np.int64)
         return replace(run, doc=found["id"], start=np.zeros_like(whole), end=whole, xpath=None)
 
     def placed(self, run: Run) -> Run:
-        """The way back: a run whose documents are names of units, as one of spans."""
+        """Replace the unit names of a run with spans, the inverse of `named`."""
         found = pl.DataFrame({"id": run.doc}).join(
             self.to_frame(), on="id", how="left", maintain_order="left"
         )
-        self._refuse(run, found["doc"], "{2!r} is the name of no unit of the division")
+        self._check_found(run, found["doc"], "{2!r} is the name of no unit of the division")
         start, end = (found[name].to_numpy().astype(np.int64) for name in ("start", "end"))
         return replace(run, doc=found["doc"], start=start, end=end)
 
-    def _refuse(self, run: Run, found: pl.Series, message: str) -> None:
+    def _check_found(self, run: Run, found: pl.Series, message: str) -> None:
+        """Refuse a run with results that are not units."""
         lost = np.flatnonzero(found.is_null().to_numpy())
         if len(lost):
             raise InputError(
                 Problem(
-                    "unclassified",
+                    "run.unknown_unit",
                     run.source.path,
                     int(run.line[i]),
                     message.format(int(run.start[i]), int(run.end[i]), run.doc[i])
@@ -165,8 +168,10 @@ class Division:
             )
 
 
-def _checked(name: str, doc: pl.Series, start: Ints, end: Ints, ids: pl.Series | None) -> Division:
-    """A division whose units have names of their own."""
+def _make_segmentation(
+    name: str, doc: pl.Series, start: Ints, end: Ints, ids: pl.Series | None
+) -> Segmentation:
+    """Make a segmentation; refuse none or equal names."""
     if not len(doc):
         raise UsageError(f"the division {name!r} has no unit")
     if ids is None:
@@ -175,13 +180,13 @@ def _checked(name: str, doc: pl.Series, start: Ints, end: Ints, ids: pl.Series |
     twice = ids.filter(ids.is_duplicated())
     if len(twice):
         raise UsageError(f"two units of the division {name!r} are called {twice[0]!r}")
-    return Division(name, doc.rename("doc"), start, end, ids.rename("id"))
+    return Segmentation(name, doc.rename("doc"), start, end, ids.rename("id"))
 
 
-def read_division(path: str | Path) -> Division:
-    """A division from JSON Lines: ``doc``, ``start``, ``end`` and optionally ``id`` of each unit.
+def read_segmentation(path: str | Path) -> Segmentation:
+    """Read units from JSON Lines: ``doc``, ``start``, ``end`` and optionally ``id`` of each.
 
-    A run is read as the division that its results are units of, each once.
+    A run is read as the segmentation into its results, each once.
     """
     source = Source.open(str(path))
     header, line = header_of(source)
@@ -192,37 +197,39 @@ def read_division(path: str | Path) -> Division:
     problems = check_required(defects, frame)
     problems += check_given(defects, frame["start"], frame["end"])
     problems += defects.at(
-        "unclassified",
+        "segmentation.offsets",
         frame["start"].is_null().to_numpy(),
         f"start and end are missing; expected {_MEANT_ALL}",
     )
     defects.raise_if(problems)
     start, end = frame["start"].to_numpy(), frame["end"].to_numpy()
     problems = check_spans(defects, start, end)
-    problems += defects.at("unclassified", start == end, "a unit without text at {}", start)
+    problems += defects.at(
+        "segmentation.empty_unit", start == end, "a unit without text at {}", start
+    )
     defects.raise_if(problems)
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
     name = str(header.get("run") or source.stem)
     ids = units["id"]
     if ids.null_count() not in (0, len(ids)):
         raise source.error(
-            "unclassified", None, "some units have an id and others none; expected all or none"
+            "segmentation.ids", None, "some units have an id and others none; expected all or none"
         )
     if not len(units):
         raise source.error(
-            "unclassified", None, "holds no unit; expected doc, start and end on each line"
+            "segmentation.empty", None, "holds no unit; expected doc, start and end on each line"
         )
     places = (units["start"].to_numpy().copy(), units["end"].to_numpy().copy())
     try:
-        return _checked(name, units["doc"], *places, None if ids.null_count() else ids)
+        return _make_segmentation(name, units["doc"], *places, None if ids.null_count() else ids)
     except UsageError as error:
-        raise source.error("unclassified", None, str(error)) from None
+        raise source.error("segmentation.ids", None, str(error)) from None
 
 
-def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Division:
-    """Pages from JSON Lines: ``doc`` and the ``offsets`` at which its pages begin.
+def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Segmentation:
+    """Read pages from JSON Lines: ``doc`` and the ``offsets`` at which its pages begin.
 
-    The last page ends with the document, whose ``length`` the line gives unless `lengths` does.
+    The last page ends with the document, whose ``length`` is in the line or in `lengths`.
     """
     source = Source.open(str(path))
     source.check_utf8()
@@ -234,29 +241,34 @@ def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Division:
         try:
             value = loads(line)
         except ValueError as error:
-            raise source.error("unclassified", number, f"not valid JSON: {error}") from None
+            raise source.error("json.syntax", number, f"not valid JSON: {error}") from None
         page = value if isinstance(value, dict) else {}
         doc, offsets = page.get("doc"), page.get("offsets")
-        if not (isinstance(doc, str) and isinstance(offsets, list) and _ascending(offsets)):
+        if not (
+            isinstance(doc, str)
+            and isinstance(offsets, list)
+            and offsets
+            and all(type(at) is int and at >= 0 for at in offsets)
+            and all(a < b for a, b in pairwise(offsets))
+        ):
             raise source.error(
-                "unclassified",
+                "segmentation.pages",
                 number,
                 'expected {"doc": NAME, "offsets": [0, 1800, ...]} with rising offsets',
             )
         length = page.get("length", lengths.get(doc))
         if type(length) is not int or length <= offsets[-1]:
             raise source.error(
-                "unclassified",
+                "segmentation.length",
                 number,
                 f"the last page of {doc!r} has no end; give the length of the document",
             )
         chunks += [(doc, a, b) for a, b in zip(offsets, [*offsets[1:], length], strict=True)]
         ids += [f"{doc}:page{n}" for n in range(1, len(offsets) + 1)]
     if not chunks:
-        raise source.error("unclassified", None, "holds no page")
-    return Division.of(chunks, name=source.stem, ids=ids)
+        raise source.error("segmentation.empty", None, "holds no page")
+    return Segmentation.of(chunks, name=source.stem, ids=ids)
 
 
-def _ascending(offsets: list[Any]) -> bool:
-    whole = bool(offsets) and all(type(offset) is int and offset >= 0 for offset in offsets)
-    return whole and all(a < b for a, b in pairwise(offsets))
+Division = Segmentation
+"""The former name."""

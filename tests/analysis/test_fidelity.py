@@ -16,16 +16,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from foveal import InputError, UsageError
-from foveal.analysis.orderings import (
+from foveal.analysis.fidelity import Fidelity, fidelity, try_measures
+from foveal.analysis.simulation import (
+    ELEMENTS,
+    PARTS,
+    RANKINGS,
     Ordering,
     expected_orderings,
     orderings_between,
-    part_of,
+    part_set,
     read_orderings,
+    simulate,
 )
-from foveal.analysis.simulation import ELEMENTS, PARTS, RANKINGS, simulate
-from foveal.analysis.trials import Fidelity, fidelity
-from foveal.analysis.verdicts import try_measures
 from foveal.collection import Collection, build_index
 from foveal.evaluation import Options
 from foveal.formats import read_judgements
@@ -176,7 +178,7 @@ def test_documents_left_out_make_room_for_others() -> None:
     keep, omit = expected_orderings(), expected_orderings(empty="omit")
     assert [str(o) for o in keep] == [str(o) for o in omit]
     loosened = {
-        (part_of(a.better), part_of(a.worse)) for a, b in zip(keep, omit, strict=True) if a != b
+        (part_set(a.better), part_set(a.worse)) for a, b in zip(keep, omit, strict=True) if a != b
     }
     assert loosened == {("S", "SS"), ("SS", "SST")}
     assert sum(o.every for o in omit) == 20

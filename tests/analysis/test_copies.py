@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.analysis.equivalence import Copies, read_same_text
+from foveal.analysis.copies import Copies, read_same_text
 from foveal.errors import InputError, UsageError
 
 CLAUSE = "The notice period is three months."
@@ -40,7 +40,7 @@ def test_paragraphs_are_compared_without_case_and_white_space() -> None:
 
 
 def test_units_of_a_division_are_compared() -> None:
-    division = foveal.Division.of([("lease", 11, 45), ("annex", 0, 34), ("annex", 36, 50)])
+    division = foveal.Segmentation.of([("lease", 11, 45), ("annex", 0, 34), ("annex", 36, 50)])
     assert len(foveal.same_text(TEXTS, at_least=20, passages=division)) == 1
     with pytest.raises(UsageError, match="no text of document 'annex'"):
         foveal.same_text({"lease": TEXTS["lease"]}, passages=division)
@@ -54,10 +54,10 @@ def test_a_second_copy_is_rewarded_once() -> None:
     one = foveal.Run.from_results({"1": [("B", 10, 60)]})
     assert scores(both, truth) == {"charP": 1.0, "charR": 1.0, "Redundancy": 0.0}
     assert scores(one, truth)["charR"] == 0.5
-    moved = foveal.with_same_text(truth, COPIES)
+    moved = foveal.merge_copies(truth, COPIES)
     # One passage is relevant; one copy finds it all, and the other is context that is repeated.
-    assert scores(foveal.with_same_text(one, COPIES), moved)["charR"] == 1.0
-    assert scores(foveal.with_same_text(both, COPIES), moved) == {
+    assert scores(foveal.merge_copies(one, COPIES), moved)["charR"] == 1.0
+    assert scores(foveal.merge_copies(both, COPIES), moved) == {
         "charP": 1.0,
         "charR": 1.0,
         "Redundancy": 0.5,
@@ -68,7 +68,7 @@ def test_a_copy_is_relevant_if_any_is() -> None:
     truth = foveal.Judgements.from_highlights({"1": {"A": {"spans": [(0, 50)], "length": 80}}})
     run = foveal.Run.from_results({"1": [("B", 0, 60)]})
     assert scores(run, truth)["charR"] == 0.0
-    moved = scores(foveal.with_same_text(run, COPIES), foveal.with_same_text(truth, COPIES))
+    moved = scores(foveal.merge_copies(run, COPIES), foveal.merge_copies(truth, COPIES))
     assert moved["charR"] == 1.0
     assert moved["charP"] == pytest.approx(50 / 60)  # what stands before the copy is still read
 
@@ -77,18 +77,18 @@ def test_judgements_go_to_documents_that_nobody_judged() -> None:
     truth = foveal.Judgements.from_highlights(
         {"1": {"B": {"spans": [(0, 30)], "length": 60, "bep": 5}}}
     )
-    rows = foveal.with_same_text(truth, COPIES).to_frame().select("doc", "start", "end", "bep")
+    rows = foveal.merge_copies(truth, COPIES).to_frame().select("doc", "start", "end", "bep")
     assert rows.rows() == [("B", 0, 10, 5), ("A", 0, 20, None)]
 
 
 def test_results_share_their_tokens_among_pieces() -> None:
     run = foveal.Run.from_results({"1": [("B", 0, 60), ("C", 0, 5)], "2": [("B", 50, 80)]})
     run = replace(run, tokens=np.array([13, 2, 7]))
-    moved = foveal.with_same_text(run, COPIES)
+    moved = foveal.merge_copies(run, COPIES)
     assert moved.tokens is not None
     assert moved.tokens.tolist() == [2, 11, 2, 2, 5]
     assert np.diff(moved.bounds).tolist() == [3, 2]
-    unknown = foveal.with_same_text(replace(run, tokens=np.array([-1, 2, 7])), COPIES)
+    unknown = foveal.merge_copies(replace(run, tokens=np.array([-1, 2, 7])), COPIES)
     assert unknown.tokens is not None
     assert unknown.tokens.tolist() == [-1, -1, 2, 2, 5]
 
@@ -97,9 +97,9 @@ def test_lengths_that_differ_are_mapped_in_proportion() -> None:
     longer = Copies(
         pl.DataFrame({"class": ["c", "c"], "doc": ["A", "B"], "start": [0, 0], "end": [50, 100]})
     )
-    assert list(longer.moved("B", 0, 100)) == [("A", 0, 50)]
-    assert list(longer.moved("B", 50, 120)) == [("A", 25, 50), ("B", 100, 120)]
-    assert list(longer.moved("B", 120, 120)) == [("B", 120, 120)]
+    assert list(longer.move("B", 0, 100)) == [("A", 0, 50)]
+    assert list(longer.move("B", 50, 120)) == [("A", 25, 50), ("B", 100, 120)]
+    assert list(longer.move("B", 120, 120)) == [("B", 120, 120)]
 
 
 # -- properties --------------------------------------------------------------------------------
@@ -124,8 +124,8 @@ def test_fast_equals_naive(
     judged: dict[str, dict[str, list[tuple[int, int]]]] = {}
     for doc, a, b in highlighted:
         judged.setdefault(doc, {"spans": []})["spans"].append((a, b))
-    truth = foveal.with_same_text(foveal.Judgements.from_highlights({"1": judged}), COPIES)
-    run = foveal.with_same_text(foveal.Run.from_results({"1": results}), COPIES)
+    truth = foveal.merge_copies(foveal.Judgements.from_highlights({"1": judged}), COPIES)
+    run = foveal.merge_copies(foveal.Run.from_results({"1": results}), COPIES)
     found = scores(run, truth)
     assert found["charR"] == pytest.approx(len(read & relevant) / len(relevant))
     assert found["charP"] == pytest.approx(len(read & relevant) / len(read))
@@ -135,7 +135,7 @@ def test_fast_equals_naive(
 @given(st.lists(spans, min_size=1, max_size=5))
 def test_without_copies_nothing_moves(results: list[tuple[str, int, int]]) -> None:
     run = foveal.Run.from_results({"1": results})
-    moved = foveal.with_same_text(run, Copies(COPIES.passages.head(0)))
+    moved = foveal.merge_copies(run, Copies(COPIES.passages.head(0)))
     assert moved.to_frame().equals(run.to_frame())
 
 
@@ -178,14 +178,14 @@ def test_grades_and_evidence_sets_move_along() -> None:
             ]
         }
     )
-    moved = foveal.with_same_text(truth, COPIES)
+    moved = foveal.merge_copies(truth, COPIES)
     assert moved.to_frame().select("doc", "start", "end").rows()[:2] == [
         ("A", 0, 10),
         ("A", 20, 30),
     ]
     assert moved.grade is not None
     assert moved.grade.tolist() == [2, 1]
-    run = foveal.with_same_text(foveal.run_of({"1": [("B", 10, 22)]}), COPIES)
+    run = foveal.merge_copies(foveal.run_of({"1": [("B", 10, 22)]}), COPIES)
     assert foveal.evaluate(run, moved, "answered")["run", "answered"] == 1
     two = foveal.judgements_of(
         {
@@ -196,15 +196,15 @@ def test_grades_and_evidence_sets_move_along() -> None:
         }
     )
     with pytest.raises(UsageError, match=r"of several assessors cannot be moved .* of Ann, Bob"):
-        foveal.with_same_text(two, COPIES)
+        foveal.merge_copies(two, COPIES)
 
 
 def test_what_has_no_place_is_refused(tmp_path: Path) -> None:
     whole = replace(foveal.Run.from_results({"1": [("A", 0, 1)]}, name="mine"), end=np.array([-1]))
     with pytest.raises(InputError, match="mine:1: the result has no start and end"):
-        foveal.with_same_text(whole, COPIES)
+        foveal.merge_copies(whole, COPIES)
     (tmp_path / "qrels").write_text("1 0 A 1\n")
     with pytest.raises(UsageError, match="judgements of whole documents have no text"):
-        foveal.with_same_text(foveal.read_judgements(tmp_path / "qrels"), COPIES)
+        foveal.merge_copies(foveal.read_judgements(tmp_path / "qrels"), COPIES)
     with pytest.raises(UsageError, match=r"passage \[5,5\) of document 'A' is no text"):
         Copies(pl.DataFrame({"class": ["c"], "doc": ["A"], "start": [5], "end": [5]}))
