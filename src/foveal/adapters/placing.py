@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.adapters.alignment import (
+from foveal.adapters.frameworks import DICT, FRAMEWORKS, TUPLE
+from foveal.adapters.text_spans import (
     AMBIGUOUS,
     EXACT,
     NORMALISED,
     Aligner,
     Found,
 )
-from foveal.adapters.frameworks import DICT, FRAMEWORKS, TUPLE
 from foveal.errors import InputError, Problem, UsageError
 from foveal.formats.checks import Defects, check_names, check_spans
 from foveal.formats.source import Source
