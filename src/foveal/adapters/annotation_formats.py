@@ -14,7 +14,7 @@ from msgspec import field as renamed
 
 from foveal.adapters.gold_data import (
     GoldSpan,
-    Parsed,
+    ParsedGold,
     Question,
     decode_entries,
     decode_file,
@@ -78,7 +78,7 @@ class _WebPage(Struct):
     items: list[Raw] | None = None
 
 
-def read_web_annotation(source: Source) -> Parsed:
+def read_web_annotation(source: Source) -> ParsedGold:
     """A topic is what the body says, a document is named as the source of the target.
 
     A file is one annotation, a list, a page, or a collection with its first page. Positions count
@@ -119,7 +119,7 @@ def read_web_annotation(source: Source) -> Parsed:
                 message = f"{at}.selector: {error}"
                 raise source.error("gold.structure", line, message) from None
             question.spans.append(GoldSpan(**place, where=at, assessor=creator, is_loose=True))
-    return Parsed(topics.values())
+    return ParsedGold(topics.values())
 
 
 def is_web_annotation(source: Source) -> bool:
@@ -219,7 +219,7 @@ class _StudioTask(Struct):
     data: dict[str, Any] = {}
 
 
-def read_label_studio(source: Source) -> Parsed:
+def read_label_studio(source: Source) -> ParsedGold:
     """Tasks with their highlights; an assessor is who completed an annotation.
 
     Regions of other kinds are counted as not read, cancelled annotations left out.
@@ -251,7 +251,7 @@ def read_label_studio(source: Source) -> Parsed:
                     assessor=None if who is None else str(who),
                     where=where,
                 )
-    return Parsed(found.topics.values(), found.texts, unread)
+    return ParsedGold(found.topics.values(), found.texts, unread)
 
 
 class _DoccanoEntity(Struct):
@@ -271,7 +271,7 @@ class _DoccanoRecord(Struct):
     entities: list[_DoccanoEntity] | None = None
 
 
-def read_doccano(source: Source) -> Parsed:
+def read_doccano(source: Source) -> ParsedGold:
     """Documents with their highlights; ``entities`` are those of projects with relations."""
     found = _Annotated()
     for own, line in decode_lines(source, _DoccanoRecord):
@@ -282,7 +282,7 @@ def read_doccano(source: Source) -> Parsed:
         for i, entity in enumerate(own.entities or ()):
             where = f"$.entities[{i}]"
             found.add([entity.label], entity.start_offset, entity.end_offset, where=where)
-    return Parsed(found.topics.values(), found.texts)
+    return ParsedGold(found.topics.values(), found.texts)
 
 
 _LAYERS = ("webanno.custom.", "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity")
@@ -302,7 +302,7 @@ class _CasFeatures(Struct):
     value: Any = None
 
 
-def read_inception(source: Source) -> Parsed:
+def read_inception(source: Source) -> ParsedGold:
     """A UIMA CAS is a document, named by its title; custom layers hold the highlights.
 
     A topic is the feature ``topic``, ``label`` or ``value`` of a highlight, else the name of its
@@ -330,4 +330,4 @@ def read_inception(source: Source) -> Parsed:
         found.open_record({"doc": str(doc), "text": text}, "", line, path)
         label = own.topic or own.label or own.value or own.type.rpartition(".")[2]
         found.add([str(label)], start, end, where=path)
-    return Parsed(found.topics.values(), found.texts)
+    return ParsedGold(found.topics.values(), found.texts)

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from msgspec import Raw
 
-from foveal.adapters.text_spans import NEAR, TextPlacer, TextSpan, UnplacedError
+from foveal.adapters.text_spans import NEAR, TextPlacer, TextSpan, UnplacedSpanError
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats.objects import explain_json
 from foveal.formats.source import Source, first_lines
@@ -29,7 +29,7 @@ from foveal.model.topics import Topic
 __all__ = [
     "FolderTexts",
     "GoldSpan",
-    "Parsed",
+    "ParsedGold",
     "Question",
     "Texts",
     "build_judgements",
@@ -71,7 +71,7 @@ class Question:
     """Judged documents that are relevant as a whole, in files without spans."""
 
 
-class Parsed(NamedTuple):
+class ParsedGold(NamedTuple):
     """The questions of a file, the texts that it holds, and counts of what was not read."""
 
     questions: Iterable[Question]
@@ -167,7 +167,7 @@ def decode_entries(
 
 
 def build_judgements(
-    parsed: Parsed,
+    parsed: ParsedGold,
     source: Source,
     texts: Texts | None,
     *,
@@ -202,7 +202,7 @@ def build_judgements(
         for span in question.spans:
             try:
                 place = placer.place(span)
-            except UnplacedError as error:
+            except UnplacedSpanError as error:
                 text = f"{span.where}: {error}"
                 problems.append(Problem(error.code, source.path, question.line, text))
                 continue
@@ -362,7 +362,7 @@ class FolderTexts(Texts):
         return len(self._files)
 
 
-class _Document(msgspec.Struct):
+class _TextLine(msgspec.Struct):
     doc: str | int
     text: str
 
@@ -374,4 +374,4 @@ def read_texts(path: str | Path) -> Texts:
         if not found:
             raise InputError.at("file.empty_folder", str(path), None, "the directory holds no file")
         return found
-    return {str(own.doc): own.text for own, _ in decode_lines(Source.open(path), _Document)}
+    return {str(own.doc): own.text for own, _ in decode_lines(Source.open(path), _TextLine)}

@@ -25,7 +25,7 @@ from foveal.adapters.annotation_formats import (
 )
 from foveal.adapters.gold_data import (
     GoldSpan,
-    Parsed,
+    ParsedGold,
     Question,
     Texts,
     build_judgements,
@@ -70,7 +70,7 @@ def _is_chunking_evaluation(source: Source) -> bool:
     return set(head) == {name.encode() for name in _CHUNKING}
 
 
-def _read_chunking_evaluation(source: Source) -> Parsed:
+def _read_chunking_evaluation(source: Source) -> ParsedGold:
     """Topics are ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus."""
     source.check_utf8()
     rows = csv.DictReader(io.StringIO(source.data.decode(), newline=""), strict=True)
@@ -97,7 +97,7 @@ def _read_chunking_evaluation(source: Source) -> Parsed:
             line = rows.line_num + 1
     except csv.Error as error:
         raise source.error("csv.syntax", line, f"not valid CSV: {error}") from None
-    return Parsed(questions)
+    return ParsedGold(questions)
 
 
 # -- LegalBench-RAG --------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _is_legalbench_rag(source: Source) -> bool:
     return head[:1] == [b"{"] and head[1:3] == [b'"tests":', b"["] and b'"query"' in source.data
 
 
-def _read_legalbench_rag(source: Source) -> Parsed:
+def _read_legalbench_rag(source: Source) -> ParsedGold:
     """Topics are ``STEM-0000``, ... in the order of the file; a document is named as its file."""
     questions: list[Question] = []
     for test, line, path in decode_list(source, "tests", _LegalTest):
@@ -129,7 +129,7 @@ def _read_legalbench_rag(source: Source) -> Parsed:
         ]
         name = f"{source.stem}-{len(questions):04d}"
         questions.append(Question(name, test.query, line, path, spans))
-    return Parsed(questions)
+    return ParsedGold(questions)
 
 
 # -- SQuAD -----------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class _SquadArticle(Struct):
     title: str | None = None
 
 
-def _read_squad(source: Source) -> Parsed:
+def _read_squad(source: Source) -> ParsedGold:
     """A context is a document, named by its ``document_id``, else ``TITLE/NUMBER``.
 
     Different answers to a question are alternatives. The context of a question without answers is
@@ -183,7 +183,7 @@ def _read_squad(source: Source) -> Parsed:
                     found.setdefault((start, len(text)), span)
                 spans = [*found.values()]
                 questions.append(Question(str(asked.id), asked.question, line, at, spans, [doc]))
-    return Parsed(questions, texts)
+    return ParsedGold(questions, texts)
 
 
 # -- BioASQ ----------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class _BioasqQuestion(Struct):
     snippets: list[_BioasqSnippet] | None = None
 
 
-def _read_bioasq(source: Source) -> Parsed:
+def _read_bioasq(source: Source) -> ParsedGold:
     """A section is a document, ``ARTICLE/SECTION``: offsets count from its beginning.
 
     An article is named by the last part of its address. A snippet that ends in another section is
@@ -227,7 +227,7 @@ def _read_bioasq(source: Source) -> Parsed:
                 question.spans.append(GoldSpan(first, start, where=where))
                 question.spans.append(GoldSpan(last, 0, end, where=where))
         questions.append(question)
-    return Parsed(questions)
+    return ParsedGold(questions)
 
 
 # -- KILT ------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class _KiltQuestion(Struct):
     output: list[_KiltOutput] | None = None
 
 
-def _read_kilt(source: Source) -> Parsed:
+def _read_kilt(source: Source) -> ParsedGold:
     """A paragraph is a document, ``PAGE/NUMBER``: characters count from its beginning.
 
     Outputs with evidence are alternatives; the provenances of one output belong together. A
@@ -284,7 +284,7 @@ def _read_kilt(source: Source) -> Parsed:
                     question.spans.append(span)
         if question.spans:
             questions.append(question)
-    return Parsed(questions, unread=unread)
+    return ParsedGold(questions, unread=unread)
 
 
 # -- QASPER ----------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class _QasperPaper(Struct):
     abstract: str | None = None
 
 
-def _read_qasper(source: Source) -> Parsed:
+def _read_qasper(source: Source) -> ParsedGold:
     """A paper is a document, named by its id; the answers of annotators are alternatives.
 
     Its text is abstract, headings and paragraphs as the file has them, an empty line between.
@@ -346,20 +346,20 @@ def _read_qasper(source: Source) -> Parsed:
                     elif quote.strip():
                         question.spans.append(span)
             questions.append(question)
-    return Parsed(questions, texts, unread)
+    return ParsedGold(questions, texts, unread)
 
 
 # -- TREC Genomics ---------------------------------------------------------------------------------
 
 
-def _read_genomics(source: Source) -> Parsed:
+def _read_genomics(source: Source) -> ParsedGold:
     """Passages in the order of the file, with their aspects; topics have no words."""
     topics: dict[str, Question] = {}
     for line, topic, doc, start, end, aspects in trec_genomics.read_gold_passages(source):
         where = f"line {line}"
         question = topics.setdefault(topic, Question(topic, None, line, where))
         question.spans.append(GoldSpan(doc, start, end, where=where, aspects=aspects))
-    return Parsed(topics.values())
+    return ParsedGold(topics.values())
 
 
 # -- BEIR ------------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def _open_beside(source: Source, name: str) -> Source:
     return Source.open(folder / name if (folder / name).exists() else folder.parent / name)
 
 
-def _read_beir(source: Source) -> Parsed:
+def _read_beir(source: Source) -> ParsedGold:
     """Whole documents are judged: relevant if the score is above 0.
 
     Topics are the queries of ``queries.jsonl`` that the judgements name.
@@ -417,7 +417,7 @@ def _read_beir(source: Source) -> Parsed:
     for entry, _ in decode_lines(_open_beside(source, "queries.jsonl"), _BeirEntry):
         if entry.id in topics:
             topics[entry.id].text = entry.text
-    return Parsed(topics.values(), has_spans=False)
+    return ParsedGold(topics.values(), has_spans=False)
 
 
 def _read_beir_corpus(source: Source) -> Texts:
@@ -434,14 +434,14 @@ class _MtcbQuestion(Struct):
     passage: str = renamed(name="chunk-must-contain")
 
 
-def _read_mtcb(source: Source) -> Parsed:
+def _read_mtcb(source: Source) -> ParsedGold:
     """Topics are ``STEM-0000``, ...; the document of a passage is the only one that holds it."""
     questions: list[Question] = []
     for asked, line in decode_lines(source, _MtcbQuestion):
         span = GoldSpan(None, quote=asked.passage, is_loose=True, where="$")
         name = f"{source.stem}-{len(questions):04d}"
         questions.append(Question(name, asked.question, line, "$", [span]))
-    return Parsed(questions)
+    return ParsedGold(questions)
 
 
 # -- the formats -----------------------------------------------------------------------------------
@@ -452,7 +452,7 @@ class GoldFormat(NamedTuple):
 
     explanation: str
     is_format: Callable[[Source], bool]
-    read: Callable[[Source], Parsed]
+    read: Callable[[Source], ParsedGold]
     read_texts: Callable[[Source], Texts | None] | None = None
     """Reads the documents that a file holds."""
 

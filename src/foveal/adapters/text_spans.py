@@ -42,7 +42,7 @@ __all__ = [
     "Normalised",
     "TextPlacer",
     "TextSpan",
-    "UnplacedError",
+    "UnplacedSpanError",
     "align",
     "documents_needed",
     "locate_results",
@@ -92,7 +92,7 @@ class TextSpan:
     is_loose: bool = False
 
 
-class UnplacedError(Exception):
+class UnplacedSpanError(Exception):
     """A span without a place, with the code of the problem."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -158,7 +158,7 @@ class TextPlacer:
 
         Raises
         ------
-        UnplacedError
+        UnplacedSpanError
             If the span has no place, or another text is at its place.
         """
         doc = span.doc if span.doc is not None else self._find_document(span.quote or "")
@@ -171,7 +171,9 @@ class TextPlacer:
             and not self.is_partial
             and span.start is not None
         ):
-            raise UnplacedError("span.unknown_document", f"document {doc!r} is not among the texts")
+            raise UnplacedSpanError(
+                "span.unknown_document", f"document {doc!r} is not among the texts"
+            )
         low, high = 0, None
         if span.within is not None:
             outer = self.place(span.within)
@@ -183,7 +185,7 @@ class TextPlacer:
             return None if found is None else (doc, *found)
         start, end = low + span.start, span.end
         if end is None and span.quote is None and text is None:
-            raise UnplacedError(
+            raise UnplacedSpanError(
                 "span.needs_text",
                 f"it goes on to the end of document {doc!r}; give its text (--texts)",
             )
@@ -193,7 +195,7 @@ class TextPlacer:
             end += low
         if high is not None and end > high:
             beyond = counted(end - high, "character")
-            raise UnplacedError("span.past_end", f"it ends {beyond} after what it refines")
+            raise UnplacedSpanError("span.past_end", f"it ends {beyond} after what it refines")
         if text is not None and span.quote is not None:
             self.counts["compared"] += 1
             there = text[max(start, 0) : max(end, 0)]
@@ -210,13 +212,13 @@ class TextPlacer:
                     return None
                 self.counts["movable"] += len(near) == 1
                 message = _describe_mismatch(text, doc, start, end, span.quote, near)
-                raise UnplacedError("span.quote", message)
+                raise UnplacedSpanError("span.quote", message)
         if not 0 <= start <= end <= MAX_OFFSET:
-            raise UnplacedError(
+            raise UnplacedSpanError(
                 "span.offsets", f"[{start},{end}) is not a span; expected 0 <= start <= end"
             )
         if text is not None and end > len(text):
-            raise UnplacedError(
+            raise UnplacedSpanError(
                 "span.past_end",
                 f"the span [{start},{end}) ends past the {len(text)} characters of document "
                 f"{doc!r}",
@@ -226,7 +228,7 @@ class TextPlacer:
     def _find_document(self, quote: str) -> str | None:
         """Return the only document that holds a quote; None if the quote is dropped."""
         if self.texts is None:
-            raise UnplacedError(
+            raise UnplacedSpanError(
                 "span.needs_text", "the document is not named; give the texts (--texts)"
             )
         held = self.locator.holders(quote)
@@ -236,7 +238,7 @@ class TextPlacer:
             self.counts["dropped"] += 1
             return None
         message = self.locator.message_without_document([quote], [held], held)
-        raise UnplacedError("span.ambiguous" if held else "span.not_found", message)
+        raise UnplacedSpanError("span.ambiguous" if held else "span.not_found", message)
 
     def _locate(
         self, span: TextSpan, doc: str, low: int, high: int | None
@@ -244,7 +246,7 @@ class TextPlacer:
         """Return the place of a quote in a part of its document; None if it is dropped."""
         quote = span.quote or ""
         if self.texts is None:
-            raise UnplacedError(
+            raise UnplacedSpanError(
                 "span.needs_text",
                 f"a {self.what} without offsets needs the text of document {doc!r} (--texts)",
             )
@@ -268,7 +270,7 @@ class TextPlacer:
             self.counts["dropped"] += 1
             return None
         message = locator.message(doc, quote, what=self.what, remedy=self.remedy)
-        raise UnplacedError(_CODES[found.how], message)
+        raise UnplacedSpanError(_CODES[found.how], message)
 
     def describe_located(self, first: Mapping[str, int] | None = None) -> Iterator[str]:
         """Yield notes on results that were placed by their text.
@@ -368,7 +370,7 @@ def locate_results(
         first.setdefault(locator.find(doc, text).how, number + 1)
         try:
             placed = placer.place(TextSpan(doc, quote=text))
-        except UnplacedError as error:
+        except UnplacedSpanError as error:
             problems.append(Problem(error.code, source.path, number + 1, str(error)))
             continue
         assert placed is not None  # nothing is dropped
