@@ -13,7 +13,7 @@ import pytest
 
 import foveal
 from command import Outcome, call
-from foveal.adapters.truths import read_truth
+from foveal.adapters.gold_formats import read_gold
 
 CONTEXT = (
     "The ferry left the harbour at noon. The crew of the ferry was tired. Nobody saw the whale."
@@ -110,7 +110,7 @@ def test_quotes_that_occur_once_near_their_offset_are_moved(
         "earlier": [at("whale.")],
     }
     assert counts(done.err) == [2]
-    judgements, _ = read_truth("gold.json", repair=True)
+    judgements, _ = read_gold("gold.json", repair=True)
     assert judgements.start.tolist() == [own[0][0] for own in spans().values()]
     assert counts("\n".join(judgements.notes)) == [2]
 

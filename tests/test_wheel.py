@@ -53,6 +53,7 @@ def test_the_wheel_brings_no_development_dependency(clean: Path, tmp_path: Path)
     assert names == {
         "foveal",
         "click",
+        "msgspec",
         "numpy",
         "polars",
         "polars-runtime-32",

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 import foveal
-from foveal.adapters.alignment import AMBIGUOUS, EXACT, Aligner
+from foveal.adapters.text_spans import AMBIGUOUS, EXACT, Aligner
 from foveal.analysis.anchors import Anchors, verify
 from foveal.model import Judgements
 from shared_data import DATA

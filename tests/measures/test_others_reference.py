@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 import foveal
-from foveal.adapters.truths import read_foreign_run, read_texts, read_truth
+from foveal.adapters.gold_formats import read_foreign_run, read_gold, read_texts
 from foveal.formats import read_run
 from foveal.model import Judgements, Run
 from shared_data import DATA
@@ -51,7 +51,7 @@ def corpora() -> Mapping[str, str]:
 
 @pytest.fixture(scope="module")
 def questions(corpora: Mapping[str, str]) -> Judgements:
-    judgements, topics = read_truth(CHUNKING / "questions_df.csv", texts=corpora)
+    judgements, topics = read_gold(CHUNKING / "questions_df.csv", texts=corpora)
     assert len(topics) == 472
     assert len(judgements.start) == 790
     return judgements
@@ -184,7 +184,7 @@ def test_legalbench_rag_both_ways(
 ) -> None:
     listed = json.loads((LEGAL / "bm25_fixed500_overlap_scores.json").read_text())
     (expected,) = [r for r in listed if (r["benchmark"], r["chunker"]) == (benchmark, chunker)]
-    judgements, topics = read_truth(LEGAL / "benchmarks" / f"{benchmark}.json", texts=contracts)
+    judgements, topics = read_gold(LEGAL / "benchmarks" / f"{benchmark}.json", texts=contracts)
     assert len(topics) == expected["n_tests"]
     chunks = [
         (doc, *span)
@@ -220,7 +220,7 @@ def test_legalbench_rag_both_ways(
 @needs_genomics
 @pytest.mark.parametrize("number", ["01", "02"])
 def test_trec_genomics_topic_by_topic(number: str) -> None:
-    gold, _ = read_truth(GENOMICS / "gold.txt")
+    gold, _ = read_gold(GENOMICS / "gold.txt")
     run = read_foreign_run(GENOMICS / f"run-{number}.txt", "trec-genomics-run")
     with (GENOMICS / f"official-{number}.per_topic.tsv").open() as file:
         official = {

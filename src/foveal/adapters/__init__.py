@@ -1,6 +1,10 @@
-"""What other programs have, as runs and judgements: objects of frameworks, files of other tools."""
+"""Runs and judgements from objects of frameworks and files of other tools."""
 
-from foveal.adapters.judgements import judgements_of, judgements_or_files
-from foveal.adapters.runs import run_of, runs_of
+from foveal.adapters.from_objects import (
+    judgements_of,
+    judgements_or_files,
+    run_of,
+    runs_of,
+)
 
 __all__ = ["judgements_of", "judgements_or_files", "run_of", "runs_of"]

@@ -47,7 +47,7 @@ _SINGULAR = {"run": "a run", "judgements": "judgements", "topics": "topics"}
     metavar="NAME",
     help="What IN is, if another tool made it and its content does not tell: chunking-evaluation, "
     "legalbench-rag, squad, bioasq, kilt, qasper, trec-genomics, trec-genomics-run, "
-    "web-annotation.",
+    "web-annotation, beir, mtcb, label-studio, doccano, inception.",
 )
 @click.option(
     "--texts",
@@ -118,7 +118,7 @@ def command(
     the format cannot hold is an error, what it leaves behind a warning. OUT may be - for standard
     output. The ground truth of other tools (--from) becomes judgements.
     """
-    from foveal.adapters.truths import read_truth
+    from foveal.adapters.gold_formats import read_gold
     from foveal.files.source import Source
     from foveal.formats import kind_of, read_judgements
 
@@ -159,7 +159,7 @@ def command(
     elif kind == "judgements":
         topics = None
         if foreign:
-            judgements, topics = read_truth(
+            judgements, topics = read_gold(
                 given, foreign, texts=texts, repair=repair, drop_mismatches=drop_mismatches
             )
         else:
@@ -178,25 +178,25 @@ def command(
 
 def _foreign(source: str | Source) -> str | None:
     """The form of another tool that the content of a file shows, if there is one."""
-    from foveal.adapters.truths import found_form
+    from foveal.adapters.gold_formats import detect_gold
     from foveal.files.source import Source
 
     if isinstance(source, str):
         if not Path(source).is_file():
             return None
         source = Source.open(source)
-    return found_form(source)
+    return detect_gold(source)
 
 
 def _check_foreign(source: str, foreign: str | None, options: dict[str, str | bool | None]) -> None:
     """Refuse a form that is not known, and options for ground truth where there is none."""
-    from foveal.adapters.truths import RUN_FORMS, TRUTH_FORMS
+    from foveal.adapters.gold_formats import GOLD_FORMATS, RUN_FORMATS
 
-    known = (*TRUTH_FORMS, *RUN_FORMS)
+    known = (*GOLD_FORMATS, *RUN_FORMATS)
     if foreign is not None and foreign not in known:
         raise UsageError(f"unknown form {foreign!r} (--from); expected {' or '.join(known)}")
     used = [name for name, value in options.items() if value not in (None, False)]
-    if used and foreign not in TRUTH_FORMS:
+    if used and foreign not in GOLD_FORMATS:
         raise UsageError(
             f"{used[0]} is for the ground truth of other tools; {source} is none (--from says what "
             "it is)"
@@ -217,13 +217,13 @@ def _read_run(source: str | Source) -> Run:
 
 
 def _kind_of_foreign(form: str) -> str:
-    from foveal.adapters.truths import RUN_FORMS
+    from foveal.adapters.gold_formats import RUN_FORMATS
 
-    return "run" if form in RUN_FORMS else "judgements"
+    return "run" if form in RUN_FORMATS else "judgements"
 
 
 def _foreign_run(source: str | Source, form: str) -> Run:
-    from foveal.adapters.truths import read_foreign_run
+    from foveal.adapters.gold_formats import read_foreign_run
 
     return read_foreign_run(source, form)
 

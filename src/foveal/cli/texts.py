@@ -99,7 +99,7 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 
 def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
-    from foveal.adapters.alignment import Aligner, align, documents_needed
+    from foveal.adapters.text_spans import Aligner, align, documents_needed
 
     docs = frozenset[str]().union(*map(documents_needed, sources))
     aligner = Aligner(_read(texts, docs) if docs else {})

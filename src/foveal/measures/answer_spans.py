@@ -99,7 +99,7 @@ class SquadF1(Measure):
 
     Answers are the evidence sets of the topic; without any, all relevant spans are one answer.
     The units are those of the spans: characters, or tokens if run and judgements were brought to
-    them (`foveal.adapters.truths.tokens`). The original compares the words as strings, wherever
+    them (`foveal.adapters.token_offsets`). The original compares the words as strings, wherever
     they stand; here they must be the words that were marked.
     """
 

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.adapters.truths import (
-    TRUTH_FORMS,
-    found_form,
+from foveal.adapters.gold_formats import (
+    GOLD_FORMATS,
+    detect_gold,
+    read_embedded_texts,
     read_foreign_run,
+    read_gold,
     read_texts,
-    read_truth,
-    texts_of,
 )
-from foveal.adapters.truths.tokens import in_tokens, words
+from foveal.adapters.token_offsets import in_tokens, words
 from foveal.errors import FovealError, InputError, UsageError
 from foveal.files.source import Source
 from foveal.measures.answer_spans import answer_f1
@@ -211,6 +211,28 @@ def quotation(exact: str, **more: Any) -> dict[str, Any]:
     return {"type": "TextQuoteSelector", "exact": exact, **more}
 
 
+def studio(*values: dict[str, Any], **data: Any) -> str:
+    """Return an export of Label Studio with a highlight for each value."""
+    result = [
+        {"id": "r", "from_name": "label", "to_name": "text", "type": "labels", "value": value}
+        for value in values
+    ]
+    task = {"id": 4, "annotations": [{"completed_by": 1, "result": result}], "data": data}
+    return json.dumps([task])
+
+
+def cas(text: str = PAGE, sofa: int = 1, end: int = 5, **features: Any) -> str:
+    """Return a UIMA CAS in JSON with a sentence and a highlight."""
+    of_text = {"%ID": 1, "%TYPE": "uima.cas.Sofa", "sofaNum": 1, "sofaString": text}
+    core = "de.tudarmstadt.ukp.dkpro.core.api"
+    named = {"%ID": 2, "%TYPE": f"{core}.metadata.type.DocumentMetaData", "documentTitle": "hamlet"}
+    marked = {"%ID": 3, "%TYPE": "webanno.custom.Passage", "@sofa": sofa, "begin": 3, "end": end}
+    sentence = {"%ID": 4, "%TYPE": f"{core}.segmentation.type.Sentence", "begin": 0, "end": 9}
+    structures = [of_text, named, marked | features, sentence]
+    views = {"_InitialView": {"%SOFA": 1, "%MEMBERS": [2, 3, 4]}}
+    return json.dumps({"%TYPES": {}, "%FEATURE_STRUCTURES": structures, "%VIEWS": views})
+
+
 SAMPLES: dict[str, str] = {
     "chunking-evaluation": CHUNKING,
     "legalbench-rag": json.dumps(LEGAL, indent=1),
@@ -220,13 +242,18 @@ SAMPLES: dict[str, str] = {
     "qasper": json.dumps(QASPER),
     "trec-genomics": GENOMICS,
     "web-annotation": json.dumps(annotation(position(3, 5))),
+    "beir": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td2\t1\n",
+    "mtcb": '{"question": "Or?", "answer": "", "chunk-must-contain": "or not to be"}\n',
+    "label-studio": studio({"start": 3, "end": 5, "text": "be", "labels": ["doubt"]}, text=PAGE),
+    "doccano": json.dumps({"id": 7, "text": PAGE, "label": [[3, 5, "doubt"]], "Comments": []}),
+    "inception": cas(label="doubt"),
 }
 
 
 def read(
     form: str, text: str | None = None, texts: Mapping[str, str] | None = None
 ) -> tuple[Judgements, Topics]:
-    return read_truth(Source.of_text(text or SAMPLES[form], "truth.x"), form, texts=texts)
+    return read_gold(Source.of_text(text or SAMPLES[form], "truth.x"), form, texts=texts)
 
 
 def rows(judgements: Judgements) -> list[tuple[str, str, list[tuple[int, int]]]]:
@@ -234,6 +261,13 @@ def rows(judgements: Judgements) -> list[tuple[str, str, list[tuple[int, int]]]]
         (judgements.topics[judgements.topic[i]], judgements.doc[i], judgements.passages(i))
         for i in range(len(judgements))
     ]
+
+
+def refused(form: str, text: str) -> list[tuple[str, int | None]]:
+    """Return codes and lines of what is wrong with a file."""
+    with pytest.raises(InputError) as caught:
+        read(form, text)
+    return [(problem.code, problem.line) for problem in caught.value.problems]
 
 
 def labels(judgements: Judgements, column: str) -> list[list[str]]:
@@ -244,9 +278,9 @@ def labels(judgements: Judgements, column: str) -> list[list[str]]:
 
 
 def test_every_form_has_a_sample_and_is_recognised() -> None:
-    assert list(SAMPLES) == list(TRUTH_FORMS)
+    assert list(SAMPLES) == list(GOLD_FORMATS)
     for form, text in SAMPLES.items():
-        assert found_form(Source.of_text(text)) == form
+        assert detect_gold(Source.of_text(text)) == form
 
 
 @pytest.mark.parametrize(
@@ -262,7 +296,7 @@ def test_every_form_has_a_sample_and_is_recognised() -> None:
     ],
 )
 def test_our_own_formats_are_none_of_them(text: str) -> None:
-    assert found_form(Source.of_text(text)) is None
+    assert detect_gold(Source.of_text(text)) is None
 
 
 def test_chunking_evaluation() -> None:
@@ -300,7 +334,7 @@ def test_answers_of_squad_are_alternatives() -> None:
     assert judgements.length.tolist() == [len(CONTEXT), len(CONTEXT), 7]
     assert not judgements.relevant[1]
     assert topics.ids == ("q1", "q2", "12")
-    documents = texts_of(Source.of_text(SAMPLES["squad"]), "squad")
+    documents = read_embedded_texts(Source.of_text(SAMPLES["squad"]), "squad")
     assert documents == {"Normans/0": CONTEXT, "630": "A text."}
 
 
@@ -353,13 +387,12 @@ def test_a_provenance_over_paragraphs_takes_their_texts() -> None:
         ("1", "5/2", [(0, 2)]),
         ("1", "5/3", [(0, 2)]),
     ]
-    with pytest.raises(InputError, match=r"goes on after paragraph 1.*'5/1'.*--texts"):
-        read("kilt", text)
+    assert refused("kilt", text) == [("span.needs_text", 1)] * 2
 
 
 def test_evidence_of_qasper_is_found_by_its_text() -> None:
     judgements, topics = read("qasper")
-    document = texts_of(Source.of_text(SAMPLES["qasper"]), "qasper")["1911.10742"]
+    document = read_embedded_texts(Source.of_text(SAMPLES["qasper"]), "qasper")["1911.10742"]
     found = {topic: [document[a:b] for a, b in spans] for topic, _, spans in rows(judgements)}
     # Twice.: two whole paragraphs with the same words, either of which tells it.
     assert found == {"x1": ["We show things.", "First  two."], "x2": [], "x3": ["Again."]}
@@ -395,6 +428,139 @@ def test_runs_of_trec_genomics_are_in_order_of_rank_document_and_place() -> None
     found = zip(run.doc, run.start.tolist(), run.end.tolist(), run.line.tolist(), strict=True)
     assert list(found) == [("b", 0, 9, 2), ("a", 3, 8, 4), ("a", 40, 45, 3), ("b", 10, 15, 1)]
     assert run.name == "x"
+
+
+# -- gold data of BEIR and MTCB ------------------------------------------------------------------
+
+
+@pytest.fixture
+def beir(tmp_path: Path) -> Path:
+    """Return the folder of a BEIR dataset."""
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text(SAMPLES["beir"])
+    queries = [
+        {"_id": "q2", "text": "Two?"},
+        {"_id": "q1", "text": "One?"},
+        {"_id": "q3", "text": ""},
+    ]
+    corpus = [{"_id": "d1", "title": "A", "text": "b."}, {"_id": "d2", "title": "", "text": "c."}]
+    for name, records in (("queries", queries), ("corpus", corpus)):
+        lines = (f"{json.dumps(record)}\n" for record in records)
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    return tmp_path
+
+
+def test_documents_of_beir_are_judged_as_a_whole(beir: Path) -> None:
+    for path in (beir, beir / "qrels" / "test.tsv"):
+        judgements, topics = read_gold(path, "beir")
+        assert not judgements.has_text
+        judged = zip(judgements.topic, judgements.doc, judgements.relevant, strict=True)
+        assert {(judgements.topics[t], d): bool(r) for t, d, r in judged} == {
+            ("q1", "d1"): True,
+            ("q1", "d2"): False,
+            ("q2", "d2"): True,
+        }
+        assert [(own.id, own.title) for own in topics] == [("q1", "One?"), ("q2", "Two?")]
+        assert read_embedded_texts(path, "beir") == {"d1": "A b.", "d2": "c."}
+    assert read_gold(beir / "qrels" / "test.tsv")[1].ids == ("q1", "q2")
+
+
+def test_a_folder_of_beir_has_one_file_of_judgements(beir: Path) -> None:
+    (beir / "qrels" / "dev.tsv").write_text(SAMPLES["beir"])
+    with pytest.raises(InputError) as caught:
+        read_gold(beir, "beir")
+    assert caught.value.problems[0].code == "gold.files"
+    (beir / "queries.jsonl").unlink()
+    with pytest.raises(InputError, match=r"queries\.jsonl"):
+        read_gold(beir / "qrels" / "dev.tsv")
+
+
+def test_passages_of_mtcb_are_in_the_only_document_that_holds_them() -> None:
+    texts = {"hamlet": PAGE, "other": "To be sure."}
+    judgements, topics = read("mtcb", texts=texts)
+    assert rows(judgements) == [("truth-0000", "hamlet", [(7, 19)])]
+    assert topics["truth-0000"].title == "Or?"
+    line = '{"question": "?", "chunk-must-contain": "%s"}\n'
+    for passage, code in (("To be", "span.ambiguous"), ("Never", "span.not_found")):
+        with pytest.raises(InputError) as caught:
+            read("mtcb", line % passage, texts)
+        assert [own.code for own in caught.value.problems] == [code]
+    assert refused("mtcb", line % "be") == [("span.needs_text", 1)]
+    both = Source.of_text(SAMPLES["mtcb"] + line % "Never", "truth.x")
+    kept, left = read_gold(both, texts=texts, drop_mismatches=True)
+    assert left.ids == ("truth-0000",)
+    assert len(kept.notes) == 2
+
+
+# -- exports of annotation tools -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "doc"), [("label-studio", "4"), ("doccano", "7"), ("inception", "hamlet")]
+)
+def test_labels_of_highlights_are_topics(form: str, doc: str) -> None:
+    judgements, topics = read(form)
+    assert rows(judgements) == [("doubt", doc, [(3, 5)])]
+    assert judgements.length.tolist() == [len(PAGE)]
+    assert topics["doubt"].title == "doubt"
+    assert read_embedded_texts(Source.of_text(SAMPLES[form]), form) == {doc: PAGE}
+
+
+def test_records_may_name_document_and_topic() -> None:
+    named = {"doc": "hamlet", "topic": 9, "query": "To be?", "text": PAGE}
+    found = {"start": 3, "end": 5, "labels": ["relevant", "sure"]}
+    files = {
+        "label-studio": studio(found, **named),
+        "doccano": json.dumps({"label": [[3, 5, "relevant"]], **named}),
+    }
+    for form, text in files.items():
+        judgements, topics = read(form, text)
+        assert rows(judgements) == [("9", "hamlet", [(3, 5)])]
+        assert topics["9"].title == "To be?"
+        nothing = text.replace("[[3, 5", '[], "x": [[3, 5').replace(
+            '"result": [', '"result": [], "x": ['
+        )
+        judgements, _ = read(form, nothing)
+        assert rows(judgements) == [("9", "hamlet", [])]  # judged, and nothing is relevant
+
+
+def test_label_studio_names_annotators_and_counts_other_regions() -> None:
+    (task,) = json.loads(SAMPLES["label-studio"])
+    (first,) = task["annotations"]
+    page = {"globalOffsets": {"start": 10, "end": 13}, "start": "/p[1]", "end": "/p[1]"}
+    marked = {"type": "hypertextlabels", "value": {**page, "hypertextlabels": ["doubt"]}}
+    choice = {"type": "choices", "value": {"choices": ["yes"]}}
+    second = {"completed_by": {"id": 2, "email": "bob@example.org"}, "result": [marked, choice]}
+    task["annotations"] = [first, second, {**first, "was_cancelled": True}]
+    judgements, _ = read("label-studio", json.dumps([task]))
+    assert judgements.assessors == ("1", "bob@example.org")
+    assert [spans for _, _, spans in rows(judgements)] == [[(3, 5)], [(10, 13)]]
+    assert judgements.unread == {"regions that are not highlights": 1}
+
+
+def test_quotes_of_label_studio_are_compared_with_the_text() -> None:
+    text = studio({"start": 11, "end": 14, "text": "not", "labels": ["doubt"]}, text=PAGE)
+    assert refused("label-studio", text) == [("span.quote", 1)]
+    repaired, _ = read_gold(Source.of_text(text), repair=True)
+    assert repaired.passages(0) == [(10, 13)]
+
+
+def test_doccano_with_relations_and_older_exports() -> None:
+    entity = {"id": 1, "label": "doubt", "start_offset": 3, "end_offset": 5}
+    for more in ({"entities": [entity], "relations": []}, {"labels": [[3, 5, "doubt"]]}):
+        text = json.dumps({"id": 7, "text": PAGE, **more})
+        assert detect_gold(Source.of_text(text)) == "doccano"
+        assert rows(read("doccano", text)[0]) == [("doubt", "7", [(3, 5)])]
+
+
+def test_inception_counts_utf16_units_and_names_layers() -> None:
+    """A character outside the first plane is two units in Java and one code point here."""
+    judgements, topics = read("inception", cas("𝄞 clef", end=7))
+    assert rows(judgements) == [("Passage", "hamlet", [(2, 6)])]
+    assert topics.ids == ("Passage",)
+
+
+# -- Web Annotations -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -434,84 +600,138 @@ def test_annotations_in_pages_lists_and_collections_by_creator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "said"),
+    ("selector", "code"),
     [
-        (quotation("be"), "is there 2 times in document 'hamlet'; prefix and suffix would tell"),
-        (quotation("be", prefix="so "), "is not there"),
-        (quotation("yes"), "is not there in document 'hamlet'"),
-        ([position(3, 6), quotation("be")], "holds 'be,'; expected 'be'"),
-        (position(0, 5, refinedBy=position(3, 9)), "4 characters after what it refines"),
-        (position(0, 500), "ends past the 63 characters"),
-        ({"type": "SvgSelector", "value": "x"}, "a SvgSelector cannot be placed"),
-        (position(5, 3), "is no span"),
+        (quotation("be"), "span.ambiguous"),
+        (quotation("be", prefix="so "), "span.ambiguous"),
+        (quotation("yes"), "span.not_found"),
+        ([position(3, 6), quotation("be")], "span.quote"),
+        (position(0, 5, refinedBy=position(3, 9)), "span.past_end"),
+        (position(0, 500), "span.past_end"),
+        (position(5, 3), "span.offsets"),
+        ({"type": "SvgSelector", "value": "x"}, "gold.structure"),
+        ({"type": "TextPositionSelector", "start": 3}, "gold.structure"),
+        ([], "gold.structure"),
     ],
 )
-def test_selectors_that_lead_nowhere(selector: Any, said: str) -> None:
+def test_selectors_that_lead_nowhere(selector: Any, code: str) -> None:
     with pytest.raises(InputError) as caught:
         read("web-annotation", json.dumps(annotation(selector)), {"hamlet": PAGE})
-    assert said in str(caught.value)
-    assert str(caught.value).startswith("truth.x:1: $.target")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.line) == (code, 1)
+    assert problem.text.startswith("$.target")
 
 
 def test_a_quotation_without_the_text_has_no_place() -> None:
-    with pytest.raises(InputError, match=r"takes the text of document 'hamlet'.*--texts"):
-        read("web-annotation", json.dumps(annotation(quotation("be"))))
+    text = json.dumps(annotation(quotation("be")))
+    assert refused("web-annotation", text) == [("span.needs_text", 1)]
 
 
 # -- what is wrong with them --------------------------------------------------------------------
 
 
+SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": %s}]}]}'
+
+
 @pytest.mark.parametrize(
-    ("form", "text", "said"),
+    ("form", "text", "code", "line", "path"),
     [
-        ("chunking-evaluation", "question,corpus_id\nx,y\n", "1: the columns are question, corpus"),
+        ("chunking-evaluation", "question,corpus_id\nx,y\n", "csv.columns", 1, ""),
+        ("chunking-evaluation", CHUNKING.partition("\n")[0] + "\nalone\n", "csv.columns", 2, ""),
+        ("chunking-evaluation", CHUNKING + '"x', "csv.syntax", 6, ""),
         (
             "chunking-evaluation",
             CHUNKING.replace("4, ", '""4"", ', 1),
-            "2: references[0].start_index",
+            "gold.structure",
+            2,
+            "references[0].start_index",
         ),
-        ("chunking-evaluation", CHUNKING.replace("[{", "[", 1), "2: references are not valid JSON"),
-        ("chunking-evaluation", CHUNKING.partition("\n")[0] + "\nalone\n", "2: fields are missing"),
+        ("chunking-evaluation", CHUNKING.replace("}]", "}", 1), "json.syntax", 2, ""),
         (
             "legalbench-rag",
             '{ "tests": [\n{"query": 3}]}',
-            "2: $.tests[0].query: 3 found; expected a",
+            "gold.structure",
+            2,
+            "$.tests[0].query",
         ),
-        ("legalbench-rag", '{ "tests": [', "1: not valid JSON"),
-        (
-            "legalbench-rag",
-            '{ "tests": [{"query": "q", "snippets": [{"file_path": "f", "span": [3]}]}]}',
-            "tests[0].snippets[0].span: 1 numbers found; expected start and end",
-        ),
-        (
-            "legalbench-rag",
-            '{ "tests": [{"query": "q", "snippets": [{"file_path": "f", "span": [9, 3]}]}]}',
-            "tests[0].snippets[0]: [9,3) is no span",
-        ),
-        ("legalbench-rag", '{ "tests": []}', "no question has any evidence"),
-        ("squad", SAMPLES["squad"].replace("Normans came", "Romans came"), "holds 'The Romans '"),
-        ("squad", SAMPLES["squad"].replace('"q2"', '"q1"'), "topic 'q1' is already given"),
-        ("squad", SAMPLES["squad"].replace('"q2"', '"all"'), "may not be called 'all'"),
+        ("legalbench-rag", '{ "tests": [', "json.syntax", 1, ""),
+        ("legalbench-rag", '{ "test": []}', "gold.structure", 1, "$"),
+        ("legalbench-rag", SNIPPET % "[3]", "gold.structure", 2, "$.tests[0].snippets[0].span"),
+        ("legalbench-rag", SNIPPET % "[9, 3]", "span.offsets", 2, "$.tests[0].snippets[0]"),
+        ("legalbench-rag", SNIPPET % "[true, 3]", "gold.structure", 2, "$.tests[0].snippets[0].s"),
+        ("legalbench-rag", '{ "tests": []}', "gold.empty", None, ""),
         (
             "squad",
-            '{"data": [{"paragraphs": [{}]}]}',
-            "data[0].paragraphs[0]: 'context' is missing",
+            SAMPLES["squad"].replace("Normans came", "Romans came"),
+            "span.quote",
+            1,
+            "$.data[0].paragraphs[0].qas[0].answers[0]",
         ),
-        ("bioasq", SAMPLES["bioasq"].replace('"id"', '"_id"'), "3: $.questions[0]: 'id' is missi"),
-        ("kilt", '{"id": 1, "input": "x"}\n{"id": 2}\n', "2: the file: 'input' is missing"),
-        ("qasper", "[]", "1: the file: [] found; expected an object"),
-        ("trec-genomics", "1\td\t5\tx\ta\n", "1: length 'x' is not a whole number from 0"),
-        ("trec-genomics", "1\td\t5\t6\ta\n1 d 5\n", "2: 1 fields found, expected 5"),
-        ("web-annotation", json.dumps({"target": "x"}), "'body' is missing"),
-        ("web-annotation", json.dumps({"body": [], "target": "x"}), "body: the body is empty"),
-        ("web-annotation", json.dumps({"body": "b", "target": "x"}), 'target: "x" found; expected'),
+        ("squad", SAMPLES["squad"].replace('"q2"', '"all"'), "topic.reserved", 1, "$.data[0].par"),
+        ("squad", '{"data": [{"paragraphs": [{}]}]}', "gold.structure", 1, "$.data[0].paragraphs"),
+        ("squad", SAMPLES["squad"].replace("630", '"Normans/0"'), "gold.documents", 1, "$.data[0]"),
+        ("bioasq", SAMPLES["bioasq"].replace('"id"', '"_id"'), "gold.structure", 3, "$.questions"),
+        ("kilt", '{"id": 1, "input": "x"}\n{"id": 2}\n', "gold.structure", 2, "$"),
+        ("qasper", "[]", "gold.structure", 1, "$"),
+        ("web-annotation", json.dumps({"target": "x"}), "gold.structure", 1, "$"),
+        ("web-annotation", json.dumps({"body": "b", "target": "x"}), "gold.structure", 1, "$.targ"),
+        (
+            "web-annotation",
+            json.dumps(annotation(position(1, 2)) | {"body": []}),
+            "gold.structure",
+            1,
+            "$.body",
+        ),
+        ("beir", "q\td\t1\n", "csv.columns", 1, ""),
+        ("beir", SAMPLES["beir"] + "q1\td2\n", "csv.columns", 5, ""),
+        ("beir", SAMPLES["beir"] + "q1\td2\t1\n", "judgements.repeated", 5, ""),
+        ("mtcb", '{"question": "q"}', "gold.structure", 1, "$"),
+        ("label-studio", '[\n{"id": 1, "annotations": 3}]', "gold.structure", 2, "$[0].annotat"),
+        ("label-studio", studio({"start": "/p[1]", "labels": ["x"]}), "gold.structure", 1, "$[0]"),
+        ("doccano", '{"text": "x", "label": [[0, "1", "a"]]}', "gold.structure", 1, "$.label[0]"),
+        ("doccano", '{"text": "x", "label": [[0, 9, "a"]]}', "span.past_end", 1, "$.label[0]"),
+        ("inception", cas(sofa=7), "gold.structure", 1, "$.%FEATURE_STRUCTURES[2]"),
+        ("inception", cas(end=99), "span.offsets", 1, "$.%FEATURE_STRUCTURES[2]"),
     ],
 )
-def test_errors_say_where_what_and_what_was_expected(form: str, text: str, said: str) -> None:
+def test_errors_have_a_code_a_line_and_a_path(
+    form: str, text: str, code: str, line: int | None, path: str
+) -> None:
     with pytest.raises(InputError) as caught:
         read(form, text)
+    problem = caught.value.problems[0]
+    assert (problem.code, problem.file, problem.line) == (code, "truth.x", line)
+    assert problem.text.startswith(path)
+
+
+def test_a_wrong_value_is_described_in_plain_words() -> None:
+    with pytest.raises(InputError) as caught:
+        read("legalbench-rag", SNIPPET % '["3", 4]')
+    assert caught.value.problems[0].text == (
+        "$.tests[0].snippets[0].span[0]: expected a whole number, got a string"
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("squad", SAMPLES["squad"].replace('"q2"', '"q1"'), "topic 'q1' is already given"),
+        ("trec-genomics", "1\td\t5\tx\ta\n", "1: length 'x' is not a whole number from 0"),
+        ("trec-genomics", "1\td\t5\t6\ta\n1 d 5\n", "2: 1 fields found, expected 5"),
+    ],
+)
+def test_errors_of_other_parts_name_the_file(form: str, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=r"truth\.x") as caught:
+        read(form, text)
     assert said in str(caught.value)
-    assert str(caught.value).startswith("truth.x")
+
+
+def test_nan_is_no_value() -> None:
+    """Frames of pandas are written with NaN where there is no value, which is not JSON."""
+    text = json.dumps(LEGAL).replace('"answer": "Yes"', '"answer": NaN')
+    judgements, _ = read("legalbench-rag", text)
+    assert judgements.quotes is not None
+    assert judgements.quotes["quote"].to_list() == [None, "may", None]
 
 
 def test_a_quote_that_is_not_where_it_should_be_is_an_error() -> None:
@@ -542,24 +762,25 @@ def test_damage_is_an_error_of_ours_or_nothing(form: str, data: st.DataObject) -
 def test_bytes_that_are_no_text_are_an_error(form: str) -> None:
     source = Source.of_text(SAMPLES[form], "truth.x")
     with pytest.raises(InputError, match="not valid UTF-8"):
-        read_truth(Source(source.path, source.data + b"\xff", source.sha256), form)
+        read_gold(Source(source.path, source.data + b"\xff", source.sha256), form)
 
 
 def test_latin_1_is_a_character_for_each_byte() -> None:
     source = Source("gold.txt", b"1\td\t5\t6\tinterf\xe9ron\n", "")
-    judgements, _ = read_truth(source)
+    judgements, _ = read_gold(source)
     assert labels(judgements, "aspects") == [["interféron"]]
 
 
 def test_what_is_not_known_is_said() -> None:
-    with pytest.raises(UsageError, match="unknown form 'squat'; expected chunking-evaluation or"):
-        read_truth(Source.of_text("{}"), "squat")
-    with pytest.raises(InputError, match="does not tell what this is; name it, one of chunking"):
-        read_truth(Source.of_text("{}"))
-    with pytest.raises(UsageError, match="unknown form 'fol'"):
+    with pytest.raises(UsageError, match="'squat'; expected chunking-evaluation or"):
+        read_gold(Source.of_text("{}"), "squat")
+    with pytest.raises(InputError, match="one of chunking-evaluation") as caught:
+        read_gold(Source.of_text("{}"))
+    assert caught.value.problems[0].code == "gold.unknown_format"
+    with pytest.raises(UsageError, match="'fol'"):
         read_foreign_run(Source.of_text("x"), "fol")
-    with pytest.raises(UsageError, match="hold no documents; those of squad and qasper do"):
-        texts_of(Source.of_text("{}"), "kilt")
+    with pytest.raises(UsageError, match="hold no documents; those of squad and qasper and"):
+        read_embedded_texts(Source.of_text("{}"), "kilt")
 
 
 # -- texts and tokens ---------------------------------------------------------------------------
@@ -583,8 +804,9 @@ def test_texts_of_json_lines(tmp_path: Path) -> None:
     path.write_text('{"doc": "d", "text": "one"}\n{"doc": 7, "text": "two"}\n')
     assert read_texts(path) == {"d": "one", "7": "two"}
     path.write_text('{"doc": "d"}\n')
-    with pytest.raises(InputError, match="1: the file: 'text' is missing"):
+    with pytest.raises(InputError) as caught:
         read_texts(path)
+    assert [(own.code, own.line) for own in caught.value.problems] == [("gold.structure", 1)]
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no file"):
         read_texts(tmp_path / "empty")

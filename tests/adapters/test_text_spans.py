@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from foveal.adapters.alignment import (
+from foveal.adapters.text_spans import (
     ABSENT,
     AMBIGUOUS,
     EXACT,
@@ -18,8 +18,8 @@ from foveal.adapters.alignment import (
     NORMALISED,
     Aligner,
     Normalised,
-    align,
     documents_needed,
+    locate_results,
 )
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Source
@@ -118,7 +118,7 @@ def run(*results: dict[str, Any], header: dict[str, Any] | None = None) -> Sourc
 
 
 def test_results_with_places_keep_them() -> None:
-    placed = align(
+    placed = locate_results(
         run({"text": "at noon"}, {"start": 3, "end": 9, "text": "café"}, {"xpath": "/a[1]/p[1]"}),
         TEXTS,
     )
@@ -128,7 +128,7 @@ def test_results_with_places_keep_them() -> None:
 
 def test_the_order_and_the_lines_stay() -> None:
     source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
-    placed = align(source, TEXTS)
+    placed = locate_results(source, TEXTS)
     assert placed.line.tolist() == [2, 1]
     assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["noon", "again"]
     assert placed.source.sha256 == source.sha256
@@ -138,13 +138,13 @@ def test_the_order_and_the_lines_stay() -> None:
 @pytest.mark.parametrize("end", ["exclusive", "inclusive"])
 def test_other_results_may_count_otherwise(unit: str, end: str) -> None:
     header = {"format": "foveal-run", "unit": unit, "end": end}
-    placed = align(run({"text": "fin"}, {"text": "𝄞"}, header=header), TEXTS)
+    placed = locate_results(run({"text": "fin"}, {"text": "𝄞"}, header=header), TEXTS)
     assert [TEXT[s:e] for s, e in zip(placed.start, placed.end, strict=True)] == ["ﬁn", "𝄞"]
 
 
 def test_every_text_without_a_place_is_reported_with_its_line() -> None:
     with pytest.raises(InputError) as caught:
-        align(
+        locate_results(
             run({"text": "café"}, {"text": "noon"}, {"text": "x" * 90}, {"text": "a", "doc": "f"}),
             TEXTS,
         )
@@ -160,7 +160,7 @@ def test_every_text_without_a_place_is_reported_with_its_line() -> None:
 
 def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
     source = run({"text": "café"}, {"text": "noon"}, {"text": "x"}, {"text": "a", "doc": "f"})
-    placed = align(source, TEXTS, ambiguous="first", missing="empty")
+    placed = locate_results(source, TEXTS, ambiguous="first", missing="empty")
     assert placed.start.tolist() == [4, TEXT.index("noon"), 0, 0]
     assert placed.end.tolist() == [8, TEXT.index("noon") + 4, 0, 0]
     assert placed.notes == (
@@ -172,13 +172,13 @@ def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
         "results whose text is not in its document, left empty: 1, the first on line 3",
         "results whose text is of a document without text, left empty: 1, the first on line 4",
     )
-    empty = align(source, TEXTS, ambiguous="empty", missing="empty")
+    empty = locate_results(source, TEXTS, ambiguous="empty", missing="empty")
     assert empty.end.tolist()[0] == 0
 
 
 def test_unknown_ways_are_refused() -> None:
     with pytest.raises(UsageError, match="'last' is not one of error, first, empty"):
-        align(run({"text": "noon"}), TEXTS, ambiguous="last")
+        locate_results(run({"text": "noon"}), TEXTS, ambiguous="last")
 
 
 @pytest.mark.parametrize(
@@ -193,13 +193,13 @@ def test_unknown_ways_are_refused() -> None:
 )
 def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        align(Source.of_text(line, "a.jsonl"), TEXTS)
+        locate_results(Source.of_text(line, "a.jsonl"), TEXTS)
     assert str(caught.value).startswith(message)
 
 
 def test_runs_of_other_formats_are_read_as_they_are() -> None:
     source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
-    assert align(source, {}).start.tolist() == [4]
+    assert locate_results(source, {}).start.tolist() == [4]
     assert documents_needed(source) == frozenset()
 
 
@@ -212,4 +212,4 @@ def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
     header = {"format": "foveal-run", "unit": "byte"}
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
     assert documents_needed(source) == {"d", "e"}
-    assert align(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
+    assert locate_results(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]
