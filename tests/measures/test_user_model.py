@@ -406,8 +406,9 @@ def test_quantisations_and_distances_that_the_judgements_cannot_tell_are_refused
 
 def test_passages_are_not_compared_with_elements_of_which_only_sizes_are_known() -> None:
     measure = parse_measure("GR(targets=ideal)@2")
-    with pytest.raises(InputError, match="targets=ideal needs results that are elements"):
+    with pytest.raises(InputError) as refused:
         score(measure, on_toy("D1:/a D1:0-60"))
+    assert [problem.code for problem in refused.value.problems] == ["run.passage"]
     assert score(measure, on_toy("D1:/a D3:0-40")) > 0  # nothing is assessed in D3
     assert score(measure, on_toy("D1:0-60", collection=True)) == pytest.approx(1 / 3)
 

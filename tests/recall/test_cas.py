@@ -356,7 +356,11 @@ def test_all_defects_at_once() -> None:
     row, xpath = np.array([0, 1, 3]), pl.Series([SEC, SEC, SEC])
     with pytest.raises(InputError) as refused:
         select_elements("SV", topics, judgements, row, xpath)
-    assert [problem.line for problem in refused.value.problems] == [1, 2, None], "3 is not asked"
+    assert [(problem.code, problem.line) for problem in refused.value.problems] == [
+        ("topics.castitle", 1),
+        ("topics.castitle", 2),
+        ("topics.unknown_topic", None),
+    ], "3 is not asked"
 
 
 def test_no_such_interpretation() -> None:
@@ -684,5 +688,6 @@ def test_the_castitles_of_2009() -> None:
     assert 0 < stay.sum() < len(stay)
     with pytest.raises(InputError) as refused:
         select_elements("VS", topics, judgements, row, xpath, support=judged({"x": {"D": []}}))
+    assert {each.code for each in refused.value.problems} == {"topics.sub_topic"}
     assert any("topic '2009004': no sub-topic" in str(each) for each in refused.value.problems)
     assert not any("topic '2009001'" in str(each) for each in refused.value.problems)

@@ -517,13 +517,6 @@ class TopicView:
         return np.concatenate([[0], np.cumsum(opens)])
 
     @cached_property
-    def parts(self) -> spans.Pieces:
-        """The text that counts, in rank order: the results, or under ``UNION`` their new pieces."""
-        if self.alignment.overlap is Overlap.UNION:
-            return self.pieces
-        return spans.Pieces(self.start, self.end, np.arange(self.n))
-
-    @cached_property
     def pieces(self) -> spans.Pieces:
         """The text that each result adds to earlier ones, in rank order."""
         pieces = self.alignment.pieces

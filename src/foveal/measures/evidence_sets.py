@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal import spans
-from foveal.measures.alignment import Floats, Gold, TopicView
+from foveal.measures.alignment import Floats, Gold, Overlap, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.marked_spans import unite_spans
 from foveal.measures.totals import BUDGET, UNIT, readings
@@ -96,7 +96,9 @@ def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:
     if topic.place is None:
         return topic.pieces
     read = int(topic.alignment.cached(readings, *limit).read[topic.place, 0])
-    start, end, owner = topic.parts
+    start, end, owner = topic.start, topic.end, np.arange(topic.n)
+    if topic.alignment.overlap is Overlap.UNION:
+        start, end, owner = topic.pieces
     size = np.maximum(end - start, 0)
     end = start + np.clip(read - (np.cumsum(size) - size), 0, size)
     head = topic.alignment.run.first[topic.slice][owner]

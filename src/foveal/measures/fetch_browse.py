@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from itertools import pairwise
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from foveal.measures.gains import (
 from foveal.measures.xcg import (
     CURVE,
     LEVELS,
+    TOLERANCE,
     AtRecall,
     MeanEffortPrecision,
     NaturalPoints,
@@ -28,6 +30,7 @@ from foveal.measures.xcg import (
     interpolate,
 )
 from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.spans import Ints
 
 _RUN = "D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]"
 _SCORE = "without a cut-off: the mean over natural points, or over 100 levels"
@@ -138,30 +141,31 @@ class FetchBrowseElement(MeanEffortPrecision):
     @classmethod
     def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
         one, gold = measures[0], alignment.gold
-        ideals = gold.cached(list_ideals, one.gain_settings, "documents")
-        points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
-        cut = np.array([measure.at is not None for measure in measures])
+        ideal = gold.cached(_list_ideal_elements, one.gain_settings)
+        row, points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
+        n, cut = ideal.n, np.array([measure.at is not None for measure in measures])
         levels = np.array([float(m.at) for m in measures if m.at is not None])
+        by = np.maximum(n, np.bincount(row, minlength=len(n))) if one.divisor == "max" else n
+        of_document = np.bincount(row, points.ep, len(n)) / np.maximum(by, 1)
         # With a cut-off, ep is summed over the documents of each topic; else scores of documents.
         summed = np.zeros((len(gold.topics), len(levels)))
-        of_document = np.zeros(len(ideals))
-        for document, own in points.items():
-            n, curve = len(ideals[document].gains), ideals[document].curve
-            if len(levels):
-                summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
-            if one.score == "iMAep":
-                of_document[document] = interpolate(own, curve, LEVELS).mean()
-            else:
-                by = max(n, len(own.ep)) if one.divisor == "max" else n
-                of_document[document] = np.cumsum(own.ep)[-1] / by
-        has_elements = np.array([len(ideal.gains) > 0 for ideal in ideals])
-        relevant = np.bincount(gold.judgements.topic[has_elements], minlength=len(gold.topics))
+        if len(levels) or one.score == "iMAep":
+            heads = np.flatnonzero(np.diff(row, prepend=-1))
+            for low, high in pairwise([*heads.tolist(), len(row)]):
+                document = row[low]
+                own = NaturalPoints(*(column[low:high] for column in points))
+                curve = ideal.curve[ideal.first[document] : ideal.first[document + 1]]
+                if len(levels):
+                    summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
+                if one.score == "iMAep":
+                    of_document[document] = interpolate(own, curve, LEVELS).mean()
+        relevant = np.bincount(gold.judgements.topic[n > 0], minlength=len(gold.topics))
         scores = np.full((len(gold.topics), len(measures)), np.nan)
         for topic in map(alignment.topic, gold.topics):
             if not one.is_defined(topic):
                 continue
             retrieved = topic.documents.row[topic.documents.row >= 0]
-            retrieved = retrieved[has_elements[retrieved]]
+            retrieved = retrieved[n[retrieved] > 0]
             number = {
                 "retrieved_relevant": len(retrieved),
                 "retrieved": len(topic.documents.head),
@@ -178,23 +182,76 @@ class FetchBrowseElement(MeanEffortPrecision):
         return self.score_curve([self], alignment)[:, 0]
 
 
+# -- effort-precision of many short lists at once ----------------------------------------------
+
+
+class _IdealLists(NamedTuple):
+    """The ideal lists of all judged documents, one after the other."""
+
+    n: Ints
+    """Number of elements in each document's list."""
+    first: Ints
+    """Beginning of each document's curve, and the end."""
+    curve: Floats
+    """The cumulated gains of the lists, each from rank 0 on."""
+
+
+def _list_ideal_elements(gold: Gold, settings: GainSettings) -> _IdealLists:
+    lists = list_ideals(gold, settings, "documents")
+    n = np.array([len(one.gains) for one in lists])
+    first = np.concatenate([[0], np.cumsum(n + 1)])
+    return _IdealLists(n, first, np.concatenate([one.curve for one in lists]))
+
+
 def _find_document_points(
     alignment: Alignment, settings: GainSettings, mode: str
-) -> dict[int, NaturalPoints]:
-    """Return the natural recall points of each judged document that gains, by its row.
+) -> tuple[Ints, NaturalPoints]:
+    """Return the natural recall points of all documents, one after the other, with their rows.
 
-    The rank of a result is that in its document.
+    The rank of a result is that in its document. For one document, the numbers are those of
+    `find_points` to the last bit.
     """
-    ideals = alignment.gold.cached(list_ideals, settings, "documents")
     row, gains = alignment.row, alignment.cached(compute_gains, settings)
     order = np.argsort(row, kind="stable")
-    gaining = np.unique(row[gains > 0])
-    low = np.searchsorted(row[order], gaining).tolist()
-    high = np.searchsorted(row[order], gaining, side="right").tolist()
-    return {
-        document: find_points(gains[order[i:j]], ideals[document].curve, mode)
-        for document, i, j in zip(gaining.tolist(), low, high, strict=True)
-    }
+    rank = np.arange(1.0, len(row) + 1) - np.searchsorted(row[order], row[order])
+    gaining = np.flatnonzero(gains[order] > 0)
+    row, rank, gain = row[order][gaining], rank[gaining], gains[order][gaining]
+    # Running sums of each document: all take a turn at once, so that no rounding is carried on.
+    gained = gain.copy()
+    head = np.flatnonzero(np.diff(row, prepend=-1))
+    members = np.diff(np.append(head, len(row)))
+    turn = 1
+    while len(head):
+        more = members > turn
+        head, members = head[more], members[more]
+        gained[head + turn] += gained[head + turn - 1]
+        turn += 1
+    # The ranks at which the ideal lists reach these gains, as in `find_ideal_rank`.
+    n, first, curve = alignment.gold.cached(_list_ideal_elements, settings)
+    low, last = first[row], first[row + 1] - 1
+    if mode == "step":
+        at = _search(curve, low, last + 1, gained - TOLERANCE * curve[last], after=False) - low
+        ideal_rank = np.clip(at, 1, n[row]).astype(np.float64)
+    else:
+        at = _search(curve, low, last + 1, gained, after=True) - 1
+        inner = at < last
+        width = curve[np.where(inner, at + 1, at)] - curve[at]
+        slope = np.divide(1, width, out=np.zeros(len(at)), where=inner)
+        ideal_rank = slope * (gained - curve[at]) + (at - low)
+    return row, NaturalPoints(rank, gain, gained, ideal_rank / rank)
+
+
+def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: bool) -> Ints:
+    """Find where in its own sorted part of `values` each belongs: before or after equals."""
+    low, high = low.copy(), high.copy()
+    left = np.flatnonzero(low < high)
+    while len(left):
+        middle = (low[left] + high[left]) >> 1
+        right = (values[middle] <= wanted[left]) if after else (values[middle] < wanted[left])
+        low[left[right]] = middle[right] + 1
+        high[left[~right]] = middle[~right]
+        left = left[low[left] < high[left]]
+    return low
 
 
 MEASURES = (FetchBrowseArticle, FetchBrowseElement)

@@ -21,7 +21,9 @@ from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
 __all__ = [
+    "CURVE",
     "LEVELS",
+    "TOLERANCE",
     "XCG",
     "AtRecall",
     "Cumulated",
@@ -44,7 +46,8 @@ DIVISOR = Choice(
     description="divide by the number of elements to find, or of ranks that gain if there "
     "are more; or always by the former",
 )
-_TOLERANCE = 1e-12
+TOLERANCE = 1e-12
+"""Differences below this share of the total gain are rounding."""
 _RUN = "D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]"
 
 
@@ -248,7 +251,7 @@ def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
     """Return the ranks at which an ideal curve reaches gains, on straight lines or in steps."""
     if mode == "line":
         return np.interp(gained, ideal, np.arange(len(ideal)))
-    slack = _TOLERANCE * ideal[-1]
+    slack = TOLERANCE * ideal[-1]
     found: Floats = np.searchsorted(ideal, gained - slack).astype(np.float64)
     return np.clip(found, 1, len(ideal) - 1)
 
@@ -280,7 +283,7 @@ def interpolate(
     """
     if not len(points.rank):
         return np.zeros(len(levels))
-    wanted, slack = levels * ideal[-1], _TOLERANCE * ideal[-1]
+    wanted, slack = levels * ideal[-1], TOLERANCE * ideal[-1]
     reached = wanted <= points.gained[-1] + slack
     if between == "line":
         ep = np.interp(wanted, points.gained, points.ep)

@@ -246,14 +246,6 @@ def _number_clauses(query: CAS) -> dict[Key, list[int]]:
     return found
 
 
-def _find_single_clause(query: Query) -> Key | None:
-    """Return the request of a query of one about-clause; None for any other."""
-    if not isinstance(query, CAS) or len(query.parts) != 1:
-        return None
-    path, clause = query.parts[0].path, query.parts[0].clause
-    return (_extend_path(path, clause.path), clause.terms) if isinstance(clause, About) else None
-
-
 # -- strict support --------------------------------------------------------------------------------
 
 
@@ -473,14 +465,17 @@ def _intersect(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
 
 
 def _list_sub_topics(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
-    """Return possible sub-topics: what each asks for, and its parent as a name and as a query."""
+    """Return topics of one about-clause: its request, and the parent as a name and as a query."""
     found: list[tuple[str, Key, set[str | Query]]] = []
     for topic in topics:
         if topic.parent is None or topic.structure is None:
             continue
         query, parent = _try_parse(topic.structure), _try_parse(topic.parent)
-        key = None if query is None else _find_single_clause(query)
-        if key is not None:
+        if not isinstance(query, CAS) or len(query.parts) != 1:
+            continue
+        path, clause = query.parts[0].path, query.parts[0].clause
+        if isinstance(clause, About):
+            key = _extend_path(path, clause.path), clause.terms
             found.append((topic.id, key, {topic.parent.strip(), *([parent] if parent else [])}))
     return found
 

@@ -205,7 +205,7 @@ class Forest:
         if len(lost):
             raise InputError(
                 judgements.problem(
-                    "collection.unknown_element",
+                    "collection.unknown_path",
                     i,
                     f"document {judgements.doc[i]!r} has no element {xpath!r} in the collection",
                     line=line,
