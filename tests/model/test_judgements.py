@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import permutations
 from types import MappingProxyType
 from typing import Any
 
@@ -212,6 +213,25 @@ def test_files_are_merged_with_their_lines_sources_quotes_and_elements() -> None
     assert both.quotes["quote"].to_list() == ["five!", None]
     assert both.elements is not None
     assert both.elements.select("row", "xpath").rows() == [(1, "/b[1]")]
+
+
+def test_columns_of_spans_are_merged_with_files_that_lack_them() -> None:
+    span = '{"start":0,"end":5,"quote":"five!","sets":["x"],"aspects":["u"]}'
+    lines = {
+        "full": f'{{"topic":"2","doc":"A","spans":[{span}]}}',
+        "bare": '{"topic":"1","doc":"B","spans":[{"start":1,"end":3}]}',
+        "none": '{"topic":"1","doc":"C","spans":[]}',
+    }
+    for order in permutations(lines.items()):
+        both = merged(*order)
+        at = both.start.tolist().index(0)
+        assert both.quotes is not None
+        assert both.sets is not None
+        assert both.aspects is not None
+        assert both.quotes.rows()[at] == ("five!", None, None)
+        assert both.quotes.rows()[1 - at] == (None, None, None)
+        assert [both.sets.to_list()[i] for i in (at, 1 - at)] == [["x"], None]
+        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], []]
 
 
 def test_merged_files_keep_what_their_headers_share() -> None:
