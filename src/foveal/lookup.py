@@ -273,7 +273,7 @@ class TextNumbers:
 
     A `CachedTextFunction` of numbered texts is fast: numbering 171,000 paths takes 6 to 9 ms, each
     function of them after that half a millisecond. `remember` keeps the numbers of a column for
-    whoever gets the same column later.
+    later users of the same column.
 
     >>> numbers, lengths = TextNumbers(few=0), CachedTextFunction(lambda t: t.str.len_bytes())
     >>> paths = pl.Series(["/a[1]", "/a[1]/b[1]"] * 2)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import permutations
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -212,6 +215,25 @@ def test_files_are_merged_with_their_lines_sources_quotes_and_elements() -> None
     assert both.elements.select("row", "xpath").rows() == [(1, "/b[1]")]
 
 
+def test_columns_of_spans_are_merged_with_files_that_lack_them() -> None:
+    span = '{"start":0,"end":5,"quote":"five!","sets":["x"],"aspects":["u"]}'
+    lines = {
+        "full": f'{{"topic":"2","doc":"A","spans":[{span}]}}',
+        "bare": '{"topic":"1","doc":"B","spans":[{"start":1,"end":3}]}',
+        "none": '{"topic":"1","doc":"C","spans":[]}',
+    }
+    for order in permutations(lines.items()):
+        both = merged(*order)
+        at = both.start.tolist().index(0)
+        assert both.quotes is not None
+        assert both.sets is not None
+        assert both.aspects is not None
+        assert both.quotes.rows()[at] == ("five!", None, None)
+        assert both.quotes.rows()[1 - at] == (None, None, None)
+        assert [both.sets.to_list()[i] for i in (at, 1 - at)] == [["x"], None]
+        assert [both.aspects.to_list()[i] for i in (at, 1 - at)] == [["u"], []]
+
+
 def test_merged_files_keep_what_their_headers_share() -> None:
     header = '{{"type":"header","format":"foveal-judgements","collection":"c","scale":"{}"}}\n'
     line = '{"topic":"1","doc":"A","spans":[]}'
@@ -221,8 +243,11 @@ def test_merged_files_keep_what_their_headers_share() -> None:
 
 def test_one_assessor_in_two_files_judges_a_document_once() -> None:
     line = '{"topic":"1","doc":"A","assessor":"ann","spans":[]}'
-    with pytest.raises(InputError, match=r"b:1: .* is already judged on line 1 of a"):
+    with pytest.raises(InputError) as refused:
         merged(("a", line), ("b", line))
+    ((code, file, number, text),) = refused.value.problems
+    assert (code, file, number) == ("judgements.repeated", "b", 1)
+    assert "line 1 of a;" in text
 
 
 def test_two_lengths_of_a_document_are_refused_where_lengths_count() -> None:
@@ -230,10 +255,63 @@ def test_two_lengths_of_a_document_are_refused_where_lengths_count() -> None:
     with pytest.raises(InputError) as refused:
         judgements.documents()
     assert str(refused.value) == "x:3: document 'A' is 100 characters long here, but 90 on line 1"
+    assert refused.value.problems[0].code == "judgements.length"
     names, rows, lengths = judgements.documents(strict=False)
     assert names.to_list() == ["A", "B"]
     assert lengths.tolist() == [90, 50]
     assert [names[row] for row in rows.tolist()] == judgements.doc.to_list()
+
+
+def test_a_span_past_the_length_that_another_line_gives_is_refused() -> None:
+    judged = {"1": {"A": {"length": 90}}, "2": {"A": {"spans": [(80, 91)]}}}
+    with pytest.raises(InputError) as refused:
+        Judgements.from_highlights(judged).check_lengths()
+    assert [(p.code, p.line) for p in refused.value.problems] == [("judgements.span", 2)]
+
+
+def test_files_that_count_white_space_differently_are_not_merged() -> None:
+    header = '{{"type":"header","format":"foveal-judgements","whitespace":"{}"}}\n'
+    line = '{"topic":"1","doc":"A","spans":[]}'
+    with pytest.raises(InputError) as refused:
+        merged(("a", header.format("keep") + line), ("b", header.format("merge") + line))
+    assert [(p.code, p.file) for p in refused.value.problems] == [("judgements.mixed", "b")]
+
+
+def test_chosen_rows_keep_every_column() -> None:
+    every = replace(
+        Judgements.from_highlights(TOY),  # three rows with 2, 1 and 0 spans
+        grade=np.array([1.0, 2.0, 3.0]),
+        declared=np.array([4, 5, 6]),
+        assessor=pl.Series(["ann", "bob", "eve"]),
+        quotes=pl.DataFrame({"quote": ["a", "b", "c"]}),
+        sets=pl.Series([["x"], None, ["y"]]),
+        aspects=pl.Series([["u"], [], ["v"]]),
+        elements=pl.DataFrame({"row": [0, 1, 2], "xpath": ["/a", "/b", "/c"]}),
+        places=pl.DataFrame({"row": [1, 1], "start": ["/b", "/d"]}),
+        evidence=pl.DataFrame({"row": [0, 1], "set": [7, 8]}),
+    )
+    some = every.only(np.array([False, True, True]))
+    assert (some.topics, some.doc.to_list(), some.line.tolist()) == (("9",), ["D2", "D3"], [2, 3])
+    assert (some.bounds.tolist(), some.start.tolist(), some.end.tolist()) == ([0, 1, 1], [0], [50])
+    for name, expected in {
+        "grade": [3.0],
+        "declared": [5, 6],
+        "assessor": ["bob", "eve"],
+        "sets": [["y"]],
+        "aspects": [["v"]],
+    }.items():
+        assert list(map(to_list, getattr(some, name))) == expected
+    for name, rows in {
+        "quotes": [("c",)],
+        "elements": [(0, "/b"), (1, "/c")],
+        "places": [(0, "/b"), (0, "/d")],
+        "evidence": [(0, 8)],
+    }.items():
+        assert getattr(some, name).rows() == rows
+
+
+def to_list(value: Any) -> Any:
+    return value.to_list() if isinstance(value, pl.Series) else value
 
 
 def test_a_notebook_shows_the_first_spans() -> None:

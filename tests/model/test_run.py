@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal import Run
-from foveal.model import UNKNOWN
+from foveal import InputError, Run
+from foveal.model import UNKNOWN, Provenance
+from foveal.model.run import distinguish_names
 
 RESULTS = {"2": [("A", 0, 5), ("B", 1, 4), ("A", 7, 9)], "1": [("C", 0, 0)]}
 FRAME = pl.DataFrame(
@@ -208,3 +209,33 @@ def test_what_documents_decide_is_the_same_wherever_results_are(
     assert moved.documents is run.documents
     assert [x.tolist() for x in moved.documents] == [x.tolist() for x in anew.documents]
     assert [x.tolist() for x in moved.duplicates] == [x.tolist() for x in anew.duplicates]
+
+
+def test_chosen_rows_keep_every_column() -> None:
+    run = replace(
+        Run.from_results(RESULTS),
+        score=np.array([4.0, 3.0, 2.0, 1.0]),
+        rank=np.array([1, 2, 3, 1]),
+        xpath=pl.Series(["/a", "/b", None, "/c"]),
+        length=np.array([9, 8, 9, 7]),
+        tokens=np.array([5, 6, 7, 8]),
+        element=np.array([0, 1, 2, 3]),
+    )
+    assert set(run.columns) == {
+        *("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
+    }
+    rows = [1, 2]
+    taken = run.take(np.isin(np.arange(4), rows))
+    assert taken.topics == ("2",)
+    assert taken.bounds.tolist() == [0, 2]
+    for name, column in run.columns.items():
+        assert taken.columns[name].dtype == column.dtype
+        assert list(taken.columns[name]) == [column[row] for row in rows]
+    assert "score" not in Run.from_results(RESULTS).columns
+
+
+def test_two_runs_of_one_name_and_file_stem_are_refused() -> None:
+    with pytest.raises(InputError) as refused:
+        distinguish_names([("x", Provenance("a/x.run")), ("x", Provenance("b/x.run"))])
+    ((code, file, line, _),) = refused.value.problems
+    assert (code, file, line) == ("run.name", "b/x.run", None)

@@ -12,7 +12,7 @@ from foveal.evaluation import PRESETS, find_preset
 from foveal.evaluation.presets import normalise_task
 from foveal.measures import parse_measures
 from foveal.model import Results, Run
-from foveal.model.results import differences
+from foveal.model.results import list_differences
 
 __all__ = ["by_task", "list_unscored", "results_by_task", "scored_by_task", "without_curves"]
 
@@ -134,7 +134,7 @@ def results_by_task(
     for task, listed in groups.items():
         own, of_task = [name for name, _ in listed], [part for _, part in listed]
         said = f"{task}: " if len(groups) > 1 and task else ""
-        warnings += [f"{said}{line}" for line in differences(of_task, own)]
+        warnings += [f"{said}{line}" for line in list_differences(of_task, own)]
         found[task] = Results.joined(of_task, own)
     return found
 

@@ -69,7 +69,7 @@ def table(
     def line(i: int, row: Sequence[str], tag: str) -> str:
         cells = []
         for j, text in enumerate(row):
-            inner = escape(_short(text))
+            inner = escape(_shorten(text))
             inner = f"<b>{inner}</b>" if (i, j) in bold else inner
             if width := longest.get(j):  # the same for every cell, so that numbers stay aligned
                 mark = escape(raised.get((i, j), ""))
@@ -108,7 +108,7 @@ def frame(title: str, rows: pl.DataFrame, what: str, *, notes: Sequence[str] = (
     """Return an HTML table of the first rows of a frame; `what` names the rows."""
     head = rows.head(ROWS)
     numbers = [j for j, kind in enumerate(head.dtypes) if kind.is_numeric()]
-    cells = [[_text(value) for value in row] for row in head.iter_rows()]
+    cells = [[_format_value(value) for value in row] for row in head.iter_rows()]
     return table(
         title, head.columns, cells, numbers=numbers, notes=(left_out(len(rows), what), *notes)
     )
@@ -123,13 +123,13 @@ def left_out(total: int, what: str, shown: int = ROWS) -> str:
     return f"and {total - shown:,} more {what}" if total > shown else ""
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return a text on one line, shortened if it is long."""
     line = escape_controls(text)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "\N{EN DASH}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

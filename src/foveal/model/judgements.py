@@ -484,19 +484,10 @@ class Judgements(LockedArrays):
         start = np.full(len(row), UNKNOWN, dtype=np.int64)
         end = start.copy()
         start[known], end[known] = self.start, self.end
-        frame = pl.DataFrame(
-            {
-                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic[row]),
-                "doc": self.doc.gather(row),
-                "length": self.length[row],
-                "bep": self.bep[row],
-                "start": start,
-                "end": end,
-            }
-        )
-        numbers = ("length", "bep", "start", "end")
-        return frame.with_columns(
-            pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in numbers
+        topic = pl.Series(self.topics, dtype=pl.String).gather(self.topic[row])
+        numbers = {"length": self.length[row], "bep": self.bep[row], "start": start, "end": end}
+        return pl.DataFrame({"topic": topic, "doc": self.doc.gather(row), **numbers}).with_columns(
+            pl.when(pl.col(name) >= 0).then(name).alias(name) for name in numbers
         )
 
 
@@ -609,6 +600,6 @@ def _stack_spans(parts: Sequence[Judgements], name: str, missing: Any) -> Any:
     if all(column is None for column in columns):
         return None
     return pl.concat(
-        missing[[0] * len(part.start)] if column is None else column
+        missing[np.zeros_like(part.start)] if column is None else column
         for part, column in zip(parts, columns, strict=True)
     )

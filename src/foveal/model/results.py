@@ -17,7 +17,7 @@ from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, LockedArrays
 
-__all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "differences"]
+__all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "list_differences"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,11 +85,11 @@ class Results(LockedArrays):
 
     def __getitem__(self, key: tuple[str, str] | tuple[str, str, str]) -> float:
         """Return ``results[run, measure]`` over all topics, ``[run, measure, topic]`` on one."""
-        run = _position(self.runs, key[0], "run")
-        measure = _position(self.measures, str(key[1]), "measure")
+        run = _find(self.runs, key[0], "run")
+        measure = _find(self.measures, str(key[1]), "measure")
         if len(key) == 2 or key[2] == ALL:
             return float(self.overall[run, measure])
-        return float(self.values[run, _position(self.topics, key[2], "topic"), measure])
+        return float(self.values[run, _find(self.topics, key[2], "topic"), measure])
 
     @cached_property
     def averaged(self) -> npt.NDArray[np.int64]:
@@ -106,7 +106,7 @@ class Results(LockedArrays):
 
     def per_topic(self, measure: str) -> dict[str, dict[str, float]]:
         """Return run to topic to value of one measure, counted topics only."""
-        at = _position(self.measures, str(measure), "measure")
+        at = _find(self.measures, str(measure), "measure")
         return {
             run: {
                 topic: float(self.values[i, j, at])
@@ -210,7 +210,7 @@ class Results(LockedArrays):
         from foveal.model import display
 
         runs, measures = self.runs[:_SHOWN], self.measures[:_SHOWN]
-        columns = [_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
+        columns = [_format_column(self.overall[:_SHOWN, k]) for k in range(len(measures))]
         rows = [[run, *(column[i] for column in columns)] for i, run in enumerate(runs)]
         notes = [
             display.left_out(len(self.runs), "runs", _SHOWN),
@@ -240,8 +240,10 @@ class Results(LockedArrays):
             raise ValueError('no list "results" found; expected {"meta": ..., "results": [...]}')
         meta = saved.get("meta", {})
         if not isinstance(meta, dict):
-            raise ValueError(f'"meta" is {_shown(meta)}; expected an object')
-        return cls.from_tidy([_row(i, row) for i, row in enumerate(saved["results"], 1)], meta)
+            raise ValueError(f'"meta" is {_quote(meta)}; expected an object')
+        return cls.from_tidy(
+            [_parse_row(i, row) for i, row in enumerate(saved["results"], 1)], meta
+        )
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -255,14 +257,14 @@ class Results(LockedArrays):
         >>> Results.from_tidy(rows, {}).only(["AiP", "AiP"]).measures
         ('AiP',)
         """
-        at = [_position(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
+        at = [_find(self.measures, measure, "measure") for measure in dict.fromkeys(measures)]
         measures = tuple(self.measures[k] for k in at)
         values, overall = self.values[:, :, at], self.overall[:, at]
         return replace(self, measures=measures, values=values, overall=overall)
 
     def of_runs(self, runs: Sequence[str]) -> Results:
         """Return the results of these runs, each once and in this order."""
-        at = [_position(self.runs, run, "run") for run in dict.fromkeys(runs)]
+        at = [_find(self.runs, run, "run") for run in dict.fromkeys(runs)]
         columns = {name: getattr(self, name)[at] for name in ("values", "counted", "overall")}
         return replace(self, runs=tuple(self.runs[i] for i in at), **columns)
 
@@ -276,7 +278,7 @@ class Results(LockedArrays):
         """
         if len(parts) == 1:
             return parts[0]
-        meta = _joined_meta(parts, differences(parts, names))
+        meta = _join_meta(parts, list_differences(parts, names))
         return cls.from_tidy([row for part in parts for row in part.rows()], meta)
 
     @classmethod
@@ -314,10 +316,10 @@ class Results(LockedArrays):
         return cls(runs, topics, measures, values, counted, overall, meta)
 
 
-def _column(values: Floats) -> list[str]:
+def _format_column(values: Floats) -> list[str]:
     """Return scores with four decimals, counts as whole numbers.
 
-    >>> _column(np.array([0.5, 1.0])), _column(np.array([1.0, 30.0]))
+    >>> _format_column(np.array([0.5, 1.0])), _format_column(np.array([1.0, 30.0]))
     (['0.5000', '1.0000'], ['1', '30'])
     """
     known = values[np.isfinite(values)]
@@ -328,21 +330,21 @@ def _column(values: Floats) -> list[str]:
     ]
 
 
-def _position(names: tuple[str, ...], name: str, what: str) -> int:
+def _find(names: tuple[str, ...], name: str, what: str) -> int:
     if name not in names:
         raise UsageError(f"no {what} {name!r} in the results; they hold {some(names)}")
     return names.index(name)
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     """Return a piece of JSON for a message, shortened if it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def _row(number: int, row: Any) -> tuple[str, str, str, float | None]:
+def _parse_row(number: int, row: Any) -> tuple[str, str, str, float | None]:
     if not isinstance(row, dict):
-        raise ValueError(f"result {number} is {_shown(row)}; expected an object")
+        raise ValueError(f"result {number} is {_quote(row)}; expected an object")
     for name in (*_FIELDS, "value"):
         if name not in row:
             raise ValueError(
@@ -350,56 +352,56 @@ def _row(number: int, row: Any) -> tuple[str, str, str, float | None]:
             )
     for name in _FIELDS:
         if not isinstance(row[name], str):
-            raise ValueError(f"{name} of result {number} is {_shown(row[name])}; expected a text")
+            raise ValueError(f"{name} of result {number} is {_quote(row[name])}; expected a text")
     value = row["value"]
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise ValueError(f"value of result {number} is {_shown(value)}; expected a number or null")
+        raise ValueError(f"value of result {number} is {_quote(value)}; expected a number or null")
     try:
         return row["run"], row["topic"], row["measure"], None if value is None else float(value)
     except OverflowError:
         raise ValueError(f"value of result {number} is too large a number") from None
 
 
-def _hashes(meta: Mapping[str, Any], kind: str) -> frozenset[str] | None:
+def _list_hashes(meta: Mapping[str, Any], kind: str) -> frozenset[str] | None:
     """Return the hashes of the inputs of this kind; None where the meta does not list them."""
     found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
     return frozenset(found) if all(found) and "inputs" in meta else None
 
 
-def _stated(meta: Mapping[str, Any], name: str) -> Any:
+def _encode_entry(meta: Mapping[str, Any], name: str) -> Any:
     """Return an entry in a form that can be compared; None where the meta does not have it."""
     return json.dumps(meta[name], sort_keys=True) if name in meta else None
 
 
 _SCORED: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "with different judgements": lambda meta: _hashes(meta, "judgements") or None,
-    "with different collections": lambda meta: _hashes(meta, "collection"),
-    "for different tasks": lambda meta: _stated(meta, "task"),
-    "with different options": lambda meta: _stated(meta, "options"),
+    "with different judgements": lambda meta: _list_hashes(meta, "judgements") or None,
+    "with different collections": lambda meta: _list_hashes(meta, "collection"),
+    "for different tasks": lambda meta: _encode_entry(meta, "task"),
+    "with different options": lambda meta: _encode_entry(meta, "options"),
 }
 """Differences that make the scores of two runs incomparable, as functions of their meta."""
 
 
-def _metas(results: Results) -> list[Mapping[str, Any]]:
+def _list_metas(results: Results) -> list[Mapping[str, Any]]:
     """Return the meta of each part that results were joined from."""
     return list(results.meta.get("parts", [results.meta]))
 
 
-def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
+def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str]:
     """Return a line for each setting in which parts differ; unknown settings count as equal.
 
     >>> parts = [Results.from_tidy([(run, "1", "AP", 0.5)], {"task": task})
     ...          for run, task in (("a", "2009.Focused"), ("b", "2009.Thorough"))]
-    >>> differences(parts, ["a.json", "b.json"])
+    >>> list_differences(parts, ["a.json", "b.json"])
     ['results scored for different tasks: a.json; b.json']
     """
     called = names or [some(part.runs) for part in parts]
     found = []
-    for what, told in _SCORED.items():
+    for what, extract in _SCORED.items():
         groups: dict[Any, list[str]] = {}
         for name, part in zip(called, parts, strict=True):
-            for meta in _metas(part):
-                if (value := told(meta)) is not None:
+            for meta in _list_metas(part):
+                if (value := extract(meta)) is not None:
                     groups.setdefault(value, []).append(name)
         if len(groups) > 1:
             listed = "; ".join(some(tuple(dict.fromkeys(group))) for group in groups.values())
@@ -407,14 +409,14 @@ def differences(parts: Sequence[Results], names: Sequence[str] = ()) -> list[str
     return found
 
 
-def _joined_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
+def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
     """Return all inputs and warnings, each once; task and options if all parts agree on them."""
-    metas = [meta for part in parts for meta in _metas(part)]
+    metas = [meta for part in parts for meta in _list_metas(part)]
     inputs = {json.dumps(item): item for meta in metas for item in meta.get("inputs", ())}
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}
     for name in ("task", "options"):
-        values = {_stated(meta, name): meta.get(name) for meta in metas}
+        values = {_encode_entry(meta, name): meta.get(name) for meta in metas}
         if len(values) == 1 and None not in values:
             joined[name] = next(iter(values.values()))
     tasks = {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}
