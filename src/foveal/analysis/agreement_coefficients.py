@@ -55,7 +55,7 @@ def ranges(left: Ints, right: Ints) -> tuple[Ints, Ints]:
 
 
 class AgreementTables(NamedTuple):
-    """Two-by-two tables: numbers of items, and of those marked by the first, second and both."""
+    """Two-by-two tables: numbers of items: all, and marked by the first, second and both."""
 
     total: Floats
     first: Floats
@@ -134,7 +134,7 @@ def expected_disagreement(units: GroupedLengths, gaps: GroupedLengths, size: Flo
 
 
 def distances(apart: Ints, group: Ints, groups: int) -> dict[str, Floats]:
-    """Return the mean and median of distances, and the shares of those within `REACH`.
+    """Return the mean and median of distances, and the shares within `REACH`.
 
     >>> found = distances(np.array([0, 40, 700]), np.array([0, 0, 0]), 1)
     >>> {name: round(float(value[0]), 4) for name, value in found.items()}

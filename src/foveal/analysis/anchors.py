@@ -156,7 +156,7 @@ class Quotations:
         )
 
     def _choose(self, span: Quote, places: tuple[Place, ...]) -> Quoted:
-        """Choose one of several places by the context; the distance to the old place is no help."""
+        """Choose one of several places by the context; the distance to the old place is ignored."""
         agreeing = [(place, *self._agrees(span, place)) for place in places]
         both = [place for place, before, after in agreeing if before and after]
         one = [p for p, b, a in agreeing if (b and span.prefix) or (a and span.suffix)]
@@ -223,7 +223,7 @@ class Anchors:
 
     @property
     def unchecked(self) -> int:
-        """The number of spans without a quote, of which only the offsets were checked."""
+        """The number of spans without a quote, whose offsets alone were checked."""
         return sum(own.kind == NO_QUOTE and bool(own.places) for own in self.found)
 
     @property

@@ -281,7 +281,7 @@ def fidelity(
     level : float
         Significance level for calling an average reversed.
     empty : {"keep", "omit"}, optional
-        As in `foveal.simulate`; by default a document of which nothing is returned keeps its rank.
+        As in `foveal.simulate`; by default a document without parts keeps its rank.
     executor, progress, **options
         As in `foveal.evaluate`. Options that would change simulated runs are refused.
 

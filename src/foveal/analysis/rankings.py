@@ -384,48 +384,10 @@ def results_of_tasks(results: Given, warnings: list[str] | None = None) -> dict[
 
 
 class _Variant(NamedTuple):
-    """One of several measures that differ only in their quantisation."""
+    """One of several measures of a family that differ only in their quantisation."""
 
-    family: str
-    quant: str | None
+    quant: str
     label: str
-
-
-def _variant(label: str) -> _Variant:
-    measure = parse_label(label)
-    if measure is None:
-        return _Variant(label, None, label)
-    for parameter in measure.parameters:
-        if parameter.name == "quant":
-            shown = parameter.show(measure.settings.get("quant", parameter.default))
-            return _Variant(measure(quant=parameter.default).label, shown, label)
-    return _Variant(label, None, label)
-
-
-def _bare(label: str) -> str:
-    """Return the label of a measure with its default parameters."""
-    measure = parse_label(label)
-    return label if measure is None else type(measure)({}, measure.at).label
-
-
-def _common_names(families: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
-    """Return the name of each (task, family) under which tasks are averaged.
-
-    Official tasks score the same measure with different settings (overlap, beta, n). A measure that
-    occurs once in each task, with settings that differ between tasks, gets its bare name.
-    """
-    by_bare: dict[str, dict[str, list[str]]] = {}
-    for task, listed in families.items():
-        for family in listed:
-            by_bare.setdefault(_bare(family), {}).setdefault(task, []).append(family)
-    names: dict[tuple[str, str], str] = {}
-    for bare, tasks in by_bare.items():
-        once = all(len(listed) == 1 for listed in tasks.values())
-        differ = len({family for listed in tasks.values() for family in listed}) > 1
-        for task, listed in tasks.items():
-            for family in listed:
-                names[task, family] = bare if once and differ else family
-    return names
 
 
 class _RankingPair(NamedTuple):
@@ -440,24 +402,40 @@ class _RankingPair(NamedTuple):
 
 
 class Rankings:
-    """The measures of each task, their names, and their rankings of its runs."""
+    """The measures of each task, their names, and their rankings of its runs.
+
+    Official tasks score the same measure with different settings (overlap, beta, n). A measure that
+    occurs once in each task, with settings that differ between tasks, gets its bare name.
+    """
 
     def __init__(self, tasks: Mapping[str, Results]) -> None:
         self.tasks = tasks
         self.variants: dict[tuple[str, str], list[_Variant]] = {}
+        """Variants by task and family, which is the label with the default quantisation."""
         for task, results in tasks.items():
-            for variant in map(_variant, results.measures):
-                self.variants.setdefault((task, variant.family), []).append(variant)
-        self.families = {task: [f for t, f in self.variants if t == task] for task in tasks}
+            for label in results.measures:
+                measure, family, quant = parse_label(label), label, ""
+                for parameter in () if measure is None else measure.parameters:
+                    if measure is not None and parameter.name == "quant":
+                        quant = parameter.show(measure.settings.get("quant", parameter.default))
+                        family = measure(quant=parameter.default).label
+                self.variants.setdefault((task, family), []).append(_Variant(quant, label))
         # Only measures with several quantisations are folded; others keep their full spelling.
         self.spelled = {
             key: key[1] if len(listed) > 1 else listed[0].label
             for key, listed in self.variants.items()
         }
-        names = _common_names(
-            {t: [self.spelled[t, f] for f in listed] for t, listed in self.families.items()}
-        )
-        self.name = {key: names[key[0], self.spelled[key]] for key in self.spelled}
+        by_bare: dict[str, list[tuple[str, str]]] = {}
+        for key, spelled in self.spelled.items():
+            measure = parse_label(spelled)
+            bare = spelled if measure is None else type(measure)({}, measure.at).label
+            by_bare.setdefault(bare, []).append(key)
+        self.name = dict(self.spelled)
+        """Names by task and family, under which tasks are averaged."""
+        for bare, keys in by_bare.items():
+            once = len({task for task, _ in keys}) == len(keys)
+            if once and len({self.spelled[key] for key in keys}) > 1:
+                self.name |= dict.fromkeys(keys, bare)
 
     @cached_property
     def scores(self) -> dict[tuple[str, str], Floats]:
@@ -469,39 +447,42 @@ class Rankings:
         }
 
     def pair_measures(self) -> Iterator[_RankingPair]:
-        """Yield every two measures of a task, at each quantisation they share."""
-        for task, listed in self.families.items():
-            for first, second in combinations(listed, 2):
-                one, other = self.variants[task, first], self.variants[task, second]
-                for a, b in _partners(one, other):
-                    yield _RankingPair(
-                        task,
-                        (a.quant if len(one) > 1 else b.quant) or "",
-                        self.name[task, first],
-                        self.name[task, second],
-                        self.scores[task, a.label],
-                        self.scores[task, b.label],
-                    )
+        """Yield every two measures of a task, at each quantisation they share.
 
-    def pair_quantisations(self) -> Iterator[_RankingPair]:
-        """Yield every two quantisations of each measure of a task."""
-        for (task, family), listed in self.variants.items():
-            for a, b in combinations(listed, 2):
+        A measure with one quantisation is paired with all of another, if it shares none.
+        """
+        for (task, first), (other, second) in combinations(self.variants, 2):
+            if task != other:
+                continue
+            one, two = self.variants[task, first], self.variants[task, second]
+            every = list(product(one, two))
+            shared = [(a, b) for a, b in every if a.quant == b.quant]
+            for a, b in shared if shared or min(len(one), len(two)) > 1 else every:
                 yield _RankingPair(
                     task,
-                    self.name[task, family],
-                    a.quant or "",
-                    b.quant or "",
+                    a.quant if len(one) > 1 else b.quant,
+                    self.name[task, first],
+                    self.name[task, second],
                     self.scores[task, a.label],
                     self.scores[task, b.label],
                 )
+
+    def pair_quantisations(self) -> Iterator[_RankingPair]:
+        """Yield every two quantisations of each measure of a task."""
+        for key, listed in self.variants.items():
+            for a, b in combinations(listed, 2):
+                rankings = (self.scores[key[0], variant.label] for variant in (a, b))
+                yield _RankingPair(key[0], self.name[key], a.quant, b.quant, *rankings)
 
     def pair_sets(self, sets: Mapping[str, Sequence[str]]) -> Iterator[_RankingPair]:
         """Yield every two sets of topics, by each measure of a task."""
         for task, results in self.tasks.items():
             for label in results.measures:
                 scores = ScoreMatrix.from_results(results, label)
-                means = {name: _means_on(scores, topics) for name, topics in sets.items()}
+                means = dict.fromkeys(sets, np.full(len(scores.runs), np.nan))
+                for name, topics in sets.items():
+                    if (own := np.isin(scores.topics, topics)).any():
+                        means[name] = scores.orient(scores.values[:, own].mean(axis=1))
                 for first, second in combinations(sets, 2):
                     yield _RankingPair(task, label, first, second, means[first], means[second])
 
@@ -519,22 +500,6 @@ class Rankings:
                     yield _RankingPair(task, str(i), label, label, sign * first, sign * second)
                 if progress is not None:
                     progress()
-
-
-def _partners(first: list[_Variant], second: list[_Variant]) -> list[tuple[_Variant, _Variant]]:
-    """Pair equal quantisations; a measure with only one is paired with all of the other's."""
-    shared = [(a, b) for a, b in product(first, second) if a.quant == b.quant]
-    if shared or min(len(first), len(second)) > 1:
-        return shared
-    return list(product(first, second))
-
-
-def _means_on(scores: ScoreMatrix, topics: Iterable[str]) -> Floats:
-    wanted = frozenset(topics)
-    at = [i for i, topic in enumerate(scores.topics) if topic in wanted]
-    if not at:
-        return np.full(len(scores.runs), np.nan)
-    return scores.orient(scores.values[:, at].mean(axis=1))
 
 
 def sample_means(

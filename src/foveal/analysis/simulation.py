@@ -58,7 +58,7 @@ RANKINGS = {
 """Rankings of the documents."""
 
 EMPTY = ("keep", "omit")
-"""Treatments of a document of which a part set returns nothing."""
+"""Treatments of a relevant document without parts in a part set."""
 
 ELEMENTS = ("SL", "SLD", "SS", "SST")
 """Part sets that on a collection return elements only."""
@@ -82,7 +82,7 @@ class Simulation:
     topics : tuple of str
         The topics of the runs.
     skipped : tuple of str
-        Topics for which there is no non-relevant document to put first.
+        Topics without a non-relevant document to put first.
     swapped : int
         Topics with two relevant documents or more; on the others RS is R.
     left_out : tuple of str
@@ -154,8 +154,8 @@ def simulate(
     parts, rankings : str or sequence of str
         Some of `PARTS` and `RANKINGS`.
     empty : {"keep", "omit"}
-        Keep a document of which nothing is returned in the ranking, with a result without length
-        at the start of its first passage, or leave it out.
+        Keep a document without parts in the ranking, with a result without length at the start of
+        its first passage, or leave it out.
     progress : callable, optional
         Called after each run.
     **options
@@ -498,8 +498,8 @@ def expected_orderings(
     More or less than the highlighted text is worse, and so is a non-relevant document put first,
     on every topic. Documents with more relevant text should come first on average; on every topic
     only with the part set S, where all documents are scored alike. With ``empty="omit"`` a
-    document of which SS or SST returns nothing makes room for others, which may more than
-    compensate: only the average is expected then.
+    document without parts in SS or SST makes room for others, which may more than compensate:
+    only the average is expected then.
 
     >>> every = expected_orderings()
     >>> len(every), sum(ordering.every for ordering in every)

@@ -53,8 +53,8 @@ class Swaps:
     size : int
         Topics in each of the two disjoint sets.
     comparisons, swaps, ties : int
-        Numbers of pairs of runs over all samples; of those in opposite order on the two sets; and
-        of those tied on a set, which are not swaps.
+        Numbers of pairs of runs over all samples: all, in opposite order on the two sets, and tied
+        on a set, which is not a swap.
     safe_difference : float
         Smallest difference of means on one set that is swapped on the other in at most 5 % of
         cases, in steps of 0.01; ``nan`` if none is large enough.
