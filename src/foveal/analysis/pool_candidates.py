@@ -13,7 +13,7 @@ import polars as pl
 from foveal.analysis.pooling import UNJUDGED, Lists
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats.checks import is_root
-from foveal.formats.pools import UNITS
+from foveal.formats.pool_files import UNITS
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
 from foveal.model.hashing import first_of_group, topic_order

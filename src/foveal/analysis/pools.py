@@ -19,7 +19,7 @@ from foveal.collection import Collection
 from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import UsageError
 from foveal.formats import read_judgements, read_run
-from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
+from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
 from foveal.model import Judgements, Run
 from foveal.model.hashing import topic_order
 from foveal.spans import Ints

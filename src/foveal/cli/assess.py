@@ -170,7 +170,7 @@ def _init(
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
     from foveal.formats import read_topics
-    from foveal.formats.pools import read_pool
+    from foveal.formats.pool_files import read_pool
 
     index = Collection.open(collection)
     source = documents or _source(index)
@@ -511,7 +511,7 @@ def _told(campaign: Campaign, form: str) -> str:
     import json
 
     from foveal.assess.store import Progress
-    from foveal.formats.results import separated
+    from foveal.formats.result_files import separated
     from foveal.report.grids import GRID_FORMATS, Grid
 
     rows = campaign.progress()

@@ -25,8 +25,8 @@ from foveal.model import Judgements, Run
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
     from foveal.formats.inex_assessments import FOLDER_FORMATS
-    from foveal.formats.pools import read_pool, write_pool
-    from foveal.formats.results import read_results
+    from foveal.formats.pool_files import read_pool, write_pool
+    from foveal.formats.result_files import read_results
     from foveal.formats.topic_files import TOPIC_FORMATS, read_topics
     from foveal.formats.writing import (
         JUDGEMENT_FORMATS,
@@ -61,8 +61,8 @@ __all__ = [
 _HOME = {
     "cache": ("CacheWarning",),
     "inex_assessments": ("FOLDER_FORMATS",),
-    "pools": ("read_pool", "write_pool"),
-    "results": ("read_results",),
+    "pool_files": ("read_pool", "write_pool"),
+    "result_files": ("read_results",),
     "topic_files": ("TOPIC_FORMATS", "read_topics"),
     "writing": (
         "JUDGEMENT_FORMATS",

@@ -127,8 +127,8 @@ MODULES: dict[str, dict[str, str]] = {
         "trec-genomics": "trec_genomics",
     },
     "topics": {"inex": "topic_files", "jsonl": "topic_files", "trec": "topic_files"},
-    "pool": {"jsonl": "interim"},
-    "results": {"json": "interim"},
+    "pool": {"jsonl": "pool_files"},
+    "results": {"json": "result_files"},
 }
 """The module of each format by kind and name, in the order in which a file is compared with them.
 

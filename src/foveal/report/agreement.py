@@ -9,7 +9,7 @@ from foveal.analysis.agreement import Agreement
 from foveal.analysis.agreement_figures import REACH
 from foveal.analysis.agreement_tables import COUNTS, FIGURES
 from foveal.errors import counted
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.model.results import ALL
 from foveal.report.grids import Grid
 

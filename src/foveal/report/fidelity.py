@@ -12,7 +12,7 @@ from foveal.analysis.simulation import PARTS, RANKINGS
 from foveal.analysis.trials import Fidelity
 from foveal.analysis.verdicts import LEVEL, TOLERANCE, Outcome
 from foveal.errors import UsageError
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.measures import parse_measure
 from foveal.report.grids import Grid
 from foveal.report.tables import grid
