@@ -22,7 +22,7 @@ from foveal.analysis.quotes import (
 )
 from foveal.errors import InputError, UsageError
 from foveal.formats import Source, read_judgements
-from foveal.formats.jsonl_judgements import write_judgements
+from foveal.formats.jsonl import write_judgements
 from foveal.model import Judgements
 
 OLD = "The library closed at noon. Nobody came. The library opened again, and nobody came then."

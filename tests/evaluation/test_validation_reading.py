@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from foveal.evaluation.validation_reading import read_tolerantly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.evaluation.validation_reading import read_tolerantly
 from foveal.formats import Source
 
 FIELDS = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from foveal.errors import InputError
 from foveal.formats import Source, read_judgements
-from foveal.formats.jsonl_judgements import write_judgements
+from foveal.formats.jsonl import write_judgements
 from foveal.model import Judgements
 
 

@@ -54,7 +54,7 @@ def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
 def _declared_whitespace(judgements: Iterable[str | None]) -> str:
     """Return the rule for white space in the header of the judgements."""
     from foveal.formats import Source, is_stream, judgement_files
-    from foveal.formats.jsonl_judgements import declared_whitespace
+    from foveal.formats.jsonl import declared_whitespace
     from foveal.formats.streams import head_of
 
     paths = [path for path in judgements if path is not None and not is_stream(path)]
@@ -113,7 +113,7 @@ def locate_judgements(
     if texts is None:
         return None
     from foveal.formats import Source, judgement_files, read_judgements
-    from foveal.formats.quoted_spans import documents_needed
+    from foveal.formats.locate import documents_needed
 
     sources = [
         file if isinstance(file, Source) else Source.open(file, thorough=thorough)

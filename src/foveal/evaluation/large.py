@@ -37,8 +37,8 @@ from foveal.evaluation.preparation import (
 from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
 from foveal.executors import cores
 from foveal.executors.memory import free_memory, give_back_memory, parse_size
+from foveal.formats.base import MAGIC
 from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack
-from foveal.formats.detection import MAGIC
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.source import Source, is_stream, is_xml, limit_bytes, list_files

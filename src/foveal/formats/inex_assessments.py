@@ -13,8 +13,8 @@ from foveal.formats.checks import TOO_FAR, Defects, check_names
 from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.grades import Rule, check_rules, relevant_rows
 from foveal.formats.markup import BLANKS, Markup, read_markup
+from foveal.formats.objects import unknown_attributes
 from foveal.formats.source import Source
-from foveal.formats.unknown import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.spans import Ints

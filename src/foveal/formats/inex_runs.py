@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.formats.base import ROOTS
 from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
-from foveal.formats.detection import ROOTS
 from foveal.formats.inex_regular import Results, declared, regular_results
 from foveal.formats.markup import BLANKS, Markup, escaped, escaped_lines, read_markup, unfit
 from foveal.formats.ranking import ranked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from foveal.errors import InputError
-from foveal.formats.base import Format, json_kind, parse_with
+from foveal.formats.base import Format, json_kind, lazy_losses, parse_with
 from foveal.formats.source import Source, is_xml
 from foveal.model import Run, Topics
 
@@ -90,6 +90,7 @@ FORMATS = (
         lambda source: _root(source) == "inex-submission",
         parse_with(_read_inex_run),
         _write_inex_run,
+        lazy_losses("run_losses", keeps="results offsets xpaths task header name"),
     ),
     Format(
         "inex",
@@ -108,6 +109,7 @@ FORMATS = (
             lambda _: False,
             parse_with(_read_assessments),
             _write_folder(f"inex{year}"),
+            lazy_losses("judgement_losses", form=f"inex{year}"),
         )
         for year in (2002, 2003, 2005, 2006)
     ),
@@ -119,6 +121,7 @@ FORMATS = (
         _is_topics,
         parse_with(_read_topics),
         _write_topics("inex"),
+        lazy_losses("topic_losses", form="inex"),
     ),
     Format(
         "jsonl",
@@ -128,6 +131,7 @@ FORMATS = (
         lambda source: json_kind(source) == "topics",
         parse_with(_read_topics),
         _write_topics("jsonl"),
+        lazy_losses("topic_losses", form="jsonl"),
     ),
     Format(
         "trec",
@@ -137,6 +141,7 @@ FORMATS = (
         lambda source: _root(source) == "top",
         parse_with(_read_topics),
         _write_topics("trec"),
+        lazy_losses("topic_losses", form="trec"),
     ),
     Format(
         "jsonl",

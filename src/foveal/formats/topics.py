@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.formats.base import JSON_FORMATS, detect_format
 from foveal.formats.checks import Defects, check_names
-from foveal.formats.detection import JSON_FORMATS, describe_missing_line, expect
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -24,9 +24,8 @@ from foveal.formats.markup import (
     root_tag,
     unfit,
 )
-from foveal.formats.objects import header_of, read_objects
+from foveal.formats.objects import header_of, read_objects, unknown_fields
 from foveal.formats.source import Source, is_xml, list_files
-from foveal.formats.unknown import unknown_fields
 from foveal.model import Topic, Topics
 from foveal.spans import Ints
 
@@ -64,13 +63,10 @@ def read_topics(
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         source = source.in_lines()
         number, first = source.head
-        if first[:1] in (b"", b"["):
-            raise describe_missing_line(source, "topics")
-        if not is_xml(source) and not first.startswith(b"{"):
+        if not is_xml(source) and first[:1] not in (b"", b"[", b"{"):
             message = "these are no topics; expected INEX XML, TREC or JSON Lines"
             raise source.error("unclassified", number, message)
-        expect(source, "topics")
-        parts.append((read_xml if is_xml(source) else read_json)(source))
+        parts.append(detect_format(source, "topics").parse(source).checked())
     return Topics.merged(parts)
 
 
