@@ -54,8 +54,8 @@ def make_campaign(folder: Path, assessors: int) -> Path:
     from foveal.assess.accounts import encode_password
     from foveal.assess.store import Campaign
     from foveal.collection import Collection, build_index
+    from foveal.files.source import Source
     from foveal.formats.pools import read_pool
-    from foveal.formats.source import Source
     from foveal.model import Topic, Topics
 
     source, index, campaign = (folder / name for name in ("articles", "index.fvx", "campaign.fva"))

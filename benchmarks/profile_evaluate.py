@@ -18,7 +18,8 @@ from benchmarks.campaign import Files
 from benchmarks.tasks import MEASURES
 from foveal.evaluation.options import Options
 from foveal.evaluation.preparation import Form, prepare
-from foveal.formats import Source, read_judgements, read_run
+from foveal.files.source import Source
+from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, parse_measures
 from foveal.measures.alignment import Alignment, Gold
 

@@ -33,7 +33,7 @@ from xml.etree import ElementTree as ET
 from foveal import FovealError, read_judgements, read_run, write_judgements, write_run
 from foveal.collection import Collection, Element, build_index
 from foveal.evaluation.conversion import name_passages
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.nexi import CAS, About, And, Or, matches, parse, tags_of
 from foveal.nexi import Path as Steps
 from foveal.nexi.query import Clause

@@ -15,8 +15,8 @@ from foveal.assess.accounts import LocalAccess, encode_password
 from foveal.assess.server import create_app, listen, web_server
 from foveal.assess.store import Campaign
 from foveal.collection import Collection, build_index
+from foveal.files.source import Source
 from foveal.formats.pools import read_pool
-from foveal.formats.source import Source
 from foveal.model import Topic, Topics
 
 PASSWORD = "seven ferries"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from foveal.collection import BuildOptions, Collection, build_index
-from foveal.collection.elements import Batch
+from foveal.collection.parsing import Batch
 
 Spans = dict[str, tuple[int, int]]
 BLANK = " \t\n\r"
@@ -147,9 +147,9 @@ def expected(tree: Tree, whitespace: str) -> tuple[str, Spans]:
 def batch_spans(batch: Batch) -> list[Spans]:
     """The elements of each document of a batch by their paths."""
     paths: list[str] = []
-    for parent, tag, ordinal in zip(batch.parent, batch.tag, batch.ordinal, strict=True):
+    for parent, tag, ordinal in zip(*batch.paths[:3], strict=True):
         above = paths[parent] if parent >= 0 else ""
-        paths.append(f"{above}/{batch.tags[tag]}[{ordinal}]")
+        paths.append(f"{above}/{batch.paths.tags[tag]}[{ordinal}]")
     found: list[Spans] = [{} for _ in batch.documents]
     for document_, path, start, end in zip(
         batch.document, batch.path, batch.start, batch.end, strict=True

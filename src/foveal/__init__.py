@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from foveal.analysis.projection import Division, project
     from foveal.analysis.tokens import with_tokens
     from foveal.evaluation import Evaluation, Options, evaluate
+    from foveal.files.source import limit_bytes
     from foveal.formats import (
         read_judgements,
         read_pool,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         write_run,
         write_topics,
     )
-    from foveal.formats.source import limit_bytes
     from foveal.measures import Measure, parse_measure, parse_measures
     from foveal.model import Judgements, Results, Run, Topics
 
@@ -106,7 +106,7 @@ _HOME = {
         "write_run",
         "write_topics",
     ),
-    "foveal.formats.source": ("limit_bytes",),
+    "foveal.files.source": ("limit_bytes",),
     "foveal.measures": ("Measure", "parse_measure", "parse_measures"),
     "foveal.model": ("Judgements", "Results", "Run", "Topics"),
 }

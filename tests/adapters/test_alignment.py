@@ -22,7 +22,7 @@ from foveal.adapters.alignment import (
     documents_needed,
 )
 from foveal.errors import InputError, UsageError
-from foveal.formats import Source
+from foveal.files.source import Source
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
 TEXTS = {"d": TEXT, "e": "one two one"}

@@ -23,7 +23,7 @@ from foveal.adapters.truths import (
 )
 from foveal.adapters.truths.tokens import in_tokens, words
 from foveal.errors import FovealError, InputError, UsageError
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.measures.others.squad import answer_f1
 from foveal.model import Judgements, Run, Topics
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import foveal
 from foveal.analysis.pooling import NOT_RELEVANT, RELEVANT, STRATEGIES, UNJUDGED, Lists, Terms
 from foveal.analysis.pools import DEPTH, OTHERS, Pooling, pool
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.formats.pools import pool_lines
 from foveal.report.pools import growth_figure, pool_grids
 from inputs import refusal

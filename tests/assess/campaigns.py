@@ -14,8 +14,8 @@ from foveal.assess.actions import Action
 from foveal.assess.documents import Elements
 from foveal.assess.store import Campaign, Saved
 from foveal.collection import Collection, build_index
+from foveal.files.source import Source
 from foveal.formats.pools import Pool, read_pool
-from foveal.formats.source import Source
 from foveal.model import Topic, Topics
 
 JATS = """<?xml version="1.0" encoding="UTF-8"?>

@@ -19,7 +19,7 @@ from foveal import evaluate, read_judgements, read_run
 from foveal.bridges import ir_measures as bridge
 from foveal.bridges.ir_measures import Passage, ScoredPassage, register
 from foveal.errors import FovealError, UsageError
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.measures import all_measures
 from foveal.model import Judgements, Run
 

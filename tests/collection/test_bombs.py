@@ -20,7 +20,7 @@ import pytest
 import zstandard
 
 from foveal.collection import BuildOptions, Collection, Limits, SourceTexts, build_index, sources
-from foveal.collection.elements import Batch, Recorder
+from foveal.collection.parsing import Batch, Recorder
 from foveal.collection.partial import Parsed, Partial
 from foveal.collection.sources import Source
 from foveal.errors import FovealError
@@ -271,4 +271,4 @@ def test_a_document_that_does_not_fit_leaves_no_trace() -> None:
     recorder.add("two", b"<c><a>22</a></c>")
     batch = recorder.batch()
     assert (batch.documents, batch.lengths.tolist()) == (("one", "two"), [1, 2])
-    assert batch.tags == ("a", "c")
+    assert batch.paths.tags == ("a", "c")

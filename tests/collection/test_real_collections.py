@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 from foveal.collection import BuildOptions, Collection, build_index
-from foveal.collection.elements import text_digest
+from foveal.collection.parsing import text_digest
 from shared_data import DATA, INEX
 from xml_trees import lay_out, lxml_tokens, qualified
 

@@ -19,9 +19,9 @@ from foveal.collection import (
     DocumentError,
     Limits,
     build_index,
-    safety,
+    parsing,
 )
-from foveal.collection.elements import Recorder
+from foveal.collection.parsing import Recorder
 from inputs import refusal
 from xml_trees import batch_spans, index_of
 
@@ -281,7 +281,26 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "an external parameter entity": (
         lambda: b'<!DOCTYPE a [<!ENTITY % e SYSTEM "file:///etc/passwd"> %e;]><a>&x;</a>',
-        "parameter entities such as %e; are not read, nor what is declared after them",
+        "entity &x; is not declared and not a standard one",
+    ),
+    "a chain of parameter entities": (
+        lambda: (
+            b"<!DOCTYPE a [<!ENTITY %% e0 ''>%b%%e9999;]><a>&eacute;</a>"
+            % b"".join(b"<!ENTITY %% e%d '&#37;e%d;'>" % (i, i - 1) for i in range(1, 10_000))
+        ),
+        "more than 1000 entities refer to entities",
+    ),
+    "parameter entities that repeat declarations": (
+        lambda: (
+            b"<!DOCTYPE a [<!ENTITY %% e0 '%b'>%b%%e5;]><a>&eacute;</a>"
+            % (
+                b"<!ENTITY x &#34;yyyyyyyyyyyyyyyy&#34;>" * 10,
+                b"".join(
+                    b"<!ENTITY %% e%d '%b'>" % (i, b"&#37;e%d;" % (i - 1) * 10) for i in range(1, 6)
+                ),
+            )
+        ),
+        "limit on input amplification factor (from DTD and entities) breached",
     ),
 }
 
@@ -395,10 +414,10 @@ def test_the_length_of_all_paths_is_counted_exactly(
     recorder = Recorder()
     recorder.add("d", data)
     total = sum(map(len, batch_spans(recorder.batch())[0]))
-    monkeypatch.setattr(safety, "PATHS_PER_BYTE", 0)
-    monkeypatch.setattr(safety, "PATHS", total)
+    monkeypatch.setattr(parsing, "PATHS_PER_BYTE", 0)
+    monkeypatch.setattr(parsing, "PATHS", total)
     assert text_length(data) == 3
-    monkeypatch.setattr(safety, "PATHS", total - 1)
+    monkeypatch.setattr(parsing, "PATHS", total - 1)
     assert (
         error(data) == f"the paths of its elements have more than {total - 1} characters together"
     )
@@ -459,7 +478,7 @@ def test_a_document_that_fails_leaves_no_trace() -> None:
         refusal(recorder.add, "no", data, error=DocumentError)
     recorder.add("two", b"<b><x/><z/></b>")
     batch = recorder.batch()
-    assert batch.tags == ("a", "x", "b", "z")
+    assert batch.paths.tags == ("a", "x", "b", "z")
     assert [list(spans) for spans in batch_spans(batch)] == [
         ["/a[1]", "/a[1]/x[1]"],
         ["/b[1]", "/b[1]/x[1]", "/b[1]/z[1]"],
@@ -469,13 +488,10 @@ def test_a_document_that_fails_leaves_no_trace() -> None:
 UNREAD = '<!DOCTYPE a [<!ENTITY % pe SYSTEM "pe.ent"> <!ENTITY one "1"> %pe; <!ENTITY two "22">]>'
 
 
-def test_after_a_parameter_entity_only_standard_entities_are_known() -> None:
-    assert text_length(f"{UNREAD}<a>&one;&eacute;</a>".encode()) == 2
-    message = (
-        "entity &two; is not declared and not a standard one; "
-        "parameter entities such as %pe; are not read, nor what is declared after them"
-    )
-    assert error(f"{UNREAD}\n<a>&two;</a>".encode()) == f"line 2, column 4: {message}"
+def test_declarations_before_and_after_an_external_parameter_entity_are_read() -> None:
+    assert text_length(f"{UNREAD}<a>&one;&eacute;&two;</a>".encode()) == 4
+    message = "entity &three; is not declared and not a standard one"
+    assert error(f"{UNREAD}\n<a>&three;</a>".encode()) == f"line 2, column 4: {message}"
     alone = f"<?xml version='1.0' standalone='yes'?>{UNREAD}"
     assert text_length(f"{alone}<a>&one;&two;</a>".encode()) == 3
     assert error(f"{alone}<a>&three;</a>".encode()).endswith("undefined entity")

@@ -10,7 +10,7 @@ from evalj_files import DISTANCES, PRINTED, configuration
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
 from foveal.evaluation.evalj_configuration import read_metrics
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.measures import parse_measures
 
 

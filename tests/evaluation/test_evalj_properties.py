@@ -10,7 +10,7 @@ from evalj_files import BROWSE, FOCUSSED, OF_2006, SMALL, STRICT, STRUCTURED, TH
 from foveal.errors import InputError
 from foveal.evaluation import PRESETS
 from foveal.evaluation.evalj_configuration import Block, read_properties
-from foveal.formats import Source
+from foveal.files.source import Source
 
 
 def read(text: str) -> tuple[Block, ...]:

@@ -10,7 +10,7 @@ from command import call
 from foveal.cli import main
 from foveal.errors import InputError
 from foveal.evaluation.official import Evaluator, java_double
-from foveal.formats import Source
+from foveal.files.source import Source
 from shared_data import INEX, needs_inex
 
 QRELS = """\

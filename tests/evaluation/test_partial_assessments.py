@@ -11,7 +11,7 @@ from foveal.collection import BuildOptions, Collection, build_index
 from foveal.collection.placement import place_judgements
 from foveal.errors import FovealError
 from foveal.evaluation.conversion import derive_elements
-from foveal.formats import Source
+from foveal.files.source import Source
 
 TEN = "x" * 10
 

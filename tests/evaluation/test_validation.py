@@ -14,7 +14,7 @@ from command import call
 from foveal.collection import Collection, build_index
 from foveal.evaluation import PRESETS, find_preset
 from foveal.evaluation.validation import Finding, validate, validate_classes, validate_topics
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.nexi import IEEE_CLASSES
 
 GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"

@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import errno
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -24,7 +23,6 @@ from hypothesis import strategies as st
 
 from foveal.formats import Parsed, by_topic, read_run
 from foveal.formats.by_topic import BUCKETS, TopicFile, TopicTable, pack
-from foveal.formats.streams import Stream, head_of
 from foveal.model import Run
 from inputs import refusal
 
@@ -176,9 +174,6 @@ def test_compressed_files_are_cut_as_others_are(kind: str, compress: Codec, tmp_
     data = TEXT.encode()
     path = written(tmp_path, compress(data[:50]) + compress(data[50:]), kind)
     assert show_groups(path, 40)[1] == "5:2 Q0 A 1 | 7:3 Q0 é 1"
-    stream = Stream(path)
-    assert b"".join(stream.pieces()) == data
-    assert stream.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @codecs
@@ -198,10 +193,6 @@ def test_what_is_not_utf8_is_named_with_its_line(
     path = written(tmp_path, TEXT.encode() + b"\n4 Q0 \xff 1 1 mine 0 5\n")
     monkeypatch.setattr(by_topic, "CHUNK", chunk)
     assert refusal(TopicFile, path, "run", {}) == refusal(read_run, path)
-
-
-def test_the_head_is_whole_lines(tmp_path: Path) -> None:
-    assert head_of(written(tmp_path, TEXT), 20) == b"# a comment\n"
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:

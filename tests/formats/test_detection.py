@@ -51,7 +51,7 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
         ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found; a run has 8 (topic Q0 doc rank rsv runid"),
         ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; a run has 8"),
         ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; a run has 8"),
-        ("<inex-submission>", "x:1: not valid XML, column 18: no element found"),
+        ("<inex-submission>", "x:1: not valid XML, column 18: the document breaks off"),
         ("<html/>", "x:1: root element <html>; expected <inex-submission>"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
         ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
@@ -75,7 +75,7 @@ def test_what_is_no_run_is_refused(text: str, message: str) -> None:
         ("", "x: the judgements are empty: the file holds no line of data"),
         ("#\n1 Q0 D", "x:2: 3 fields found; judgements have 4 (topic iteration doc grade) or more"),
         ("1 Q0 D 1 0.5 r 3 4", "x:1: document length '0.5' is not a whole number"),
-        ("<assessments>", "x:1: not valid XML, column 14: no element found"),
+        ("<assessments>", "x:1: not valid XML, column 14: the document breaks off"),
         ("<html/>", "x:1: root element <html>; expected <assessments>"),
         ("<inex-submission/>", "x:1: this is a run; expected judgements"),
         ('<inex_topic topic_id="1"/>', "x:1: these are topics; expected judgements"),
@@ -311,6 +311,6 @@ def test_only_the_modules_of_a_format_are_loaded(
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    formats = {f"foveal.formats.{name}" for name in ("base", "fields", "source", "fol", needed)}
+    formats = {f"foveal.formats.{name}" for name in ("base", "fields", "fol", needed)}
     model = {f"foveal.model.{name}" for name in ("hashing", "judgements", "run")}
     assert set(done.stdout.split()) == formats | model

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
+from foveal.formats.inex_assessments import parse_judgements
 from inputs import (
     FOLDER_FORMATS,
     JUDGEMENT_FORMATS,
@@ -228,6 +229,18 @@ def test_assessments_that_contradict_each_other_are_named(lines: list[str], mess
 )
 def test_a_bad_pool_is_named(text: str, message: str) -> None:
     assert refusal(read_judgements, text).startswith(message)
+
+
+def test_good_files_are_parsed_beside_bad_ones() -> None:
+    files = [sized(), sized(size="x"), '<passage start="/a" end="/b"/>', "<best-entry-point/>"]
+    lines = "".join(f'<file name="{i}">\n{line}\n</file>\n' for i, line in enumerate(files))
+    head = '<assessments topic="1" whitespace-text-node="squeeze">\n'
+    again = '<file/>\n<file name="0"/>\n</assessments>'
+    found = parse_judgements(text_source(f"{head}{lines}{again}"))
+    assert found.content.doc.to_list() == ["0", "2"]
+    assert elements(found.content) == [(0, "/a[1]")]
+    codes = ["doc.missing", "element.size", "judgements.header", "passage.path", "unclassified"]
+    assert sorted(problem.code for problem in found.problems) == codes  # the last is the model's
 
 
 def folder(place: Path, **texts: str) -> Path:

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats.inex_regular import regular_results
-from foveal.formats.inex_runs import parsed_results
+from foveal.formats.inex_runs import parse_run, read_any, read_regular
 from inputs import RUN_FORMATS, read_run, refusal, results, rewritten, run_losses, text_source
 
 quick = settings(max_examples=80)
@@ -183,6 +182,25 @@ def test_all_defects_are_listed() -> None:
     assert [line.split(": ")[0] for line in problems.splitlines()] == ["x:2", "x:3"]
 
 
+def test_good_results_are_parsed_beside_bad_ones() -> None:
+    answers = [element("A", more="<rank>1</rank>"), "<file>B</file><rank>2</rank>", element("C")]
+    answers += [element("D", more="<rank>4</rank><rank>5</rank>"), element("E", "e")]
+    text = submission(*answers).replace("\n<result>", "<result>")  # all on one line
+    outside = "<topic><result/></topic><result/></inex-submission>"
+    found = parse_run(text_source(text.replace("</inex-submission>", outside)))
+    assert found.content.doc.to_list() == ["A"]
+    assert sorted(problem.code for problem in found.problems) == [
+        "run.place",
+        "run.rank_missing",
+        "run.repeated_field",
+        "run.xpath",
+        "topic.missing",
+        "topic.missing",
+    ]
+    (problem,) = parse_run(text_source("<inex-submission><topic>")).problems
+    assert problem.code == "xml.malformed"
+
+
 SPACES = st.sampled_from(["", " ", "\n", "\r\n\t"])
 TEXTS = st.sampled_from(["D1", "né", " co/2000 ", "a&amp;b", "", "<![CDATA[x]]>", "<i>d</i>"])
 PATHS = st.sampled_from(["/a[1]", "/a[1]/b[2]", " /a/b\n", "/a b", "", "c"])
@@ -219,21 +237,22 @@ def submissions(draw: st.DrawFn) -> str:
 @given(submissions())
 def test_the_short_way_finds_what_the_general_one_does(text: str) -> None:
     source = text_source(text)
-    short = regular_results(source)
+    short = read_regular(source)
     if short is None:
         return
-    general = parsed_results(source)
+    general = read_any(source)
     assert short.header == general.header
     assert short.line.tolist() == general.line.tolist()
     columns = pl.all().fill_null("").str.strip_chars()
     assert short.frame.select(columns).equals(general.frame.select(columns))
+    assert not general.problems
 
 
 def test_usual_submissions_take_the_short_way() -> None:
     for text in (SPECIFICATION, f"<!DOCTYPE x SYSTEM 'y'>\n{SPECIFICATION}"):
-        assert regular_results(text_source(text)) is not None
+        assert read_regular(text_source(text)) is not None
     passages = RUN_FORMATS["inex"](read_run(SPECIFICATION))
-    assert regular_results(text_source(passages)) is not None
+    assert read_regular(text_source(passages)) is not None
 
 
 def test_a_run_is_written_as_a_submission(tmp_path: Path) -> None:

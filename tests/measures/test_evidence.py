@@ -19,7 +19,8 @@ import foveal
 import scoring
 from campaigns import overlap_of
 from foveal.errors import UsageError
-from foveal.formats import Source, read_judgements
+from foveal.files.source import Source
+from foveal.formats import read_judgements
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.model import Judgements, Run

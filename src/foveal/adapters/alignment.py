@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.formats import Source, read_run
+from foveal.files.source import Source
+from foveal.formats import read_run
 from foveal.formats.base import JSON_FORMATS
 from foveal.formats.locate import (
     ABSENT,

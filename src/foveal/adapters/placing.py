@@ -17,8 +17,8 @@ from foveal.adapters.alignment import (
 )
 from foveal.adapters.frameworks import DICT, FRAMEWORKS, TUPLE
 from foveal.errors import InputError, Problem, UsageError
+from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_names, check_spans
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 

@@ -311,7 +311,8 @@ def verify(
 
     Examples
     --------
-    >>> from foveal.formats import Source, read_judgements
+    >>> from foveal.formats import read_judgements
+    >>> from foveal.files.source import Source
     >>> line = '{"topic":"1","doc":"d","spans":[{"start":0,"end":5,"quote":"to be"}]}'
     >>> truth = read_judgements(Source.of_text(line, "j.jsonl"))
     >>> anchors = verify(truth, {"d": "Is it to be or not?"})

@@ -15,7 +15,7 @@ import polars as pl
 from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_given, check_required, check_spans
 from foveal.formats.objects import check_counted, header_of, loads, read_objects
 from foveal.model import UNKNOWN, Run

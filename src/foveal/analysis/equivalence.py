@@ -22,7 +22,7 @@ import polars as pl
 from foveal.adapters import judgements_of
 from foveal.analysis.divisions import Division
 from foveal.errors import InputError, UsageError, some
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_given, check_spans
 from foveal.formats.objects import check_counted, header_of, read_objects
 from foveal.model import UNKNOWN, Judgements, Run

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from foveal.analysis.simulation import EMPTY, MAY_BE_EMPTY, PARTS, RANKINGS
-from foveal.formats import Source
+from foveal.files.source import Source
 
 __all__ = ["Ordering", "expected_orderings", "orderings_between", "part_of", "read_orderings"]
 

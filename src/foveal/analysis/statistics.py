@@ -12,7 +12,7 @@ import polars as pl
 from foveal import spans
 from foveal.collection import Collection
 from foveal.evaluation.conversion import elements_with_text
-from foveal.formats.grades import GRADES, positive
+from foveal.formats.graded_elements import GRADES, mark_positive
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Judgements, Run, Topics
 from foveal.nexi import CAS, NexiError, parse
@@ -212,7 +212,7 @@ def _element_statistics(
 ) -> Statistics:
     """Relevant elements per topic and by tag, by grade where they have one, and whole ones."""
     grades = [name for name in GRADES.get(scale or "", ()) if name in elements.columns]
-    relevant = elements.filter(positive(elements, scale))
+    relevant = elements.filter(mark_positive(elements, scale))
     topic = judgements.topic[relevant["row"].to_numpy()]
     found: Statistics = {
         "relevant elements": len(relevant),

@@ -31,8 +31,8 @@ from foveal.assess.vocabularies import title_of
 from foveal.collection import Collection, SourceTexts
 from foveal.collection.xpaths import canonical
 from foveal.errors import InputError, Problem, UsageError
+from foveal.files.source import Source
 from foveal.formats.pools import Pool
-from foveal.formats.source import Source
 from foveal.model import Topics
 
 __all__ = ["STORES", "create", "placed", "relative"]

@@ -20,7 +20,7 @@ from foveal.collection import Collection
 from foveal.collection.placement import place_judgements
 from foveal.errors import InputError, Problem, UsageError
 from foveal.evaluation.conversion import derive_elements, name_passages
-from foveal.formats.assessed import ELEMENT_COLUMNS
+from foveal.formats.graded_elements import ELEMENT_COLUMNS
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Provenance
 from foveal.spans import Coverage, Ints

@@ -257,8 +257,8 @@ def _export(
     """
     from foveal.assess.exporting import judgements, prepared
     from foveal.assess.store import FINAL
+    from foveal.files.atomic import same_file
     from foveal.formats import find_format, write_judgements
-    from foveal.formats.files import same_file
 
     if final and assessors:
         raise UsageError("--final is instead of --assessor; give one of them")

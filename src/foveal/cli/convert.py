@@ -18,7 +18,7 @@ from foveal.evaluation.conversion import FOCUS
 from foveal.evaluation.options import Options
 
 if TYPE_CHECKING:
-    from foveal.formats import Source
+    from foveal.files.source import Source
     from foveal.model import Judgements, Run, Topics
 
 __all__ = ["command"]
@@ -119,7 +119,8 @@ def command(
     output. The ground truth of other tools (--from) becomes judgements.
     """
     from foveal.adapters.truths import read_truth
-    from foveal.formats import Source, kind_of, read_judgements
+    from foveal.files.source import Source
+    from foveal.formats import kind_of, read_judgements
 
     # Standard input can be read only once.
     given = Source.open(source, thorough=True) if source == "-" else source
@@ -178,7 +179,7 @@ def command(
 def _foreign(source: str | Source) -> str | None:
     """The form of another tool that the content of a file shows, if there is one."""
     from foveal.adapters.truths import found_form
-    from foveal.formats import Source
+    from foveal.files.source import Source
 
     if isinstance(source, str):
         if not Path(source).is_file():
@@ -204,7 +205,8 @@ def _check_foreign(source: str, foreign: str | None, options: dict[str, str | bo
 
 def _read_run(source: str | Source) -> Run:
     """Read a run, with the texts of its documents if the options name them."""
-    from foveal.formats import Source, read_run
+    from foveal.files.source import Source
+    from foveal.formats import read_run
 
     texts = find_texts()
     if texts is None:

@@ -281,7 +281,7 @@ def _check(heatmap: str | None, topic_sets: str | None, by: str) -> None:
 
 def _read_sets(path: str) -> dict[str, tuple[str, ...]]:
     """A name and its topics on each line, separated by blanks or commas; # starts a comment."""
-    from foveal.formats import Source
+    from foveal.files.source import Source
 
     source = Source.open(path)
     source.check_utf8()

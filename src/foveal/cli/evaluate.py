@@ -50,7 +50,7 @@ def _parse_definition(text: str) -> tuple[str, str]:
 
 def _parse_memory(text: str) -> int:
     """Return the bytes of ``500M`` or ``4G``."""
-    from foveal.executors.memory import parse_size
+    from foveal.files.memory import parse_size
 
     return parse_size(text, "memory")
 

@@ -38,7 +38,7 @@ def check_summary(given: str | None, inputs: Sequence[str]) -> Path | None:
 def conclude(checks: Sequence[Check], target: Path | None, text: Callable[[], str]) -> None:
     """Print which checks passed, append the summary, and exit with 1 if any check failed."""
     if target is not None:
-        from foveal.formats import write_file
+        from foveal.files.atomic import write_file
 
         before = target.read_bytes() if target.is_file() else b""
         write_file(target, before + text().encode())

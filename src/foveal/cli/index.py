@@ -23,9 +23,9 @@ from foveal.collection import (
     open_sources,
 )
 from foveal.collection.merging import IndexSource
-from foveal.collection.safety import BYTES_PER_ELEMENT
 from foveal.errors import InputError, UsageError, counted, escape_controls
-from foveal.executors.memory import parse_size
+from foveal.files.memory import parse_size
+from foveal.files.xml import BYTES_PER_ELEMENT
 
 __all__ = ["command"]
 

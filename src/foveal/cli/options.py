@@ -59,7 +59,7 @@ def parse_topics(text: str) -> tuple[str, ...]:
     """Return the topics of ``1,2,3``, or of ``@file`` with white space or commas between them."""
     names = text
     if text.startswith("@"):
-        from foveal.formats import Source
+        from foveal.files.source import Source
 
         source = Source.open(text[1:])
         source.check_utf8()
@@ -81,7 +81,7 @@ def parse_positive(text: str) -> int | None:
 
 def _limit_bytes(size: str) -> None:
     """Limit what compressed inputs may grow to until the command ends."""
-    from foveal.formats.source import limit_bytes
+    from foveal.files.source import limit_bytes
 
     click.get_current_context().with_resource(limit_bytes(size))
 

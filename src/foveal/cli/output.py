@@ -130,12 +130,12 @@ def emit(content: str | bytes, path: str | None, *, styled: bool = False) -> Non
     and its writer has escaped the names.
     """
     if path is not None:
-        from foveal.formats import write_file
+        from foveal.files.atomic import write_file
 
         _check_not_read(path)
         write_file(path, content)
     else:  # as bytes: results are UTF-8 whatever the terminal's encoding
-        from foveal.formats.files import write_standard_output
+        from foveal.files.atomic import write_standard_output
 
         data = content.encode() if isinstance(content, str) else content
         write_standard_output(data, styled=styled)

@@ -172,7 +172,7 @@ def command(
         raise UsageError("--no-support is about pools of documents (--unit document)")
     _check_places(output, stats, [*runs, *judgements, *([collection] if collection else [])])
     from foveal.analysis.pools import pool
-    from foveal.formats.files import write_files
+    from foveal.files.atomic import write_files
     from foveal.formats.pools import pool_lines
     from foveal.report.pools import summary
 
@@ -204,7 +204,7 @@ def command(
 
 def _check_places(output: str | None, stats: str | None, inputs: Sequence[str]) -> None:
     """Refuse to write two things to one place, or one over what is read."""
-    from foveal.formats.files import same_file
+    from foveal.files.atomic import same_file
 
     places = [place for place in (output, stats) if place not in (None, _STDOUT)]
     if len(places) == 2 and same_file(*places):

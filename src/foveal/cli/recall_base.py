@@ -103,7 +103,8 @@ def command(
     ones.
     """
     from foveal.analysis.recall_bases import recall_base
-    from foveal.formats import STDIN, read_judgements
+    from foveal.files.source import STDIN
+    from foveal.formats import read_judgements
 
     if judgements.count(STDIN) > 1:
         raise UsageError("standard input can be read only once")

@@ -287,7 +287,7 @@ def start_workers(
 
             executor = stack.enter_context(ThreadPoolExecutor(1))
         if size >= _WORTH_KEEPING:
-            from foveal.executors.memory import keep_freed_memory
+            from foveal.files.memory import keep_freed_memory
 
             keep_freed_memory()
         if (steps := steps or len(runs)) > 1:

@@ -79,7 +79,7 @@ def command(
     tells which must score better.
     """
     from foveal.analysis.simulation import simulate
-    from foveal.formats.files import check_folder, write_folder
+    from foveal.files.atomic import check_folder, write_folder
     from foveal.formats.jsonl import write_run
 
     holding = "anything" if force else "nothing"

@@ -16,7 +16,7 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from foveal.collection.document_texts import TextSource
     from foveal.evaluation.scoring import RunLike
-    from foveal.formats import Source
+    from foveal.files.source import Source
     from foveal.model import Judgements, Run
 
 __all__ = [
@@ -53,13 +53,13 @@ def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
 
 def _declared_whitespace(judgements: Iterable[str | None]) -> str:
     """Return the rule for white space in the header of the judgements."""
-    from foveal.formats import Source, is_stream, judgement_files
+    from foveal.files.source import Source, is_stream, read_head
+    from foveal.formats import judgement_files
     from foveal.formats.jsonl import declared_whitespace
-    from foveal.formats.streams import head_of
 
     paths = [path for path in judgements if path is not None and not is_stream(path)]
     for file in judgement_files(paths) if paths else ():
-        rule = declared_whitespace(Source(str(file), head_of(str(file), _HEAD), None))
+        rule = declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
         if rule is not None:
             return rule
     return "keep"
@@ -76,7 +76,8 @@ def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:
     texts = find_texts(others)
     if texts is None and STDIN not in paths:
         return [*paths]
-    from foveal.formats import Source, read_run
+    from foveal.files.source import Source
+    from foveal.formats import read_run
 
     if texts is None:
         return [read_run(path) if path == STDIN else path for path in paths]
@@ -85,7 +86,7 @@ def open_runs(paths: Sequence[str], *others: str | None) -> list[RunLike]:
 
 def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
     """Read judgements from standard input or with texts; return the paths of others."""
-    from foveal.formats import Source
+    from foveal.files.source import Source
 
     opened = [Source.open(path) if path == STDIN else path for path in paths]
     located = locate_judgements(opened)
@@ -112,7 +113,8 @@ def locate_judgements(
     texts = find_texts(path for path in paths if isinstance(path, str))
     if texts is None:
         return None
-    from foveal.formats import Source, judgement_files, read_judgements
+    from foveal.files.source import Source
+    from foveal.formats import judgement_files, read_judgements
     from foveal.formats.locate import documents_needed
 
     sources = [

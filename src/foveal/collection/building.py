@@ -15,14 +15,23 @@ from pathlib import Path
 from typing import Self
 
 from foveal._version import __version__
-from foveal.collection.elements import WHITESPACE, DocumentError, Limits, Recorder
 from foveal.collection.merging import IndexSource, arranged
+from foveal.collection.parsing import WHITESPACE, Recorder
 from foveal.collection.partial import Parsed, Partial
-from foveal.collection.safety import NO_MEMORY, not_in_encoding
-from foveal.collection.sources import LINE, XML, Item, Source, Task, document_of_line, read_items
+from foveal.collection.sources import (
+    LINE,
+    NO_MEMORY,
+    XML,
+    Item,
+    Source,
+    Task,
+    document_of_line,
+    read_items,
+)
 from foveal.collection.storage import is_index
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
+from foveal.files.xml import DocumentError, Limits, explain_undecodable
 
 __all__ = ["BuildOptions", "Shard", "Summary", "build_index", "open_sources"]
 
@@ -113,7 +122,7 @@ class Summary:
 def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
     """Have a document of a source recorded, whatever its kind."""
     if item.problem is not None:
-        raise DocumentError(item.problem)
+        raise DocumentError("document.size", item.problem)
     try:
         if item.kind == XML:
             recorder.add(item.name, item.data, name_tag=name_tag)
@@ -122,9 +131,9 @@ def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
         else:
             recorder.add_text(item.name, item.data.decode())
     except UnicodeDecodeError as error:
-        raise not_in_encoding(error, "UTF-8") from None
+        raise explain_undecodable(error, "UTF-8") from None
     except MemoryError:
-        raise DocumentError(NO_MEMORY) from None
+        raise DocumentError("document.memory", NO_MEMORY) from None
 
 
 def named_inside(item: Item, name_tag: str | None) -> bool:
@@ -160,7 +169,7 @@ def _attempt(
         place = os.fsencode(within + item.place).decode(errors="replace")
         try:
             if number in without:
-                raise DocumentError(NO_MEMORY)
+                raise DocumentError("document.memory", NO_MEMORY)
             add_item(item, recorder, options.name_tag)
         except DocumentError as error:
             failures.append(error.placed(place))

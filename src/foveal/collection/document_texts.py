@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from foveal.collection import Collection
 from foveal.collection.building import add_item, named_inside
-from foveal.collection.elements import DocumentError, Recorder, text_digest
+from foveal.collection.parsing import Recorder, text_digest
 from foveal.collection.sources import LINE, Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem, UsageError
+from foveal.files.xml import DocumentError
 
 __all__ = ["Text", "TextSource"]
 

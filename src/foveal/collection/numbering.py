@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from foveal.collection.trees import distinct
+from foveal.collection.parsing import distinct
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 

@@ -21,8 +21,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from foveal.collection.elements import Batch, Bools
 from foveal.collection.numbering import Numbers, PathNumbers, join_paths
+from foveal.collection.parsing import Batch, Bools
 from foveal.collection.storage import sync_folder, write_sections
 from foveal.errors import InputError, Problem
 from foveal.spans import Ints
@@ -270,11 +270,18 @@ class Partial:
         """Append one batch and note that it is whole."""
         kept, failures = self._new_names(parsed.batch, parsed.places, parsed.inside)
         batch = parsed.batch.only(kept)
-        columns = batch.parent, batch.tag, batch.ordinal
-        path = self.add_paths(batch.tags, columns)[batch.path]
+        paths = batch.paths
+        used = np.ones(len(paths.parent), dtype=bool)
+        if not kept.all():  # paths that only other documents have are left out
+            used[:] = False
+            used[batch.path] = True
+        own = np.cumsum(used) - 1
+        above = np.where(paths.parent < 0, -1, own[paths.parent])[used]
+        numbers = self.add_paths(paths.tags, (above, paths.tag[used], paths.ordinal[used]))
+        path = numbers[own[batch.path]]
         self._append(
             batch,
-            b"".join(batch.digests),
+            batch.digests,
             compress(zip(parsed.places, parsed.inside, strict=True), kept),
             np.bincount(batch.document, minlength=len(batch.documents)),
             (batch.document, path, batch.start, batch.end),

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from foveal.collection.dictionary import Dictionary
-from foveal.collection.trees import distinct
+from foveal.collection.parsing import distinct
 from foveal.formats.xpaths import PATHS
 from foveal.model import UNKNOWN
 from foveal.model.hashing import OfTexts

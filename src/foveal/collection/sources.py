@@ -29,8 +29,8 @@ from typing import IO, Any, Self
 
 import zstandard
 
-from foveal.collection.safety import BYTES, NO_MEMORY, DocumentError, not_in_encoding
 from foveal.errors import InputError
+from foveal.files.xml import BYTES, DocumentError, explain_undecodable
 
 __all__ = [
     "LINE",
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 XML, TEXT, LINE = "xml", "text", "line"
+NO_MEMORY = "the document takes more memory than there is"
 _KINDS = {
     ".xml": XML,
     ".nxml": XML,
@@ -578,13 +579,14 @@ def document_of_line(line: bytes) -> tuple[str, str]:
         record = json.loads(line.removeprefix(_BOM))
         name, text = record["doc"], record["text"]
     except UnicodeDecodeError as error:
-        wrong = not_in_encoding(error, "UTF-8")
+        wrong = explain_undecodable(error, "UTF-8")
         # The line is that of the file, which who reads it knows.
-        raise DocumentError(f"column {wrong.column}: {wrong.message}") from None
+        raise DocumentError(wrong.code, f"column {wrong.column}: {wrong.message}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise DocumentError('not a document; expected {"doc": NAME, "text": TEXT}') from None
+        message = 'not a document; expected {"doc": NAME, "text": TEXT}'
+        raise DocumentError("document.json", message) from None
     if not isinstance(name, str) or not isinstance(text, str):
-        raise DocumentError("doc and text are not both strings")
+        raise DocumentError("document.json", "doc and text are not both strings")
     return name, text
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
-from foveal.formats.source import is_stream
+from foveal.files.source import is_stream
 
 __all__ = [
     "MAGIC",

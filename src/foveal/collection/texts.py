@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from foveal.collection.building import add_item, named_inside
-from foveal.collection.elements import DocumentError, Limits, Recorder, text_digest
+from foveal.collection.parsing import Recorder, text_digest
 from foveal.collection.sources import LINE, Item, Source, Task, name_of, read_items, shared
 from foveal.errors import InputError, Problem
+from foveal.files.xml import DocumentError, Limits
 
 __all__ = ["SourceTexts"]
 
@@ -176,10 +177,13 @@ class SourceTexts:
             return {}
         xpaths: list[str] = []
         for parent, tag, ordinal in zip(
-            batch.parent.tolist(), batch.tag.tolist(), batch.ordinal.tolist(), strict=True
+            batch.paths.parent.tolist(),
+            batch.paths.tag.tolist(),
+            batch.paths.ordinal.tolist(),
+            strict=True,
         ):
             above = xpaths[parent] if parent >= 0 else ""
-            xpaths.append(f"{above}/{batch.tags[tag]}[{ordinal}]")
+            xpaths.append(f"{above}/{batch.paths.tags[tag]}[{ordinal}]")
         spans = zip(batch.path.tolist(), batch.start.tolist(), batch.end.tolist(), strict=True)
         wanted = [any(asked[name](xpath) for name in fit) for xpath in xpaths]
         return {(doc, inside): [(xpaths[i], texts[0][s:e]) for i, s, e in spans if wanted[i]]}

@@ -16,7 +16,7 @@ from foveal.collection import Collection
 from foveal.collection.placement import is_element
 from foveal.errors import InputError, UsageError
 from foveal.evaluation.cas import CasFilter
-from foveal.formats.grades import relevant_rows
+from foveal.formats.graded_elements import mark_relevant
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.judgements import PLACE_COLUMNS
@@ -398,7 +398,7 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     """
     before, n = _listed(judgements), len(judgements)
     elements, scale = before.filter(keep), scale_of(judgements)
-    lost = relevant_rows(before, n, scale) & ~relevant_rows(elements, n, scale)
+    lost = mark_relevant(before, n, scale) & ~mark_relevant(elements, n, scale)
     if not lost.any():
         return replace(judgements, elements=elements)
     span, places = ~lost[judgements.row], judgements.places

@@ -24,7 +24,9 @@ from foveal.evaluation.evalj_configuration import (
 )
 from foveal.evaluation.presets import task_key
 from foveal.evaluation.scoring import RunLike, evaluate
-from foveal.formats import Source, read_judgements, read_run, read_topics, write_file
+from foveal.files.atomic import write_file
+from foveal.files.source import Source
+from foveal.formats import read_judgements, read_run, read_topics
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.results import DATA_FORMATS
 from foveal.measures import Measure, parse_measures

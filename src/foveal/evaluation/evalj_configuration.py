@@ -13,7 +13,7 @@ import numpy as np
 
 from foveal.errors import InputError, Problem
 from foveal.evaluation.presets import task_key
-from foveal.formats import Source
+from foveal.files.source import Source
 from foveal.formats.markup import BLANKS, is_xml, read_markup
 from foveal.model import Provenance
 from foveal.model.topics import KINDS

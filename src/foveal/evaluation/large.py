@@ -36,13 +36,20 @@ from foveal.evaluation.preparation import (
 )
 from foveal.evaluation.scoring import Evaluation, RunLike, Scores, average_lengths
 from foveal.executors import cores
-from foveal.executors.memory import free_memory, give_back_memory, parse_size
+from foveal.files.memory import free_memory, give_back_memory, parse_size
+from foveal.files.source import (
+    Source,
+    is_stream,
+    is_xml,
+    limit_bytes,
+    list_files,
+    read_codec,
+    read_head,
+)
 from foveal.formats.base import MAGIC
 from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
-from foveal.formats.source import Source, is_stream, is_xml, limit_bytes, list_files
-from foveal.formats.streams import compression, head_of
 from foveal.formats.trec import ignored_text
 from foveal.measures.alignment import Gold
 from foveal.model.evidence import is_graded
@@ -84,7 +91,7 @@ def estimate_need(path: str | Path) -> int:
         size = Path(path).stat().st_size
     except (OSError, ValueError):  # reported when it is read
         return 0
-    return NEED * size * (_COMPRESSED if compression(path) else 1)
+    return NEED * size * (_COMPRESSED if read_codec(path) else 1)
 
 
 def share_memory() -> int:
@@ -142,10 +149,10 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
         return None
     name = os.fsencode(path).decode(errors="replace")
     with limit_bytes(evaluation.max_bytes):
-        head = Source(name, head_of(place, _HEAD), None)
+        head = Source(name, read_head(place, _HEAD), None)
         codes = _copy_codes(evaluation)
         is_table = head.data.startswith(MAGIC)
-        if is_table and compression(place):
+        if is_table and read_codec(place):
             reason = "compressed Parquet and Arrow are read at once"
         elif is_xml(head) or head.data.lstrip().startswith(b"["):
             reason = "XML is one tree, which is read at once"
@@ -324,7 +331,7 @@ def _split_judgements(
         or any(is_stream(file) for file in (*files, settings.topics_file) if file)
     ):
         return None
-    heads = [Source("", head_of(file, _HEAD), None) for file in files]
+    heads = [Source("", read_head(file, _HEAD), None) for file in files]
     if any(is_xml(head) or head.data.lstrip().startswith(b"[") for head in heads):
         return None
     codes: dict[str, int] = {}

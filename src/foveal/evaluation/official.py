@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError, Problem
-from foveal.formats import Source, fol
+from foveal.files.source import Source
+from foveal.formats import fol
 from foveal.formats.fields import first_lines
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.in_context import reading_score

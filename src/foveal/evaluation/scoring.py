@@ -33,8 +33,8 @@ from foveal.evaluation.score_warnings import (
     has_negative_judgements,
     list_measures,
 )
-from foveal.formats import STDIN, is_stream, read_judgements, read_run
-from foveal.formats.source import given_limit, limit_bytes
+from foveal.files.source import STDIN, given_limit, is_stream, limit_bytes
+from foveal.formats import read_judgements, read_run
 from foveal.measures.alignment import Alignment
 from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements

@@ -28,7 +28,8 @@ from foveal.evaluation.validation_rules import (
     find_unknown_topics,
 )
 from foveal.evaluation.validation_targets import Classes, off_target, tags_in, unknown_tags
-from foveal.formats import Source, found_kind, read_topics
+from foveal.files.source import Source
+from foveal.formats import found_kind, read_topics
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.remarks import (

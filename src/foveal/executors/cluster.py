@@ -201,11 +201,11 @@ def _explain_missing_file(error: Exception, worker: str) -> Exception:
     """Return an error, reworded if the file is missing on the worker but exists here."""
     reason = f"no such file on worker {worker}; a cluster must see the same files"
     if isinstance(error, FileNotFoundError) and error.filename and Path(error.filename).exists():
-        return InputError.at("unclassified", str(error.filename), None, reason)
+        return InputError.at("file.missing", str(error.filename), None, reason)
     if isinstance(error, InputError):
         problems = [
             problem._replace(text=reason)
-            if problem.text == "no such file" and Path(problem.file).exists()
+            if problem.code == "file.missing" and Path(problem.file).exists()
             else problem
             for problem in error.problems
         ]

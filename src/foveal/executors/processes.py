@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from foveal.executors.memory import keep_freed_memory
 from foveal.executors.order import LostTaskError, cores, name_task, run_task
+from foveal.files.memory import keep_freed_memory
 
 __all__ = ["Processes"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveal.errors import InputError, Problem, UsageError
+from foveal.files.source import STDIN, Source, list_files
 from foveal.formats.base import (
     Format,
     Parsed,
@@ -18,19 +19,16 @@ from foveal.formats.base import (
     head_fields,
     list_formats,
 )
-from foveal.formats.source import STDIN, Source, is_stream, list_files
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
-    from foveal.formats.files import write_file
     from foveal.formats.pools import read_pool, write_pool
     from foveal.formats.results import read_results
     from foveal.formats.topics import read_topics
     from foveal.model import Topics
 
 __all__ = [
-    "STDIN",
     "CacheWarning",
     "Format",
     "Parsed",
@@ -38,7 +36,6 @@ __all__ = [
     "detect_format",
     "find_format",
     "found_kind",
-    "is_stream",
     "judgement_files",
     "kind_of",
     "list_formats",
@@ -48,7 +45,6 @@ __all__ = [
     "read_results",
     "read_run",
     "read_topics",
-    "write_file",
     "write_judgements",
     "write_pool",
     "write_run",
@@ -60,7 +56,6 @@ _HOME = {
     "read_pool": "pools",
     "read_results": "results",
     "read_topics": "topics",
-    "write_file": "files",
     "write_pool": "pools",
 }
 """Names that are loaded when they are asked for, and their modules."""
@@ -240,7 +235,7 @@ def write_topics(topics: Topics, path: str | Path, form: str) -> None:
 
 
 def _write(content: Any, path: str | Path, form: Format) -> None:
-    from foveal.formats.files import write_file, write_folder
+    from foveal.files.atomic import write_file, write_folder
 
     assert form.write is not None  # others are not found
     written = form.write(content)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, get_args
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.formats.source import Source, is_xml
+from foveal.files.source import Source, is_xml
 
 __all__ = [
     "GROUP",
@@ -125,18 +125,18 @@ MODULES: dict[str, dict[str, str]] = {
         "trec": "trec",
         "jsonl": "jsonl",
         "parquet": "parquet",
-        "inex": "interim",
+        "inex": "inex_runs",
         "trec-genomics": "trec_genomics",
     },
     "judgements": {
         "fol": "fol",
         "trec": "trec",
         "jsonl": "jsonl",
-        "inex": "interim",
-        "inex2002": "interim",
-        "inex2003": "interim",
-        "inex2005": "interim",
-        "inex2006": "interim",
+        "inex": "inex_assessments",
+        "inex2002": "inex_assessments",
+        "inex2003": "inex_assessments",
+        "inex2005": "inex_assessments",
+        "inex2006": "inex_assessments",
         "trec-genomics": "trec_genomics",
     },
     "topics": {"inex": "interim", "jsonl": "interim", "trec": "interim"},
@@ -308,8 +308,8 @@ def json_kind(source: Source) -> Kind | None:
         return None
     if _SAVED.match(source.data):
         return "results"
+    from foveal.files.source import first_lines
     from foveal.formats.objects import header_of, loads
-    from foveal.formats.source import first_lines
 
     header, header_line = header_of(source)
     for kind, names in JSON_FORMATS.items():

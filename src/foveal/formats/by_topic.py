@@ -6,6 +6,7 @@ made where TMPDIR says; they have no name, so that nothing is left of them howev
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from dataclasses import replace
@@ -18,12 +19,11 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError
+from foveal.files.source import Source, read_blocks, read_chunks
 from foveal.formats import detect_format, parquet
 from foveal.formats.base import Kind
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
-from foveal.formats.source import Source
-from foveal.formats.streams import Stream
 from foveal.model.run import Run
 from foveal.spans import Ints
 
@@ -112,8 +112,9 @@ class TopicFile:
         *,
         name: str | None = None,
     ) -> None:
-        stream, self._kind, self.codes = Stream(path), kind, codes
-        self.source = Source(stream.name if name is None else name, b"", None)
+        self._kind, self.codes, digest = kind, codes, hashlib.sha256()
+        shown = os.fsencode(path).decode(errors="replace") if name is None else name
+        self.source = Source(shown, b"", None)
         self._spool = Spool(self.source.path)
         self.sizes = np.zeros(BUCKETS, dtype=np.int64)
         """Bytes of each bucket."""
@@ -125,8 +126,8 @@ class TopicFile:
         self._counts = dict.fromkeys(_FIELDS, 0)
         self._prefix, self._last, self._blocks = b"", None, 0
         line = 1
-        for chunk in stream.chunks(CHUNK):
-            data = self._read_head(chunk, stream) if line == 1 else chunk
+        for chunk in read_chunks(path, CHUNK, digest):
+            data = self._read_head(chunk, path) if line == 1 else chunk
             line += chunk[: len(chunk) - len(data)].count(b"\n")
             count = data.count(b"\n") + (not data.endswith(b"\n"))
             numbers = np.arange(line, line + count, dtype=np.int64)
@@ -135,16 +136,16 @@ class TopicFile:
             line += count
         if line == 1 and not self._prefix:
             detect_format(self.source, kind)  # refuses an empty file
-        self.source = replace(self.source, sha256=stream.sha256)
+        self.source = replace(self.source, sha256=digest.hexdigest())
 
-    def _read_head(self, data: bytes, stream: Stream) -> bytes:
+    def _read_head(self, data: bytes, path: str | Path) -> bytes:
         """Find the format and the header, which belongs to every group; return the lines after."""
         head = replace(self.source, data=data)
         try:
             self._format = detect_format(head, self._kind)
         except InputError:
             # That a file is damaged is reported before its content.
-            for _ in stream.pieces():
+            for _ in read_blocks(path):
                 pass
             raise
         self.form = self._format.name
@@ -251,10 +252,10 @@ class TopicTable(TopicFile):
     """The rows of a Parquet or Arrow run, of which only those of a group of topics are read."""
 
     def __init__(self, path: str, codes: dict[str, int], *, name: str, is_arrow: bool) -> None:
-        stream, self.codes, self.form = Stream(path), codes, "parquet"
-        for _ in stream.pieces():  # for the hash
+        self.codes, self.form, digest = codes, "parquet", hashlib.sha256()
+        for _ in read_blocks(path, digest):
             pass
-        self.source = Source(name, b"", stream.sha256)
+        self.source = Source(name, b"", digest.hexdigest())
         self._is_arrow = is_arrow
         self._topic = pl.col("topic").cast(pl.String, strict=False)
         with parquet.damage_said(self.source, arrow=is_arrow):

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from foveal._version import __version__
-from foveal.formats.source import Source
+from foveal.files.source import Source
 from foveal.model import Run
 
 __all__ = ["CacheWarning", "RunCache"]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN
 from foveal.model.run import ALL
 from foveal.spans import Ints

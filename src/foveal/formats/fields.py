@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.formats.source import Source, first_lines
+from foveal.files.source import Source, first_lines
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.fields import MAX_OFFSET, Table, drop_undecodable, normalised, read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.hashing import OfTexts
 from foveal.model.run import ALL

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from foveal.errors import InputError
+from foveal.files.source import Source, is_xml
 from foveal.formats.base import Format, json_kind, lazy_losses, parse_with
-from foveal.formats.source import Source, is_xml
-from foveal.model import Run, Topics
+from foveal.model import Topics
 
 __all__ = ["FORMATS"]
 
@@ -20,33 +20,6 @@ def _root(source: Source) -> str:
         return root_tag(source) if is_xml(source) else ""
     except InputError:
         return ""
-
-
-def _read_inex_run(source: Source) -> Run:
-    from foveal.formats.inex_runs import read_run
-
-    return read_run(source)
-
-
-def _write_inex_run(run: Run) -> str:
-    from foveal.formats.inex_runs import write_run
-
-    return write_run(run)
-
-
-def _read_assessments(source: Source) -> Any:
-    from foveal.formats.inex_assessments import read_judgements
-
-    return read_judgements(source)
-
-
-def _write_folder(name: str) -> Any:
-    def write(judgements: Any) -> dict[str, str]:
-        from foveal.formats.inex_pools import FOLDER_FORMATS
-
-        return FOLDER_FORMATS[name](judgements)
-
-    return write
 
 
 def _is_topics(source: Source) -> bool:
@@ -82,37 +55,6 @@ def _read_results(source: Source) -> Any:
 
 
 FORMATS = (
-    Format(
-        "inex",
-        "run",
-        "INEX XML submissions, 2002 to 2006.",
-        "",
-        lambda source: _root(source) == "inex-submission",
-        parse_with(_read_inex_run),
-        _write_inex_run,
-        lazy_losses("run_losses", keeps="results offsets xpaths task header name"),
-    ),
-    Format(
-        "inex",
-        "judgements",
-        "INEX XML assessments, 2002 to 2007.",
-        "",
-        lambda source: _root(source) == "assessments",
-        parse_with(_read_assessments),
-    ),
-    *(
-        Format(
-            f"inex{year}",
-            "judgements",
-            f"INEX XML assessments on the scale of {year}, a file for each pool.",
-            "",
-            lambda _: False,
-            parse_with(_read_assessments),
-            _write_folder(f"inex{year}"),
-            lazy_losses("judgement_losses", form=f"inex{year}"),
-        )
-        for year in (2002, 2003, 2005, 2006)
-    ),
     Format(
         "inex",
         "topics",

@@ -12,12 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, Tally
-from foveal.formats.assessed import (
-    ELEMENT_COLUMNS,
-    UNKNOWN_GRADES,
-    Assessed,
-    assessed_elements,
-)
+from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.checks import (
     Defects,
@@ -28,7 +23,14 @@ from foveal.formats.checks import (
     check_spans,
 )
 from foveal.formats.fields import MAX_OFFSET, Table
-from foveal.formats.grades import GRADES, relevant_rows
+from foveal.formats.graded_elements import (
+    ELEMENT_COLUMNS,
+    GRADES,
+    UNKNOWN_GRADES,
+    GradedElements,
+    check_elements,
+    mark_relevant,
+)
 from foveal.formats.objects import (
     UNKNOWN_FIELD,
     declared_units,
@@ -41,7 +43,6 @@ from foveal.formats.objects import (
     unknown_fields,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
 
@@ -234,7 +235,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         elements = _point_to_rows(assessed.elements, rows, frame["assessor"])
         judged = assessed.known[rows["place"].to_numpy()]
         known |= {} if assessed.scale is None else {"scale": assessed.scale}
-        relevant = relevant_rows(assessed.elements, len(frame), assessed.scale)
+        relevant = mark_relevant(assessed.elements, len(frame), assessed.scale)
         if has_text:
             _check_agreement(defects, frame, relevant)
         else:
@@ -386,19 +387,20 @@ def _split_assessors(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return rows, spans.sort("row", maintain_order=True)
 
 
-def _assess_elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> Assessed:
+def _assess_elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> GradedElements:
     """Return the elements, whose row is their object; and which objects are judgements."""
     place = pl.int_range(pl.len(), dtype=pl.Int64)
     flat = frame.select("elements", row=place).explode("elements").drop_nulls("elements")
     flat = flat.unnest("elements").select(*ELEMENT_COLUMNS, "row")
     row = flat["row"].to_numpy()
     own = Defects(defects.source, defects.line[row])
-    elements, scale, known = assessed_elements(flat, own, [], scale=scale)
+    elements, scale, known, problems = check_elements(flat, own, scale=scale)
+    own.raise_if(problems)
     # A document of which everything is unknown was not judged.
     judged = np.ones(len(frame), dtype=bool)
     judged[row] = frame["spans"].is_not_null().to_numpy()[row]
     judged[row[known]] = True
-    return Assessed(elements, scale, judged)
+    return GradedElements(elements, scale, judged, [])
 
 
 def _check_agreement(
@@ -499,7 +501,7 @@ def _check_writable(judgements: Judgements) -> None:
             for row, line in judgements.places.select("row", "line").rows()
         )
     scale = (judgements.header or {}).get("scale")
-    told = relevant_rows(judgements.elements, len(judgements), scale)
+    told = mark_relevant(judgements.elements, len(judgements), scale)
     check_rows(
         judgements, judgements.relevant & ~told, "relevant as a whole document", instead="TREC"
     )

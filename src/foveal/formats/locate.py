@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foveal.errors import InputError, Problem, counted, some
+from foveal.files.source import Source
 from foveal.formats.objects import header_of, parse_lines
-from foveal.formats.source import Source
 from foveal.spans import Ints
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from foveal.formats.fields import one_word
-from foveal.formats.inex_pools import FOLDER_FORMATS, WITHOUT_GRADES
+from foveal.formats.inex_assessments import WITHOUT_GRADES
 from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.model import Judgements, Run, Topics
 
@@ -74,7 +74,7 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     header = {} if form == "jsonl" else judgements.header or {}
     for name in ("collection", "version"):
         value = header.get(name)
-        if value is not None and not (form in FOLDER_FORMATS and isinstance(value, str)):
+        if value is not None and not (form.startswith("inex") and isinstance(value, str)):
             losses.append(f"the {name} {value}")
     return losses
 
@@ -108,13 +108,13 @@ def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
         other = (judgements.grade != 1) & (judgements.grade > 0)
         yield "grades other than 1", int(other.sum())
         yield "spans that are not relevant", int((judgements.grade <= 0).sum())
-    if form == "trec" or (form in FOLDER_FORMATS and judgements.places is None):
+    if form == "trec" or (form.startswith("inex") and judgements.places is None):
         yield "passages", len(judgements.start)
         yield "best entry points", int((judgements.bep >= 0).sum())
     scale = (judgements.header or {}).get("scale")
     if judgements.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
         yield "exhaustivity of elements", judgements.elements["exhaustivity"].count()
-    if form not in FOLDER_FORMATS:
+    if not form.startswith("inex"):
         tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
         yield from ((what, 0 if table is None else len(table)) for what, table in tables)
         yield "names of assessors", len(judgements.assessors)

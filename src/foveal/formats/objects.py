@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.fields import Table, drop_undecodable
-from foveal.formats.source import Source
 from foveal.spans import Ints
 
 if TYPE_CHECKING:

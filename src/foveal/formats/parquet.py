@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.checks import Defects
 from foveal.formats.fields import Table
 from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.formats.panics import without_panics
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
-from foveal.formats.source import Source
 from foveal.model import Run
 from foveal.spans import Ints
 

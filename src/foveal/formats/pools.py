@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem
+from foveal.files.atomic import write_file
+from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
-from foveal.formats.files import write_file
 from foveal.formats.objects import declared_units, header_of, read_objects
-from foveal.formats.source import Source
 from foveal.model.hashing import first_of_group, topic_order
 
 __all__ = ["FORMAT", "POOL_COLUMNS", "UNITS", "Pool", "pool_lines", "read_pool", "write_pool"]

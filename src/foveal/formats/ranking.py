@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import Problem, Tally
+from foveal.files.source import Source
 from foveal.formats.base import Parsed
 from foveal.formats.checks import (
     Defects,
@@ -27,7 +28,6 @@ from foveal.formats.checks import (
     is_root,
 )
 from foveal.formats.fields import MAX_OFFSET, Table
-from foveal.formats.source import Source
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem, Tally
+from foveal.files.source import Source
 from foveal.formats import found_kind, parse_run
 from foveal.formats.base import Parsed, head_fields
 from foveal.formats.fields import drop_undecodable, normalised
 from foveal.formats.fol import GROUPED
 from foveal.formats.markup import Markup, is_xml
-from foveal.formats.source import Source
 from foveal.formats.trec_genomics import is_run_line
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from foveal.errors import UsageError
-from foveal.formats.source import Source
+from foveal.files.source import Source
 from foveal.model import Results
 from foveal.model.results import JSON_ROW, RowForm
 

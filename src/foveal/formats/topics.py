@@ -13,19 +13,19 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source, is_xml, list_files
 from foveal.formats.base import JSON_FORMATS, detect_format
 from foveal.formats.checks import Defects, check_names
 from foveal.formats.markup import (
     BLANKS,
     Markup,
-    escaped,
-    escaped_lines,
+    escape_xml,
+    escape_xml_lines,
+    find_unfit,
     read_markup,
     root_tag,
-    unfit,
 )
 from foveal.formats.objects import header_of, read_objects, unknown_fields
-from foveal.formats.source import Source, is_xml, list_files
 from foveal.model import Topic, Topics
 from foveal.spans import Ints
 
@@ -211,15 +211,15 @@ def _clean(text: str | None) -> str | None:
 def _write_xml(topics: Topics) -> str:
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for topic, record in zip(topics, _records(topics), strict=True):
-        bad = unfit([value for value in record.values() if value is not None])
+        bad = find_unfit([value for value in record.values() if value is not None])
         if bad is not None:
             raise _unheld(topics, topic, bad, "XML")
         declared = [("id", topic.id), ("ct_no", topic.ct_no), ("query_type", topic.query_type)]
         attributes = "".join(
-            f' {name}="{escaped(value)}"' for name, value in declared if value is not None
+            f' {name}="{escape_xml(value)}"' for name, value in declared if value is not None
         )
         texts = [
-            f"  <{name}>{escaped_lines(value)}</{name}>\n"
+            f"  <{name}>{escape_xml_lines(value)}</{name}>\n"
             for name in _TEXTS
             if (value := record[name]) is not None
         ]

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import Tally, counted
+from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses, parse_with
 from foveal.formats.fields import read_fields
-from foveal.formats.source import Source
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL, group_topics
 from foveal.spans import Ints

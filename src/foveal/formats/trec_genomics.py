@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
+from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, parse_with
 from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
 from foveal.formats.fields import MAX_OFFSET, read_fields
-from foveal.formats.source import Source
 from foveal.model import Judgements, Run
 from foveal.model.run import ALL
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, UsageError
+from foveal.files.source import Provenance
 from foveal.model.hashing import changes, first_of_group, first_of_hash
 from foveal.spans import Ints
 
@@ -35,29 +35,6 @@ _OF_DOCUMENTS = (
     "returns",
 )
 """What only topics and documents decide, wherever in a document a result is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """The file behind a run or a judgement set; data made in Python has no hash."""
-
-    path: str
-    sha256: str | None = None
-
-    @property
-    def stem(self) -> str:
-        """The file's name without its directory, compression and extension.
-
-        >>> Provenance("runs/system.2.run.gz").stem
-        'system.2'
-        """
-        name = PurePath(self.path)
-        if name.suffix in _COMPRESSED:
-            name = name.with_suffix("")
-        return name.stem or self.path
-
-
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 class LockedArrays:

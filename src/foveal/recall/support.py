@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.formats.grades import positive
+from foveal.formats.graded_elements import mark_positive
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import Judgements, Topics
 from foveal.nexi import CAS, About, And, Compare, Or, Part, Path, Query, matches, tags_of
@@ -295,7 +295,7 @@ def _relevant(support: Judgements | None) -> pl.DataFrame:
                 "expected elements with grades or sizes"
             )
         return pl.DataFrame(schema={"topic": pl.String, **_ELEMENT})
-    elements = support.elements.filter(positive(support.elements, scale_of(support)))
+    elements = support.elements.filter(mark_positive(support.elements, scale_of(support)))
     row, xpath = elements["row"].to_numpy(), canonical_paths(elements["xpath"])
     names = pl.Series(support.topics, dtype=pl.String)
     return pl.DataFrame(

@@ -18,8 +18,8 @@ from foveal.adapters.truths import (
 from foveal.adapters.truths.building import Gold, build
 from foveal.adapters.truths.texts import read_texts
 from foveal.errors import UsageError
+from foveal.files.source import Source
 from foveal.formats import trec_genomics
-from foveal.formats.source import Source
 from foveal.model import Judgements, Run, Topics
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, document, entries
-from foveal.formats.source import Source
+from foveal.files.source import Source
 
 __all__ = ["looks_like", "read"]
 

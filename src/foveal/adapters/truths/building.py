@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted, some
+from foveal.files.source import Source
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.source import Source
 from foveal.model import Judgements, Topics
 from foveal.model.results import ALL
 from foveal.model.topics import Topic

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node
+from foveal.files.source import Source
 from foveal.formats.objects import explain_json
-from foveal.formats.source import Source
 
 __all__ = ["looks_like", "read"]
 

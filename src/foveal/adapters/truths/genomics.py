@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foveal.adapters.truths.building import Evidence, Gold, Question
-from foveal.formats.source import Source
+from foveal.files.source import Source
 from foveal.formats.trec_genomics import read_gold_passages
 
 __all__ = ["read"]

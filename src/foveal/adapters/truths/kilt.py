@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from foveal.adapters.truths.building import Evidence, Gold, Question
 from foveal.adapters.truths.objects import Node, json_lines
+from foveal.files.source import Source
 from foveal.formats.fields import first_lines
-from foveal.formats.source import Source
 
 __all__ = ["looks_like", "read"]
 

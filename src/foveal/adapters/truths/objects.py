@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from foveal.files.source import Source
 from foveal.formats.fields import first_lines
 from foveal.formats.objects import explain_json
-from foveal.formats.source import Source
 
 __all__ = ["Node", "document", "entries", "json_lines"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from foveal.adapters.truths.objects import json_lines
 from foveal.errors import InputError
-from foveal.formats.source import Source
+from foveal.files.source import Source
 
 __all__ = ["FolderTexts", "read_texts"]
 

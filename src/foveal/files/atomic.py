@@ -1,4 +1,4 @@
-"""Writing files completely or not at all."""
+"""Write files and folders completely or not at all."""
 
 from __future__ import annotations
 
@@ -33,24 +33,33 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 def write_files(files: Mapping[str | Path, str | bytes]) -> None:
-    """Write several files, all of them or none; what goes to standard output comes last."""
+    """Write several files, all of them or none; standard output, pipes and devices come last."""
     ready: list[tuple[Path, Path, str | Path]] = []
     streams: list[tuple[str | Path, bytes]] = []
     try:
         for path, content in files.items():
             data = content.encode() if isinstance(content, str) else content
-            with _said_of(path):
-                target = _target(path)
-                if str(path) == "-" or _is_stream(target):
-                    streams.append((path, data))  # a pipe or device cannot be replaced
-                elif target.is_dir():
-                    raise InputError.at(
-                        "unclassified", str(path), None, "is a directory; expected a file name"
-                    )
-                else:
-                    ready.append((_beside(target, data), target, path))
+            with _explain_failure(path):
+                target = Path(os.path.realpath(path))  # of a link, the file that it points to
+                if target.is_symlink():
+                    text = "is a loop of links; expected a file name"
+                    raise InputError.at("file.unwritable", str(path), None, text)
+                if str(path) == "-" or (target.exists() and not target.is_file()):
+                    if str(path) != "-" and target.is_dir():
+                        text = "is a directory; expected a file name"
+                        raise InputError.at("file.directory", str(path), None, text)
+                    streams.append((path, data))  # it cannot be replaced
+                    continue
+                handle, name = tempfile.mkstemp(dir=target.parent, prefix=".foveal-")
+                temporary = Path(name)
+                ready.append((temporary, target, path))
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
         for temporary, target, path in ready:
-            with _said_of(path):
+            with _explain_failure(path):
                 temporary.replace(target)
     finally:
         for temporary, *_ in ready:
@@ -59,7 +68,7 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
         if str(path) == "-":
             write_standard_output(data)
             continue
-        with _said_of(path), Path(path).open("wb") as stream:
+        with _explain_failure(path), Path(path).open("wb") as stream:
             stream.write(_terminal_safe(data) if stream.isatty() else data)
 
 
@@ -78,7 +87,7 @@ def _terminal_safe(data: bytes) -> bytes:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names, however they are spelled, are those of one file.
+    """Return True if two paths, however they are spelled, lead to one file.
 
     >>> same_file("out", "./a/../out"), same_file("out", "other")
     (True, False)
@@ -99,16 +108,24 @@ def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "
     files : mapping of str to str
         File name to content.
     holding : {"own", "nothing", "anything"}
-        What an existing folder may hold: files of the same names, which are replaced, nothing at
-        all, or whatever it likes.
+        What an existing folder may hold: files of the same names, which are replaced, no files, or
+        any files.
     """
     check_folder(path, holding=holding, own=files)
     folder = Path(path)
     if folder.exists():
         write_files({folder / name: content for name, content in files.items()})
         return
-    with _said_of(path):
-        _new_folder(folder, files)
+    with _explain_failure(path):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".foveal-"))
+        try:
+            for name, content in files.items():
+                (temporary / name).write_text(content, encoding="utf-8", newline="")
+            temporary.chmod(0o777 & ~_umask())
+            temporary.replace(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] = ()) -> None:
@@ -117,74 +134,26 @@ def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] =
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError.at(
-            "unclassified", str(path), None, "is a file; expected a folder for several files"
+            "file.not_a_folder", str(path), None, "is a file; expected a folder for several files"
         )
-    with _said_of(path):
+    with _explain_failure(path):
         if holding == "anything" or not folder.exists():
             return
         allowed = frozenset(own) if holding == "own" else frozenset()
         other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
     if other:
-        raise InputError.at(
-            "unclassified",
-            str(path),
-            None,
-            f"the folder holds {other[0]!r}; expected a new or an empty one",
-        )
-
-
-def _new_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Make a folder beside its place and move it there when it is whole."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".foveal-"))
-    try:
-        for name, content in files.items():
-            (temporary / name).write_text(content, encoding="utf-8", newline="")
-        temporary.chmod(0o777 & ~_umask())
-        temporary.replace(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        text = f"the folder holds {other[0]!r}; expected a new or an empty one"
+        raise InputError.at("file.folder_not_empty", str(path), None, text)
 
 
 @contextmanager
-def _said_of(path: str | Path) -> Iterator[None]:
-    """What the system refuses, said of the name that the user gave."""
+def _explain_failure(path: str | Path) -> Iterator[None]:
+    """Report errors of the system under the name that the user gave."""
     try:
         yield
     except OSError as error:
-        raise InputError.at(
-            "unclassified", str(path), None, f"cannot be written: {error.strerror}"
-        ) from None
-
-
-def _target(path: str | Path) -> Path:
-    """Return the file to replace: a link stays, the file that it points to is replaced."""
-    target = Path(os.path.realpath(path))
-    if target.is_symlink():
-        raise InputError.at(
-            "unclassified", str(path), None, "is a loop of links; expected a file name"
-        )
-    return target
-
-
-def _is_stream(target: Path) -> bool:
-    return target.exists() and not target.is_file() and not target.is_dir()
-
-
-def _beside(target: Path, data: bytes) -> Path:
-    """A complete new file that can take the place of `target`."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".foveal-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return temporary
+        text = f"cannot be written: {error.strerror}"
+        raise InputError.at("file.unwritable", str(path), None, text) from None
 
 
 def _umask() -> int:

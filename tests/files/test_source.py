@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 import foveal
-from foveal.formats import Source
+from foveal.files.source import Source, open_decompressed, read_blocks, read_chunks, read_head
 from inputs import refusal
 
 TEXT = "1 Q0 thé 1 0.5 r 0 20\n1 Q0 𝄞 2 0.4 r 0 20\n".encode()
@@ -146,3 +146,47 @@ def test_invalid_utf8_is_named_with_its_line(
     path = written(tmp_path, good.encode() + b"# caf\xe9\n")
     expected = f"{path}:2: byte 0xe9 is not valid UTF-8; expected UTF-8 text"
     assert refusal(read, path) == expected
+
+
+# -- files that are read in pieces -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@codecs
+def test_blocks_are_the_content_and_the_hash_is_of_the_file(
+    kind: str, compress: Codec, mark: bytes, tmp_path: Path
+) -> None:
+    packed = compress(mark[:1]) + compress(mark[1:] + TEXT)
+    for data in (mark + TEXT, packed):
+        path, digest = written(tmp_path, data, kind), hashlib.sha256()
+        assert b"".join(read_blocks(path, digest)) == TEXT
+        assert digest.hexdigest() == hashlib.sha256(data).hexdigest()
+
+
+def test_chunks_are_whole_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, b"1\n" * (1 << 20) + b"2")
+    chunks = [*read_chunks(path, 1 << 19)]
+    assert b"".join(chunks) == path.read_bytes()
+    assert len(chunks) == 5
+    assert all(chunk.endswith(b"\n") for chunk in chunks[:-1])
+    assert [*read_chunks(written(tmp_path, b""), 9)] == []
+
+
+def test_the_head_is_whole_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, b"# a comment\n" + TEXT)
+    assert read_head(path, 20) == b"# a comment\n"
+    assert read_head(path, 5) == b"# a c"
+    assert read_head(path, 1000) == path.read_bytes()
+
+
+@codecs
+def test_compressed_data_are_read_as_a_file(kind: str, compress: Codec, tmp_path: Path) -> None:
+    lines = TEXT * 1000
+    for data in (compress(lines), lines):
+        with written(tmp_path, data).open("rb") as stream:
+            assert [*open_decompressed(stream, "x")] == lines.splitlines(keepends=True)
+    with written(tmp_path, compress(lines)[:-9]).open("rb") as stream:
+        message = refusal(open_decompressed(stream, "x").read)
+        assert message.endswith(f"the {kind} data break off here; the file is truncated")
+    with written(tmp_path, compress(lines)).open("rb") as stream:
+        assert "more than 100 bytes" in refusal(open_decompressed(stream, "x", 100).read)

@@ -1,9 +1,10 @@
-"""Input files as bytes: which they are, how they are compressed, what their hash is."""
+"""Input files as bytes: their names, compression, encoding and hash."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import re
@@ -14,44 +15,68 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
-from pathlib import Path
-from typing import Any, Protocol
+from itertools import chain, islice
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
 from foveal.errors import InputError, UsageError
-from foveal.model import Provenance
 from foveal.spans import Ints
 
 __all__ = [
-    "CODECS",
     "STDIN",
+    "Provenance",
     "Source",
-    "codec_of",
     "decompress",
     "explain_os_error",
+    "find_codec",
     "first_lines",
     "given_limit",
     "is_stream",
     "is_xml",
     "limit_bytes",
-    "limit_for",
     "list_files",
+    "open_decompressed",
+    "read_blocks",
+    "read_chunks",
+    "read_codec",
+    "read_head",
 ]
 
 STDIN = "-"
+BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
 """A line that is neither blank nor a comment."""
 _ARRAY = re.compile(rb"\s*\[\s*[{\]]")
 """The beginning of a JSON array of objects."""
 UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
-"""How XML in UTF-32 begins."""
+"""First bytes of XML in UTF-32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The file behind a run or a judgement set; data made in Python has no hash."""
+
+    path: str
+    sha256: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its directory, compression and extension.
+
+        >>> Provenance("runs/system.2.run.gz").stem
+        'system.2'
+        """
+        name = PurePath(self.path)
+        if name.suffix in (".gz", ".bz2", ".xz", ".zst"):
+            name = name.with_suffix("")
+        return name.stem or self.path
 
 
 @dataclass(frozen=True)
 class Source:
-    """The decompressed bytes of one input, with the name and hash of what was read.
+    """The decompressed bytes of one input, with the name and hash of its file.
 
     >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
     'a'
@@ -61,9 +86,9 @@ class Source:
     path : str
     data : bytes
     sha256 : str, optional
-        Where it was asked for.
+        The hash of the file, if it was asked for.
     thorough : bool
-        Whether readers shall count fields that they do not know, which takes them longer.
+        True if readers shall count unknown fields, which takes longer.
     lines : int64 array, optional
         If the bytes are only a part of a file: the number in the file of each line, ascending.
     given : frozenset of str
@@ -95,9 +120,9 @@ class Source:
         digest = hashlib.sha256(raw).hexdigest() if hashed else None
         for magic, codec in CODECS.items():
             if raw.startswith(magic):
-                raw = b"".join(decompress([raw], name, codec, limit_for(len(raw), at_once=True)))
+                raw = b"".join(decompress([raw], name, codec, _find_limit(len(raw), at_once=True)))
                 break
-        return cls(name, raw.removeprefix(b"\xef\xbb\xbf"), digest, thorough)
+        return cls(name, raw.removeprefix(BOM), digest, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
@@ -122,10 +147,10 @@ class Source:
         return Provenance(self.path, self.sha256)
 
     def in_lines(self) -> Source:
-        """Return the source with the items of a JSON array one per line; others as they are.
+        """Return the source with the items of a JSON array one per line; others unchanged.
 
-        An item has the number of the line it begins on. Of several on one line the later ones
-        have the numbers after it.
+        An item has the number of the line it begins on. If several begin on one line, the later
+        ones have the numbers after it.
 
         >>> Source.of_text('[{"topic": "1"}, {"topic": "2"}]').in_lines().data.splitlines()
         [b'{"topic": "1"}', b'{"topic": "2"}']
@@ -138,10 +163,10 @@ class Source:
             number = len(json.loads(text))
         except json.JSONDecodeError as error:
             message = f"not a valid JSON array: {error.msg} in column {error.colno}"
-            raise self.error("unclassified", error.lineno, message) from None
+            raise self.error("json.syntax", error.lineno, message) from None
         except (RecursionError, ValueError):
             message = "a JSON array with a value that cannot be read; expected JSON Lines"
-            raise self.error("unclassified", None, message) from None
+            raise self.error("json.syntax", None, message) from None
         decoder, rows = json.JSONDecoder(), list[str]()
         end = text.index("[") + 1
         before = text.count("\n", 0, end)  # lines before the item
@@ -176,7 +201,7 @@ class Source:
         except UnicodeDecodeError as error:
             line = int(self.numbered(np.array(self.data.count(b"\n", 0, error.start) + 1)))
             raise self.error(
-                "unclassified",
+                "file.encoding",
                 line,
                 f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text",
             ) from None
@@ -214,19 +239,19 @@ def list_files(
         try:
             is_folder = place.is_dir()
         except OSError as error:  # a name that is too long
-            raise InputError.at(
-                "unclassified", str(path), None, f"cannot be read: {error.strerror}"
-            ) from None
+            raise explain_os_error(error, str(path)) from None
         if is_folder:
             inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
             if not inside:
-                raise InputError.at("unclassified", str(path), None, "the directory holds no file")
+                raise InputError.at(
+                    "file.empty_folder", str(path), None, "the directory holds no file"
+                )
             found += inside
         elif set("*?[") & set(str(path)) and not place.exists():
             root = Path(place.anchor)
             fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
             if not fitting:
-                raise InputError.at("unclassified", str(path), None, "no file fits this pattern")
+                raise InputError.at("file.missing", str(path), None, "no file fits this pattern")
             found += fitting
         else:
             found.append(path)
@@ -252,14 +277,84 @@ def is_stream(path: str | Path) -> bool:
 
 def explain_os_error(error: OSError, name: str) -> InputError:
     """Return the error of a file that cannot be opened or read."""
-    message = f"cannot be read: {error.strerror}"
+    code, message = "file.unreadable", f"cannot be read: {error.strerror}"
     if isinstance(error, FileNotFoundError):
-        message = "no such file"
+        code, message = "file.missing", "no such file"
     elif isinstance(error, IsADirectoryError):
-        message = "is a directory; expected a file"
+        code, message = "file.directory", "is a directory; expected a file"
     elif name == "<stdin>" and error.errno == errno.EBADF:
         message = "cannot be read: it is closed"
-    return InputError.at("unclassified", name, None, message)
+    return InputError.at(code, name, None, message)
+
+
+# -- files that are too large to be held at once ---------------------------------------------------
+
+_PIECE = 1 << 18
+
+
+def read_blocks(path: str | Path, digest: Any = None) -> Iterator[bytes]:
+    """Yield the content of a file, decompressed and without a byte order mark, in blocks.
+
+    Parameters
+    ----------
+    path : path
+    digest : hash object of `hashlib`, optional
+        It is updated with the bytes of the file as they are on the disk.
+    """
+    name = os.fsencode(str(path)).decode(errors="replace")
+
+    def read() -> Iterator[bytes]:
+        try:
+            while raw := stream.read(_PIECE):
+                if digest is not None:
+                    digest.update(raw)
+                yield raw
+        except OSError as error:
+            raise explain_os_error(error, name) from None
+
+    with _open(path) as stream:
+        blocks, limit = read(), _find_limit(os.fstat(stream.fileno()).st_size, at_once=False)
+        start = next(blocks, b"")
+        blocks, codec = chain([start], blocks), find_codec(start)
+        if codec is not None:
+            blocks, start = decompress(blocks, name, codec, limit), b""
+            while len(start) < len(BOM) and (block := next(blocks, b"")):
+                start += block
+            blocks = chain([start], blocks)
+        yield next(blocks).removeprefix(BOM)
+        yield from blocks
+
+
+def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[bytes]:
+    """Yield the content of a file in chunks of whole lines; the last line may lack its end."""
+    rest = bytearray()
+    for block in read_blocks(path, digest):
+        rest += block
+        if len(rest) < size:
+            continue
+        end = rest.rfind(b"\n") + 1
+        if end:
+            yield bytes(rest[:end])
+            del rest[:end]
+    if rest:
+        yield bytes(rest)
+
+
+def read_head(path: str | Path, size: int) -> bytes:
+    """Return the first bytes of the content: whole lines, unless a single one is longer."""
+    found = bytearray()
+    for block in read_blocks(path):
+        found += block
+        if len(found) >= size:
+            return bytes(found[: found.rfind(b"\n", 0, size) + 1 or size])
+    return bytes(found)
+
+
+def _open(path: str | Path) -> BinaryIO:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise explain_os_error(error, str(path)) from None
 
 
 # -- compression -----------------------------------------------------------------------------------
@@ -271,7 +366,7 @@ _EXPANDED = 1 << 24
 _AT_LEAST = 1 << 30
 """Bytes that any compressed file may grow to: as many as a document of a collection may have."""
 _TIMES = 100
-"""How many times larger a long file may grow: ten or twenty times is usual."""
+"""Allowed growth of a long file, as a factor: ten or twenty is usual."""
 
 
 CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -309,7 +404,7 @@ def _new_decoder(codec: str) -> _Decoder:
 
 _LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
 given_limit = _LIMIT.get
-"""Returns the limit set by `limit_bytes`; None if there is none."""
+"""Return the limit set by `limit_bytes`; None if there is none."""
 
 
 @contextmanager
@@ -327,7 +422,7 @@ def limit_bytes(size: int | str | None) -> Iterator[None]:
     ...     given_limit()
     2147483648
     """
-    from foveal.executors.memory import parse_size
+    from foveal.files.memory import parse_size
 
     token = _LIMIT.set(_LIMIT.get() if size is None else parse_size(str(size), "limit"))
     try:
@@ -336,24 +431,38 @@ def limit_bytes(size: int | str | None) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
-def limit_for(size: int, *, at_once: bool) -> int:
-    """Return what a compressed file of `size` bytes may grow to."""
+def _find_limit(size: int, *, at_once: bool) -> int:
+    """Return the bytes that a compressed file of `size` bytes may grow to."""
     given = given_limit()
     if given is not None:
         return given
-    from foveal.executors.memory import free_memory
-
     most = max(_AT_LEAST, _TIMES * size)
-    return min(most, free_memory()) if at_once else most
+    if not at_once:
+        return most
+    from foveal.files.memory import free_memory
+
+    return min(most, free_memory())
 
 
-def codec_of(start: bytes) -> str | None:
-    """Return the kind of compression by the first bytes of a file; None if it has none."""
+def find_codec(start: bytes) -> str | None:
+    """Return the kind of compression by the first bytes of a file; None if it has none.
+
+    >>> find_codec(b"BZh91AY"), find_codec(b"1 Q0 ")
+    ('bzip2', None)
+    """
     return next((codec for magic, codec in CODECS.items() if start.startswith(magic)), None)
 
 
-def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Iterator[bytes]:
-    """Decompress a file piece by piece, and refuse it when it grows beyond `limit` bytes."""
+def read_codec(path: str | Path) -> str | None:
+    """Return the kind of compression of a file; None if it has none."""
+    with _open(path) as stream:
+        return find_codec(stream.read(max(map(len, CODECS))))
+
+
+def decompress(
+    raw: Iterable[bytes], name: str, codec: str, limit: int | None = None
+) -> Iterator[bytes]:
+    """Decompress blocks of a file one by one; refuse a file that grows beyond `limit` bytes."""
     decoder: _Decoder | None = None
     size = lines = 0
     blocks = (piece[at : at + _BLOCK] for piece in raw for at in range(0, len(piece), _BLOCK))
@@ -361,16 +470,16 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Itera
         rest = block
         while rest:
             if decoder is None:
-                # Zeros may fill the room between two compressed parts.
+                # Zeros may fill the gap between two compressed parts.
                 rest = rest if codec == "zstd" else rest.lstrip(b"\x00")
                 if not rest:
                     break
                 decoder = _new_decoder(codec)
             for data in _expand(decoder, rest, name, codec):
                 size += len(data)
-                if size > limit:
+                if limit is not None and size > limit:
                     raise InputError.at(
-                        "unclassified",
+                        "file.limit",
                         name,
                         None,
                         f"the {codec} data grow to more than {limit} bytes; if they are what "
@@ -383,7 +492,7 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Itera
                 rest, decoder = decoder.unused_data, None
     if decoder is not None:
         raise InputError.at(
-            "unclassified",
+            "file.compression",
             name,
             lines + 1,
             f"the {codec} data break off here; the file is truncated",
@@ -391,16 +500,51 @@ def decompress(raw: Iterable[bytes], name: str, codec: str, limit: int) -> Itera
 
 
 def _expand(decoder: _Decoder, data: bytes, name: str, codec: str) -> Iterator[bytes]:
-    """Yield what compressed data expand to; bzip2, which can grow a millionfold, in pieces."""
+    """Yield the expansion of compressed data; of bzip2, which can grow a millionfold, in pieces."""
     try:
         if codec != "bzip2":
             yield decoder.decompress(data)
             return
-        bounded: Any = decoder  # of these, only bzip2 is told how much to return
+        bounded: Any = decoder  # only this decoder takes the size of its output
         yield bounded.decompress(data, _EXPANDED)
         while not (bounded.eof or bounded.needs_input):
             yield bounded.decompress(b"", _EXPANDED)
     except MemoryError:
         raise
-    except Exception as error:  # each library has its own family of them
-        raise InputError.at("unclassified", name, None, f"damaged {codec} data: {error}") from None
+    except Exception as error:  # each library has its own exceptions
+        text = f"damaged {codec} data: {error}"
+        raise InputError.at("file.compression", name, None, text) from None
+
+
+class _BlockReader(io.RawIOBase):
+    """Blocks of bytes as a file."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._ready = blocks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._ready = memoryview(block)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+
+def open_decompressed(stream: BinaryIO, name: str, limit: int | None = None) -> BinaryIO:
+    """Return the decompressed content of a binary file that can seek, as a file.
+
+    Reading from it raises an `InputError` about `name` if the compressed data are damaged, and if
+    they grow to more than `limit` bytes. A file that is not compressed is returned unchanged.
+    """
+    codec = find_codec(stream.read(max(map(len, CODECS))))
+    stream.seek(0)
+    if codec is None:
+        return stream
+    raw = iter(lambda: stream.read(_PIECE), b"")
+    return io.BufferedReader(_BlockReader(decompress(raw, name, codec, limit)), _PIECE)

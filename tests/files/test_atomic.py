@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import foveal
-from foveal.formats import write_file
-from foveal.formats.files import same_file, write_files, write_folder
+from foveal.files.atomic import same_file, write_file, write_files, write_folder
 from inputs import read_run, refusal
 
 

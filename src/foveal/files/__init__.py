@@ -1,0 +1,1 @@
+"""Bytes in and out, each once: opening, compression, atomic writing, hardened XML, memory."""

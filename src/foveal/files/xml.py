@@ -1,0 +1,463 @@
+"""Expat with safe settings: nothing is fetched, and limits end hostile documents.
+
+Everything that parses XML comes through `parse_xml`. A document may have a DOCTYPE with a system
+identifier and an internal subset; neither files nor addresses that it names are opened. The
+standard named entities (`&eacute;`) are declared as if its DTD did, unless it declares them itself.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from codecs import BOM_UTF32_BE, BOM_UTF32_LE
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from html.entities import html5
+from itertools import islice
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+__all__ = [
+    "DocumentError",
+    "Limits",
+    "explain_undecodable",
+    "is_standard_entity",
+    "parse_xml",
+]
+
+BYTES = 1 << 30
+DEPTH = 1000
+ATTRIBUTE = 1_000_000
+EXPANSION = 1_000_000
+ELEMENTS = 1_000_000
+BYTES_PER_ELEMENT = 16
+"""A longer document may have one more element for each so many bytes."""
+MARKUP = 4_000_000
+"""Bytes of one tag, comment or instruction, and of everything before the root element."""
+ATTRIBUTES = 1000
+"""Attributes that a document may declare for one tag: expat visits them at each element."""
+NAME = 1000
+"""Characters of the name of a tag or an attribute."""
+NAMES = 100_000
+"""Distinct names of tags, attributes and entities in one document."""
+
+CHUNK = 1 << 19
+"""Bytes that are parsed between two checks of the limits."""
+_ENCODINGS = re.compile(
+    r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
+    r"hp-roman8|mac-\w+|big5(hkscs)?|euc_\w+|gb(k|2312|18030)|iso2022_kr|johab|shift_jis\w*"
+)
+"""Names of Python's codecs in which documents are written.
+
+Python also has codecs for data that are not text, or that expand a little text to a lot."""
+_DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
+_PREDEFINED = frozenset(("lt", "gt", "amp", "quot", "apos"))
+_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
+_ATTRIBUTE_VALUE = re.compile(rb"""=\s*(?:"[^"]*|'[^']*)""")
+
+
+class DocumentError(Exception):
+    """A document that cannot be read: what is wrong, with line and column where known."""
+
+    def __init__(
+        self, code: str, message: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(code, message, line, column)
+        self.code, self.message, self.line, self.column = code, message, line, column
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.message
+        return f"line {self.line}, column {self.column}: {self.message}"
+
+    def placed(self, place: str) -> tuple[str, str]:
+        """Return where in which document, and what: the parts of ``place:line: message``."""
+        if self.line is None:
+            return place, self.message
+        return f"{place}:{self.line}", f"column {self.column}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds that a document must keep to be read.
+
+    Parameters
+    ----------
+    depth : int
+        Elements within elements, and entities that refer to entities.
+    attribute : int
+        Characters of one attribute value.
+    expansion : int
+        Characters that entities may add to a document.
+    elements : int
+        Elements that any document may have; a long one may have more.
+    size : int
+        Bytes of a document after decompression.
+    """
+
+    depth: int = DEPTH
+    attribute: int = ATTRIBUTE
+    expansion: int = EXPANSION
+    elements: int = ELEMENTS
+    size: int = BYTES
+
+    def max_elements(self, size: int) -> int:
+        """Return how many elements a document of `size` bytes may have.
+
+        >>> Limits().max_elements(32_000_000)
+        3000000
+        """
+        return self.elements + size // BYTES_PER_ELEMENT
+
+    @property
+    def markup(self) -> int:
+        """Bytes of one tag; longer attributes need longer tags."""
+        return max(MARKUP, 4 * self.attribute)
+
+
+_DEFAULT = Limits()
+
+
+def is_standard_entity(name: str) -> bool:
+    """Return True for the predefined entities of XML and the named ones of HTML.
+
+    >>> is_standard_entity("eacute"), is_standard_entity("apos"), is_standard_entity("foo")
+    (True, True, False)
+    """
+    return name in _PREDEFINED or f"{name};" in html5
+
+
+def explain_undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentError:
+    """Return the error of bytes that are not text, with line and column of the first such byte."""
+    before = error.object[: error.start].decode(error.encoding, errors="replace")
+    wrong = error.object[error.start]
+    message = f"byte 0x{wrong:02x} is not {encoding}"
+    return DocumentError("xml.encoding", message, *_line_and_column(before))
+
+
+def parse_xml(
+    data: bytes,
+    opening: Callable[[str, Any], object],
+    closing: Callable[[str], object] | None = None,
+    text: Callable[[str], object] | None = None,
+    *,
+    limits: Limits = _DEFAULT,
+    watch: bool = True,
+    listed_attributes: bool = False,
+    on_parser: Callable[[expat.XMLParserType], object] | None = None,
+    on_chunk: Callable[[int], object] | None = None,
+) -> None:
+    """Parse a document; raises `DocumentError` where it is malformed or exceeds a limit.
+
+    Parameters
+    ----------
+    data : bytes
+        In any usual encoding, which a declaration or a byte order mark tells.
+    opening, closing, text : callable
+        Called as expat calls its handlers.
+    limits : Limits
+    watch : bool
+        Check depth, attribute lengths and number of elements at each tag. A caller who checks them
+        afterwards saves the time; in documents with entities of their own they are always checked.
+    listed_attributes : bool
+        Pass attributes as a list of names and values, without those that a DTD adds.
+    on_parser : callable, optional
+        Called first with the parser, which knows the line.
+    on_chunk : callable, optional
+        Called after each `CHUNK` bytes with the size of markup that has not ended; may raise.
+    """
+    parse = _SafeParser(opening, closing, text, limits, watch=watch, listed=listed_attributes)
+    parse.on_parser, parse.on_chunk = on_parser, on_chunk
+    encoding = _detect_utf32(data)
+    try:
+        if encoding is None:
+            return parse.run(data, None)
+    except ValueError:
+        pass  # several bytes per character: expat leaves these encodings to us, before any tag
+    return parse.run(_transcode(data, encoding), "utf-8")
+
+
+class _SafeParser:
+    """One document on its way through expat."""
+
+    def __init__(
+        self,
+        opening: Callable[[str, Any], object],
+        closing: Callable[[str], object] | None,
+        text: Callable[[str], object] | None,
+        limits: Limits,
+        *,
+        watch: bool,
+        listed: bool,
+    ) -> None:
+        self.given = opening, closing, text
+        self.limits, self.watch, self.listed = limits, watch, listed
+
+    on_parser: Callable[[expat.XMLParserType], object] | None = None
+    on_chunk: Callable[[int], object] | None = None
+
+    def run(self, data: bytes, encoding: str | None) -> None:
+        names: dict[str, Any] = {}
+        self.data, self.handlers = data, self.given
+        self.begun = self.is_watched = self.has_entities = False
+        self.nested = 0
+        self.text_left = len(data) + self.limits.expansion
+        """Characters that text and tags may still have."""
+        self.declared_attributes: Counter[str] = Counter()
+        self.parser = parser = expat.ParserCreate(encoding, None, names)
+        parser.buffer_text = True
+        parser.ordered_attributes = parser.specified_attributes = self.listed
+        plain = data.translate(None, b"\0") if b"\0" in data[:4] else data  # UTF-16
+        referred = {*_REFERENCE.findall(plain)} if b"&" in plain else set()
+        if referred:
+            # Every document has a DTD now; the standard entities it refers to are read in its
+            # stead. What they do not declare is reported to us.
+            parser.UseForeignDTD(True)  # noqa: FBT003 - expat's signature
+            parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
+        self.standard = "".join(
+            f'<!ENTITY {name} "{"".join(f"&#38;#{ord(c)};" for c in html5[f"{name};"])}">'
+            for name in (name.decode(errors="replace") for name in sorted(referred))
+            if f"{name};" in html5
+        ).encode()
+        _, closing, text = self.given
+        handlers: dict[str, Callable[..., Any] | None] = {
+            "XmlDeclHandler": self._check_encoding,
+            "StartElementHandler": self._open_root,
+            "EndElementHandler": closing,
+            "CharacterDataHandler": text,
+            "SkippedEntityHandler": self._refuse_entity,
+            "ExternalEntityRefHandler": self._replace_external,
+            "AttlistDeclHandler": self._check_declared_attributes,
+            "EntityDeclHandler": self._check_declared_entity,
+        }
+        for name, handler in handlers.items():
+            setattr(parser, name, handler)
+        if self.watch:
+            self._watch_tags()
+        if self.on_parser is not None:
+            self.on_parser(parser)
+        try:
+            self._feed(names)
+        finally:
+            # The handlers and the parser hold each other, and the text; release it now.
+            for name in handlers:
+                setattr(parser, name, None)
+            del self.parser
+
+    def _fail(self, code: str, message: str) -> NoReturn:
+        parser = self.parser
+        raise DocumentError(code, message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
+    def _feed(self, names: dict[str, Any]) -> None:
+        """Parse bit by bit, so that nothing grows unseen."""
+        data, parser, limits, seen = memoryview(self.data), self.parser, self.limits, 0
+        for begin in range(0, max(len(data), 1), CHUNK):
+            end = begin + CHUNK
+            try:
+                parser.Parse(data[begin:end], end >= len(data))
+            except expat.ExpatError as error:
+                message = expat.errors.messages[error.code]
+                if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.begun:
+                    message = "the document breaks off here, before its root element is closed"
+                raise DocumentError(
+                    "xml.malformed", message, error.lineno, error.offset + 1
+                ) from None
+            finally:
+                self._check_names(islice(names, seen, None))
+            if len(names) > NAMES:
+                self._fail(
+                    "xml.limit",
+                    f"more than {NAMES} different names of tags, attributes and entities",
+                )
+            seen = len(names)
+            if end < len(data):
+                pending = end - parser.CurrentByteIndex
+                if self.on_chunk is not None:
+                    self.on_chunk(pending)
+                if pending > limits.markup:
+                    self._refuse_markup(self.data[parser.CurrentByteIndex : end])
+                if end > limits.markup and not self.begun:
+                    message = f"no element begins within the first {limits.markup} bytes"
+                    self._fail("xml.limit", message)
+
+    def _check_names(self, names: Iterable[str | None]) -> None:
+        for name in names:
+            if name is not None and len(name) > NAME:
+                message = f"the name '{name[:20]}...' has more than {NAME} characters"
+                at = self.data.find(name[: NAME + 1].encode())
+                if at < 0:  # in another encoding
+                    self._fail("xml.limit", message)
+                place = _line_and_column(self.data[:at].decode(errors="replace"))
+                raise DocumentError("xml.limit", message, *place)
+
+    def _refuse_markup(self, found: bytes) -> NoReturn:
+        """Refuse markup that is too long before it ends: expat keeps all of it until then."""
+        limits = self.limits
+        head = found[:1000].replace(b"\0", b"")  # UTF-16
+        if head.startswith(b"<!--"):
+            what = "a comment"
+        elif head.startswith(b"<?"):
+            what = "a processing instruction"
+        elif head.startswith(b"<") and not head.startswith(b"<!"):
+            tag = re.split(rb"[\s/>]", head[1:31], maxsplit=1)[0].decode(errors="replace")
+            longest = max(map(len, _ATTRIBUTE_VALUE.findall(found)), default=0)
+            if longest > limits.attribute:
+                self._refuse_attribute(tag)
+            what = f"the tag <{tag}>"
+        else:
+            what = "a declaration"
+        self._fail("xml.limit", f"{what} has more than {limits.markup} bytes")
+
+    def _refuse_attribute(self, tag: str) -> NoReturn:
+        most = self.limits.attribute
+        self._fail("xml.limit", f"an attribute of <{tag}> has more than {most} characters")
+
+    # -- handlers -------------------------------------------------------------------------------
+
+    def _open_root(self, tag: str, attributes: Any) -> None:
+        self.begun = True
+        self.parser.StartElementHandler = self.handlers[0]
+        self.handlers[0](tag, attributes)
+
+    def _watch_tags(self) -> None:
+        """From here on, check depth, attributes and number of elements."""
+        opening, closing, _ = self.handlers
+        limits, size, listed = self.limits, len(self.data), self.listed
+        most, depth, elements = limits.max_elements(size), 0, 0
+
+        def watch_opening(tag: str, attributes: Any) -> None:
+            nonlocal depth, elements
+            depth += 1
+            elements += 1
+            if depth > limits.depth:
+                self._fail("xml.limit", f"elements are nested more than {limits.depth} deep")
+            if attributes:
+                values = attributes if listed else attributes.values()
+                if max(map(len, values)) > limits.attribute:
+                    self._refuse_attribute(tag)
+            if elements > most:
+                self._fail("xml.limit", f"more than {most} elements in a document of {size} bytes")
+            opening(tag, attributes)
+
+        def watch_closing(tag: str) -> None:
+            nonlocal depth
+            depth -= 1
+            if closing is not None:
+                closing(tag)
+
+        self.is_watched = True
+        self.handlers = watch_opening, watch_closing, self.handlers[2]
+        self.parser.EndElementHandler = watch_closing
+
+    def _watch_entities(self) -> None:
+        """From here on, count what entities add to the document.
+
+        Expat's own protection lets 8 MB pass, and more than that in large documents.
+        """
+        if not self.is_watched:
+            self._watch_tags()
+        opening, closing, text = self.handlers
+        listed = self.listed
+
+        def spend(characters: int) -> None:
+            self.text_left -= characters
+            if self.text_left < 0:
+                most = self.limits.expansion
+                self._fail("xml.limit", f"entities add more than {most} characters to the document")
+
+        def spend_opening(tag: str, attributes: Any) -> None:
+            values = attributes if listed else attributes.values()
+            spend(len("</>") + len(tag) + sum(map(len, values)))
+            opening(tag, attributes)
+
+        def spend_text(piece: str) -> None:
+            spend(len(piece))
+            if text is not None:
+                text(piece)
+
+        self.handlers = spend_opening, closing, spend_text
+        self.parser.CharacterDataHandler = spend_text
+
+    def _check_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is None:
+            return
+        try:
+            name = codecs.lookup(encoding).name
+        except (LookupError, ValueError):
+            name = ""
+        if not _ENCODINGS.fullmatch(name):
+            message = (
+                f"encoding {encoding!r} is not read; expected UTF-8, UTF-16, ISO-8859-1 or another "
+                "usual encoding of text"
+            )
+            self._fail("xml.encoding", message)
+
+    def _refuse_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
+        if not is_parameter:
+            message = f"entity &{name}; is not declared and not a standard one"
+            self._fail("xml.entity", message)
+
+    def _replace_external(
+        self, context: str | None, _base: str | None, system: str | None, public: str | None
+    ) -> int:
+        """Read the standard entities in place of a DTD or parameter entity; refuse all else."""
+        if context is not None:
+            name = system or public
+            message = f"the text refers to the external entity {name!r}; nothing is fetched"
+            self._fail("xml.entity", message)
+        declarations = self.parser.ExternalEntityParserCreate(context)
+        declarations.EntityDeclHandler = None  # these are ours
+        declarations.Parse(self.standard, True)  # noqa: FBT003 - expat's signature
+        return 1
+
+    def _check_declared_attributes(self, tag: str, *_: object) -> None:
+        self.declared_attributes[tag] += 1
+        if self.declared_attributes[tag] > ATTRIBUTES:
+            message = f"more than {ATTRIBUTES} attributes are declared for <{tag}>"
+            self._fail("xml.limit", message)
+
+    def _check_declared_entity(
+        self,
+        _name: str,
+        _parameter: bool,  # noqa: FBT001 - expat's signature
+        value: str | None,
+        *_: object,
+    ) -> None:
+        """Bound what entities add, and how deep they lie in each other: expat calls itself."""
+        if not self.has_entities:
+            self.has_entities = True
+            self._watch_entities()
+        if value is not None and ("&" in value or "%" in value):
+            self.nested += 1
+            if self.nested > self.limits.depth:
+                message = f"more than {self.limits.depth} entities refer to entities"
+                self._fail("xml.limit", message)
+
+
+def _line_and_column(before: str) -> tuple[int, int]:
+    """Return the place after this text."""
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def _detect_utf32(data: bytes) -> str | None:
+    """Return the codec of a document in UTF-32, which expat takes for UTF-16."""
+    if data.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return "utf-32"
+    if data.startswith(b"<\0\0\0"):
+        return "utf-32-le"
+    return "utf-32-be" if data.startswith(b"\0\0\0<") else None
+
+
+def _transcode(data: bytes, encoding: str | None) -> bytes:
+    """Return the document in UTF-8, from the given encoding or the one it declares."""
+    if encoding is None:
+        declared = _DECLARED_ENCODING.match(data)
+        encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        raise explain_undecodable(error, encoding) from None
+    except UnicodeError as error:  # of codecs that refuse everything
+        message = f"cannot be read as {encoding}: {error}"
+        raise DocumentError("xml.encoding", message, 1, 1) from None
