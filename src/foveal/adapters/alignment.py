@@ -12,7 +12,6 @@ from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats import read_run
 from foveal.formats.base import JSON_FORMATS
-from foveal.formats.jsonl import declared_units
 from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
@@ -24,7 +23,7 @@ from foveal.formats.locate import (
     Normalised,
     in_unit,
 )
-from foveal.formats.objects import header_of, parse_lines
+from foveal.formats.objects import declared_units, header_of, parse_lines
 from foveal.model import Run
 
 __all__ = [

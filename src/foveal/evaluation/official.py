@@ -106,7 +106,7 @@ class Evaluator:
         lenient: bool = False,
     ) -> None:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
-        read = fol.read_judgements(source, official=True)
+        read = fol.parse_judgements(source, official=True).checked()
         if not len(read):
             raise source.error("unclassified", None, "no judgements")
         assert read.declared is not None
@@ -194,7 +194,7 @@ class Evaluator:
                     "unclassified", None, "the run is empty (-c scores an empty run 0)"
                 )
             return Run.from_results({}, name=source.stem)
-        run = fol.read_run(source, unresolved=True)
+        run: Run = fol.parse_run(source, unresolved=True).checked()
         lost = np.flatnonzero(run.start < 0).tolist()
         if lost and not self.lenient:
             expected = "expected start and length (--lenient scores it as inex_eval 3.1 did)"

@@ -15,12 +15,6 @@ from foveal.collection.placement import resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas import tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, task_key
-from foveal.evaluation.validation_reading import (
-    find_other_names,
-    find_repeated_topics,
-    list_notes,
-    read_tolerantly,
-)
 from foveal.evaluation.validation_rules import (
     BY_DOCUMENT,
     UNCHECKED,
@@ -38,7 +32,13 @@ from foveal.files.source import Source
 from foveal.formats import found_kind, read_topics
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.objects import header_of
-from foveal.formats.ranking import line_ranks
+from foveal.formats.remarks import (
+    find_other_names,
+    find_repeated_topics,
+    line_ranks,
+    list_notes,
+    read_tolerantly,
+)
 from foveal.model import Topics
 from foveal.nexi import CAS, NexiError, parse
 
@@ -148,7 +148,8 @@ def validate(
     max_results : int
         Most results per topic.
     """
-    source, run, problems = read_tolerantly(path if isinstance(path, Source) else Source.open(path))
+    source = path if isinstance(path, Source) else Source.open(path)
+    run, problems = read_tolerantly(source)
     found = _findings("format", problems)
     if run is None:
         return _sort(found)
@@ -159,7 +160,7 @@ def validate(
         found += _findings("format", find_repeated_topics(markup))
         declared_at = int(markup.line[0])
     else:
-        found += _findings("run", find_other_names(source))
+        found += _findings("run", find_other_names(source, run))
         ranks = line_ranks(source, run) if ranks is None else ranks
     task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
     wrong_task = _check_task(run.task, preset)

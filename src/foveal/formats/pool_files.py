@@ -17,8 +17,7 @@ from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
-from foveal.formats.jsonl import declared_units
-from foveal.formats.objects import header_of, read_objects
+from foveal.formats.objects import declared_units, header_of, read_objects
 from foveal.model.hashing import first_of_group, topic_order
 from foveal.model.run import ALL
 
