@@ -65,7 +65,7 @@ class Spool:
 
     def _explain(self, error: OSError) -> InputError:
         return InputError.at(
-            "unclassified",
+            "file.temporary",
             self._what,
             None,
             f"too large for memory, and a temporary copy in {tempfile.gettempdir()} cannot be "
