@@ -55,7 +55,7 @@ def make_campaign(folder: Path, assessors: int) -> Path:
     from foveal.assess.store import Campaign
     from foveal.collection import Collection, build_index
     from foveal.files.source import Source
-    from foveal.formats.pools import read_pool
+    from foveal.formats.pool_files import read_pool
     from foveal.model import Topic, Topics
 
     source, index, campaign = (folder / name for name in ("articles", "index.fvx", "campaign.fva"))

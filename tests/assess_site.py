@@ -16,7 +16,7 @@ from foveal.assess.server import create_app, listen, web_server
 from foveal.assess.store import Campaign
 from foveal.collection import Collection, build_index
 from foveal.files.source import Source
-from foveal.formats.pools import read_pool
+from foveal.formats.pool_files import read_pool
 from foveal.model import Topic, Topics
 
 PASSWORD = "seven ferries"

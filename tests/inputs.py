@@ -8,9 +8,29 @@ from pathlib import Path
 import pytest
 
 import foveal
-from foveal.files.source import Source
+from foveal.formats import Source, find_format, list_formats
 
 Results = list[tuple[str, str, int | None, int | None]]
+
+
+WRITERS = {
+    kind: {form.name: form.write for form in list_formats(kind) if form.write is not None}
+    for kind in ("run", "judgements", "topics")
+}
+RUN_FORMATS, JUDGEMENT_FORMATS, TOPIC_FORMATS = WRITERS.values()
+FOLDER_FORMATS = {name: write for name, write in JUDGEMENT_FORMATS.items() if "inex" in name}
+
+
+def run_losses(run: foveal.Run, form: str) -> list[str]:
+    return find_format(form, "run").list_losses(run)
+
+
+def judgement_losses(judgements: foveal.Judgements, form: str) -> list[str]:
+    return find_format(form, "judgements").list_losses(judgements)
+
+
+def topic_losses(topics: foveal.Topics, form: str) -> list[str]:
+    return find_format(form, "topics").list_losses(topics)
 
 
 def text_source(text: str | bytes, path: str = "x") -> Source:

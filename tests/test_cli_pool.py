@@ -12,7 +12,7 @@ import pytest
 from command import Outcome, assert_refused, call
 from foveal.analysis.pool_strategies import STRATEGIES
 from foveal.cli.pool import command
-from foveal.formats.pools import UNITS, read_pool
+from foveal.formats.pool_files import UNITS, read_pool
 
 FIRST = """\
 7 Q0 a 1 9 first 0 10

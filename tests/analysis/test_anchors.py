@@ -23,9 +23,8 @@ from foveal.analysis.anchors import (
     verify,
 )
 from foveal.errors import InputError, UsageError
-from foveal.files.source import Source
-from foveal.formats import read_judgements
-from foveal.formats.jsonl_judgements import write_judgements
+from foveal.formats import Source, read_judgements
+from foveal.formats.jsonl import write_judgements
 from foveal.model import Judgements
 
 OLD = "The library closed at noon. Nobody came. The library opened again, and nobody came then."

@@ -22,7 +22,7 @@ from foveal.analysis.pool_strategies import (
 )
 from foveal.analysis.pooling import DEPTH, OTHERS, Pooling, pool
 from foveal.files.source import Source
-from foveal.formats.pools import pool_lines
+from foveal.formats.pool_files import pool_lines
 from foveal.report.pools import growth_figure, pool_grids
 from inputs import refusal
 from shared_data import INEX, needs_inex

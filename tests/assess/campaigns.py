@@ -15,7 +15,7 @@ from foveal.assess.documents import Elements
 from foveal.assess.store import Campaign, Saved
 from foveal.collection import Collection, build_index
 from foveal.files.source import Source
-from foveal.formats.pools import Pool, read_pool
+from foveal.formats.pool_files import Pool, read_pool
 from foveal.model import Topic, Topics
 
 JATS = """<?xml version="1.0" encoding="UTF-8"?>

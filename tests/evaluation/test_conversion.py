@@ -26,8 +26,7 @@ from foveal.evaluation.conversion import (
     focus,
     recompute_sizes,
 )
-from foveal.formats import FOLDER_FORMATS
-from inputs import highlights, read_judgements, read_run, text_source
+from inputs import FOLDER_FORMATS, highlights, read_judgements, read_run, text_source
 
 CAMPAIGN = Path(__file__).resolve().parents[2] / "examples" / "crossings"
 

@@ -17,8 +17,7 @@ from foveal.analysis.statistics import (
     topic_statistics,
 )
 from foveal.formats import read_topics
-from foveal.formats.losses import judgement_losses
-from inputs import read_judgements, read_run, text_source
+from inputs import judgement_losses, read_judgements, read_run, text_source
 from shared_data import DATA
 from xml_trees import index_of
 

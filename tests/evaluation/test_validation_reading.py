@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from foveal.evaluation.validation_reading import read_tolerantly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.evaluation.validation_reading import read_tolerantly
-from foveal.files.source import Source
+from foveal.formats import Source
 
 FIELDS = {
     "1 Q0 {} 1 9 m 0 4": None,

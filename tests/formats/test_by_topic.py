@@ -12,6 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.formats import by_topic, read_run
+from foveal.formats import Parsed, by_topic, read_run
 from foveal.formats.by_topic import BUCKETS, TopicFile, TopicTable, pack
 from foveal.model import Run
 from inputs import refusal
@@ -59,13 +60,17 @@ def written(folder: Path, data: str | bytes, name: str = "run.txt") -> Path:
     return path
 
 
+SHOW = SimpleNamespace(parse=lambda source: Parsed(source, []))
+"""A format that returns what it is given."""
+
+
 def show_groups(path: Path, chunk: int = 1 << 20) -> list[str]:
     """Each line of the first topic, and of all others, behind the number it has in the file."""
     shown = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_topic, "CHUNK", chunk)
         file = TopicFile(path, "run", {})
-        patch.setattr(f"foveal.formats.{file.form}.read_run", lambda source: source)
+        patch.setattr(file, "_format", SHOW)
         for group in ((0, 1), (1, BUCKETS)):
             source = file.read(*group)
             lines = source.data.decode().removesuffix("\n").split("\n")
@@ -141,8 +146,8 @@ def test_every_line_is_in_one_group_in_the_order_of_the_file(
     lines = [f"{topic} Q0 D{value} 1 1 mine {value} 5" for topic, value in rows]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_topic, "CHUNK", chunk)
-        patch.setattr("foveal.formats.fol.read_run", lambda source: source)
         file = TopicFile(written(Path(folder), "\n".join(lines)), "run", {})
+        patch.setattr(file, "_format", SHOW)
         sources = [file.read(*group) for group in pack(file.sizes, room)]
         file.close()
     found = []

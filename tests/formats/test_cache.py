@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import foveal
 from command import call, write_toy
-from foveal.files.source import Source
-from foveal.formats import RUN_FORMATS
+from foveal.formats import Source
 from foveal.formats.cache import CacheWarning, RunCache
+from inputs import RUN_FORMATS
 
 FOL = "1 Q0 d1 1 0.5 mine 0 20\n# a comment\n1 Q0 d2 2 0.25 mine 5 10\n2 Q0 d1 1 -0.0 mine 0 0\n"
 TREC = "1 Q0 d1 1 0.5 mine\n1 Q0 d2 2 0.25 mine\n"

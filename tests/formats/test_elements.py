@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.collection import paths
-from foveal.formats import elements
+from foveal.formats import xpaths
 from foveal.lookup import TextNumbers
 from inputs import read_run, refusal, results, rewritten
 
@@ -101,8 +101,8 @@ ROWS = st.lists(st.tuples(st.sampled_from("112"), st.sampled_from(["D", "d/1", "
 def as_read(text: str, few: int) -> tuple[list[tuple[object, ...]], foveal.Run]:
     """The rows of a run, and the run itself, with a vocabulary for as many paths or more."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elements, "PATHS", TextNumbers(few=few))
-        patch.setattr(paths, "PATHS", elements.PATHS)
+        patch.setattr(xpaths, "PATHS", TextNumbers(few=few))
+        patch.setattr(paths, "PATHS", xpaths.PATHS)
         read_run("1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")  # something is known
         run = read_run(text)
         tree = paths.Paths(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
@@ -135,7 +135,7 @@ def test_paths_that_were_met_before_are_read_as_others_are(
 def test_a_path_that_is_none_is_refused_however_often_it_is_met(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elements, "PATHS", TextNumbers(few=few))
+    monkeypatch.setattr(xpaths, "PATHS", TextNumbers(few=few))
     lines = [LINE, LINE, "1 Q0 D1 1 0.5 r article[1]\n", "1 Q0 D1 1 nan r a\n", LINE]
     for _ in range(2):
         assert refusal(read_run, "".join(lines)).splitlines() == [

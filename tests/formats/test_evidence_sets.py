@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.errors import InputError
-from foveal.files.source import Source
-from foveal.formats import read_judgements
-from foveal.formats.jsonl_judgements import write_judgements
+from foveal.formats import Source, read_judgements
+from foveal.formats.jsonl import write_judgements
 from foveal.model import Judgements
 
 

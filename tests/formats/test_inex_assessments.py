@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats import FOLDER_FORMATS, JUDGEMENT_FORMATS
 from foveal.formats.inex_assessments import parse_judgements
-from foveal.formats.losses import judgement_losses
-from inputs import read_judgements, refusal, text_source
+from inputs import (
+    FOLDER_FORMATS,
+    JUDGEMENT_FORMATS,
+    judgement_losses,
+    read_judgements,
+    refusal,
+    text_source,
+)
 
 SPECIFICATION = """\
 <!DOCTYPE assessments SYSTEM "../../assessments.dtd">

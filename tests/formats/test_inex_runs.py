@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats import RUN_FORMATS
 from foveal.formats.inex_runs import parse_run, read_any, read_regular
-from foveal.formats.losses import run_losses
-from inputs import read_run, refusal, results, rewritten, text_source
+from inputs import RUN_FORMATS, read_run, refusal, results, rewritten, run_losses, text_source
 
 quick = settings(max_examples=80)
 

@@ -8,8 +8,7 @@ import lzma
 import pytest
 
 import foveal
-from foveal.formats.losses import run_losses
-from inputs import read_run, refusal, results
+from inputs import read_run, refusal, results, run_losses
 from shared_data import DATA
 
 RESULT = '{"topic":"1","doc":"D","start":0,"end":20}'

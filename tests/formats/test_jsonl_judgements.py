@@ -7,9 +7,8 @@ import json
 import pytest
 
 import foveal
-from foveal.formats import jsonl_judgements
-from foveal.formats.losses import judgement_losses
-from inputs import highlights, read_judgements, refusal, text_source
+from foveal.formats import jsonl
+from inputs import highlights, judgement_losses, read_judgements, refusal, text_source
 from shared_data import DATA
 
 HEADER = '{"type":"header","format":"foveal-judgements","version":1}'
@@ -285,7 +284,7 @@ def test_a_topic_without_a_judged_document_is_kept() -> None:
     )
     assert judgements.topics == ("1", "2")
     assert highlights(judgements) == [("1", "A", 3, 9)]
-    again = read_judgements(jsonl_judgements.write_judgements(judgements))
+    again = read_judgements(jsonl.write_judgements(judgements))
     assert (again.topics, highlights(again)) == (judgements.topics, highlights(judgements))
     assert judgements.for_topics(["2"]).topics == ("2",)
     assert judgements.for_topics(["1"]).topics == ("1",)
@@ -293,7 +292,7 @@ def test_a_topic_without_a_judged_document_is_kept() -> None:
         {"topic": "1", "doc": "A", "elements": [{"xpath": "/a", "size": 9, "rsize": 9}]},
         {"topic": "2", "elements": []},
     )
-    assert read_judgements(jsonl_judgements.write_judgements(elements)).topics == ("1", "2")
+    assert read_judgements(jsonl.write_judgements(elements)).topics == ("1", "2")
 
 
 def test_nothing_is_lost_in_a_round_trip() -> None:
@@ -306,7 +305,7 @@ def test_nothing_is_lost_in_a_round_trip() -> None:
         '"exhaustivity": "?", "size": 99, "rsize": 5}]}\n'
         '{"topic": "t", "doc": "é 𝄞", "assessor": "b", "spans": []}\n'
     )
-    assert jsonl_judgements.write_judgements(read_judgements(text)) == text
+    assert jsonl.write_judgements(read_judgements(text)) == text
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 import foveal
-from foveal.formats.losses import run_losses
 from foveal.formats.panics import without_panics
-from inputs import read_run, refusal, results, rewritten
+from inputs import read_run, refusal, results, rewritten, run_losses
 
 BASE: dict[str, Any] = {"topic": ["1", "1"], "doc": ["A", "B"], "start": [0, 5], "end": [9, 8]}
 
@@ -144,7 +143,7 @@ def test_a_run_survives_a_round_trip(text: str, tmp_path: Path) -> None:
 def test_judgements_are_not_read_from_parquet() -> None:
     source = foveal.formats.Source("x", parquet(BASE), "")
     message = refusal(foveal.read_judgements, source)
-    assert message == "x: Parquet and Arrow files hold runs here; expected judgements"
+    assert message == "x: this is a run; expected judgements"
 
 
 def test_columns_that_are_not_known_are_said() -> None:

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import foveal
-from foveal.formats import RUN_FORMATS
-from inputs import read_run, rewritten
+from inputs import RUN_FORMATS, read_run, rewritten
 
 ROWS = [("A", 3), ("B", 1), ("C", 1), ("D", 7)]
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats.results import DATA_FORMATS
+from foveal.formats.result_files import DATA_FORMATS
 from inputs import refusal
 
 THIRD = 1 / 3

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats import JUDGEMENT_FORMATS, RUN_FORMATS
-from inputs import highlights, read_judgements, text_source
+from inputs import JUDGEMENT_FORMATS, RUN_FORMATS, highlights, read_judgements, text_source
 
 quick = settings(max_examples=50)
 names = st.text("aZ09é漢𝄞_-./", min_size=1, max_size=4).filter(lambda name: name != "all")

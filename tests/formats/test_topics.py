@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats import TOPIC_FORMATS
-from foveal.formats.losses import topic_losses
 from foveal.model import Provenance, Topic, Topics
-from inputs import refusal, text_source
+from inputs import TOPIC_FORMATS, refusal, text_source, topic_losses
 from shared_data import DATA
 
 CAS_2003 = """\

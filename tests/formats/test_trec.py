@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats.losses import run_losses
-from inputs import read_judgements, read_run, refusal, results, rewritten
+from inputs import read_judgements, read_run, refusal, results, rewritten, run_losses
 
 RUN = "1 Q0 D1 1 0.5 mine\n"
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import foveal
 from command import call
-from foveal.files.source import Source
-from foveal.formats.losses import judgement_losses, run_losses, topic_losses
+from foveal.formats import Source
+from inputs import judgement_losses, run_losses, topic_losses
 
 RUN = '{"topic": "1", "doc": "a", "note": 1}\n{"topic": "1", "doc": "b", "tag": 2, "note": 3}\n'
 JUDGED = '{"topic": "1", "doc": "a", "spans": [{"start": 0, "end": 3, "id": 7}], "note": 1}\n'

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal import Judgements
-from foveal.formats import FOLDER_FORMATS
-from inputs import highlights, read_judgements
+from inputs import FOLDER_FORMATS, highlights, read_judgements
 
 POLICIES = {
     "union": lambda votes: 1,

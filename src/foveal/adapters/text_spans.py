@@ -14,7 +14,6 @@ from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.formats import Source, read_run
 from foveal.formats.base import JSON_FORMATS
 from foveal.formats.fields import MAX_OFFSET
-from foveal.formats.jsonl import declared_units
 from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
@@ -28,7 +27,7 @@ from foveal.formats.locate import (
     occurrences,
     shorten_text,
 )
-from foveal.formats.objects import header_of, parse_lines
+from foveal.formats.objects import declared_units, header_of, parse_lines
 from foveal.model import Run
 
 __all__ = [

@@ -23,8 +23,7 @@ from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_given, check_spans
-from foveal.formats.objects import header_of, read_objects
-from foveal.formats.units import check_counted
+from foveal.formats.objects import check_counted, header_of, read_objects
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 

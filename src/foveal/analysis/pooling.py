@@ -19,7 +19,7 @@ from foveal.collection.placement import place_elements, place_judgements, place_
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats import read_judgements, read_run
 from foveal.formats.checks import is_root
-from foveal.formats.pools import POOL_COLUMNS, UNITS, Pool
+from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
 from foveal.lookup import find_first_rows, sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run

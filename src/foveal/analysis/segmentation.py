@@ -17,8 +17,7 @@ from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.checks import Defects, check_given, check_required, check_spans
-from foveal.formats.objects import header_of, loads, read_objects
-from foveal.formats.units import check_counted
+from foveal.formats.objects import check_counted, header_of, loads, read_objects
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 

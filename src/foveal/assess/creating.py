@@ -32,7 +32,7 @@ from foveal.collection import Collection, SourceTexts
 from foveal.collection.xpaths import canonical
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
-from foveal.formats.pools import Pool
+from foveal.formats.pool_files import Pool
 from foveal.model import Topics
 
 __all__ = ["STORES", "create", "placed", "relative"]

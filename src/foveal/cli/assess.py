@@ -170,7 +170,7 @@ def _init(
     from foveal.assess.store import Campaign
     from foveal.collection import Collection
     from foveal.formats import read_topics
-    from foveal.formats.pools import read_pool
+    from foveal.formats.pool_files import read_pool
 
     index = Collection.open(collection)
     source = documents or _source(index)
@@ -258,8 +258,7 @@ def _export(
     from foveal.assess.exporting import judgements, prepared
     from foveal.assess.store import FINAL
     from foveal.files.atomic import same_file
-    from foveal.formats import write_judgements
-    from foveal.formats.losses import judgement_losses
+    from foveal.formats import find_format, write_judgements
 
     if final and assessors:
         raise UsageError("--final is instead of --assessor; give one of them")
@@ -284,7 +283,7 @@ def _export(
         found = _single(found, form, combine)
         found = prepared(found, opened.collection, form)
     write_judgements(found, output, form)
-    losses = judgement_losses(found, form)
+    losses = find_format(form, "judgements").list_losses(found)
     warn((*found.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
     say(f"{counted(len(found), 'document')} judged, {int(found.relevant.sum())} of them relevant")
 
@@ -514,7 +513,7 @@ def _told(campaign: Campaign, form: str) -> str:
     import json
 
     from foveal.assess.store import Progress
-    from foveal.formats.results import separated
+    from foveal.formats.result_files import separated
     from foveal.report.grids import GRID_FORMATS, Grid
 
     rows = campaign.progress()

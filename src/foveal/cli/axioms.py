@@ -65,7 +65,7 @@ def command(
     definitions. Measures say where they break an axiom by design.
     """
     from foveal.analysis.axioms import axioms
-    from foveal.formats.results import separated
+    from foveal.formats.result_files import separated
     from foveal.report.axioms import axiom_grids
     from foveal.report.grids import GRID_FORMATS
 

@@ -33,7 +33,7 @@ from foveal.cli.scoring import (
     scoring_options,
 )
 from foveal.errors import InputError, UsageError
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.report.comparisons import PARTS, comparison_grids
 from foveal.report.grids import GRID_FORMATS, PAPER_FORMATS, plain
 

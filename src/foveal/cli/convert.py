@@ -252,8 +252,7 @@ def _run(
     from foveal.collection.placement import place_elements, place_run
     from foveal.evaluation.conversion import focus
     from foveal.evaluation.rules import CONTRADICTION, align_alone
-    from foveal.formats import write_run
-    from foveal.formats.losses import run_losses
+    from foveal.formats import find_format, write_run
 
     if collection is not None:
         index = Collection.open(collection)
@@ -273,7 +272,12 @@ def _run(
         run = focus(run, keep)
         say(f"results removed because they overlap: {before - len(run)}")
     write_run(run, target, form)
-    warn((*run.notes, *(f"not kept in {form}: {loss}" for loss in run_losses(run, form))))
+    warn(
+        (
+            *run.notes,
+            *(f"not kept in {form}: {loss}" for loss in find_format(form, "run").list_losses(run)),
+        )
+    )
 
 
 def _apart(said: Sequence[Problem], form: str) -> Iterator[str]:
@@ -308,8 +312,7 @@ def _judgements(
         name_passages,
         recompute_sizes,
     )
-    from foveal.formats import write_judgements
-    from foveal.formats.losses import judgement_losses
+    from foveal.formats import find_format, write_judgements
 
     if recompute and collection is None:
         raise UsageError("--recompute takes a collection (-C)")
@@ -334,7 +337,7 @@ def _judgements(
     if cas is not None:
         judgements = filter_by_structure(judgements, cas)
     write_judgements(judgements, target, form)
-    losses = judgement_losses(replace(judgements, length=given), form)
+    losses = find_format(form, "judgements").list_losses(replace(judgements, length=given))
     warn((*judgements.notes, *(f"not kept in {form}: {loss}" for loss in losses)))
 
 
@@ -345,8 +348,7 @@ def _topics(source: str | Source, target: str, form: str) -> None:
 
 
 def _write_topics(topics: Topics, target: str, form: str) -> None:
-    from foveal.formats import write_topics
-    from foveal.formats.losses import topic_losses
+    from foveal.formats import find_format, write_topics
 
     write_topics(topics, target, form)
-    warn(f"not kept in {form}: {loss}" for loss in topic_losses(topics, form))
+    warn(f"not kept in {form}: {loss}" for loss in find_format(form, "topics").list_losses(topics))

@@ -48,7 +48,7 @@ output_option = click.option(
 def _set_exact_csv(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's signature
     """Let csv hold names as they are until the command ends."""
     if given:
-        from foveal.formats.results import EXACT_CSV
+        from foveal.formats.result_files import EXACT_CSV
 
         before = EXACT_CSV.set(True)
         context.call_on_close(lambda: EXACT_CSV.reset(before))
@@ -110,7 +110,7 @@ def choose_format(form: str | None, *, to_file: bool) -> str:
 
 def render_results(results: Results, form: str, *, per_topic: bool, to_file: bool) -> str | bytes:
     """Return the results in a format."""
-    from foveal.formats.results import DATA_FORMATS
+    from foveal.formats.result_files import DATA_FORMATS
 
     if form in DATA_FORMATS:
         return DATA_FORMATS[form](results, per_topic=per_topic)

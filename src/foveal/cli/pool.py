@@ -173,7 +173,7 @@ def command(
     _check_places(output, stats, [*runs, *judgements, *([collection] if collection else [])])
     from foveal.analysis.pooling import pool
     from foveal.files.atomic import write_files
-    from foveal.formats.pools import pool_lines
+    from foveal.formats.pool_files import pool_lines
     from foveal.report.pools import summary
 
     taken = open_runs(runs, *judgements)

@@ -80,7 +80,7 @@ def command(
     """
     from foveal.analysis.simulation import simulate
     from foveal.files.atomic import check_folder, write_folder
-    from foveal.formats import RUN_FORMATS
+    from foveal.formats.jsonl import write_run
 
     holding = "anything" if force else "nothing"
     check_folder(output, holding=holding)
@@ -90,9 +90,7 @@ def command(
         made = simulate(list(judgements), collection, progress=advance, **chosen)
         files = {}
         for run in made.runs:
-            content = RUN_FORMATS["jsonl"](run)
-            assert isinstance(content, str)
-            files[f"{run.name}.jsonl"] = content
+            files[f"{run.name}.jsonl"] = write_run(run)
             advance()
     write_folder(output, files, holding=holding)
     warn(made.notes)

@@ -55,7 +55,7 @@ def _declared_whitespace(judgements: Iterable[str | None]) -> str:
     """Return the rule for white space in the header of the judgements."""
     from foveal.files.source import Source, is_stream, read_head
     from foveal.formats import judgement_files
-    from foveal.formats.jsonl_judgements import declared_whitespace
+    from foveal.formats.jsonl import declared_whitespace
 
     paths = [path for path in judgements if path is not None and not is_stream(path)]
     for file in judgement_files(paths) if paths else ():
@@ -115,7 +115,7 @@ def locate_judgements(
         return None
     from foveal.files.source import Source
     from foveal.formats import judgement_files, read_judgements
-    from foveal.formats.quoted_spans import documents_needed
+    from foveal.formats.locate import documents_needed
 
     sources = [
         file if isinstance(file, Source) else Source.open(file, thorough=thorough)

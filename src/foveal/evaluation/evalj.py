@@ -29,7 +29,7 @@ from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats import read_judgements, read_run, read_topics
 from foveal.formats.markup import is_xml, read_markup
-from foveal.formats.results import DATA_FORMATS
+from foveal.formats.result_files import DATA_FORMATS
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run
 

@@ -45,8 +45,8 @@ from foveal.files.source import (
     read_codec,
     read_head,
 )
+from foveal.formats.base import MAGIC
 from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack
-from foveal.formats.detection import MAGIC
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text

@@ -114,7 +114,7 @@ class Evaluator:
         lenient: bool = False,
     ) -> None:
         source = qrels if isinstance(qrels, Source) else Source.open(qrels)
-        read = fol.read_judgements(source, official=True)
+        read = fol.parse_judgements(source, official=True).checked()
         if not len(read):
             raise source.error("judgements.empty", None, "no judgements")
         assert read.declared is not None
@@ -141,7 +141,7 @@ class Evaluator:
         """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
         if first_lines(source.data):
-            loaded = fol.read_run(source, unresolved=True)
+            loaded: Run = fol.parse_run(source, unresolved=True).checked()
         elif self.every_topic:
             loaded = Run.from_results({}, name=source.stem)
         else:

@@ -37,17 +37,17 @@ from foveal.evaluation.rules import (
     align_alone,
     list_task_rules,
 )
-from foveal.evaluation.validation_reading import (
-    find_other_names,
-    find_repeated_topics,
-    list_notes,
-    read_tolerantly,
-)
 from foveal.files.source import Source
 from foveal.formats import found_kind, read_topics
 from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.objects import header_of
-from foveal.formats.ranking import line_ranks
+from foveal.formats.remarks import (
+    find_other_names,
+    find_repeated_topics,
+    line_ranks,
+    list_notes,
+    read_tolerantly,
+)
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
@@ -176,7 +176,8 @@ def validate(
     max_results : int
         Most results per topic.
     """
-    source, run, problems = read_tolerantly(path if isinstance(path, Source) else Source.open(path))
+    source = path if isinstance(path, Source) else Source.open(path)
+    run, problems = read_tolerantly(source)
     found = _list_findings(problems, "format")
     if run is None:
         return _sort(found)
@@ -187,7 +188,7 @@ def validate(
         found += _list_findings(find_repeated_topics(markup), "format")
         declared_at = int(markup.line[0])
     else:
-        found += _list_findings(find_other_names(source), "run")
+        found += _list_findings(find_other_names(source, run), "run")
         ranks = line_ranks(source, run) if ranks is None else ranks
     task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
     others: list[Problem] = []

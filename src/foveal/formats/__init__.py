@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveal.errors import InputError
-from foveal.files.source import Source, is_xml, list_files
-from foveal.formats.detection import (
-    JSON_FORMATS,
-    LINE_FORMS,
-    MAGIC,
-    describe_missing_line,
-    expect,
+from foveal.errors import InputError, Problem, UsageError
+from foveal.files.source import STDIN, Source, list_files
+from foveal.formats.base import (
+    Format,
+    Parsed,
+    detect_format,
+    find_format,
     found_kind,
-    has_trailing_text,
-    is_genomics_gold,
-    is_genomics_run,
+    head_fields,
+    list_formats,
 )
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.formats.cache import CacheWarning
-    from foveal.formats.inex_assessments import FOLDER_FORMATS
-    from foveal.formats.pools import read_pool, write_pool
-    from foveal.formats.results import read_results
-    from foveal.formats.topic_files import TOPIC_FORMATS, read_topics
-    from foveal.formats.writing import (
-        JUDGEMENT_FORMATS,
-        RUN_FORMATS,
-        write_judgements,
-        write_run,
-        write_topics,
-    )
+    from foveal.formats.pool_files import read_pool, write_pool
+    from foveal.formats.result_files import read_results
+    from foveal.formats.topic_files import read_topics
+    from foveal.model import Topics
 
 __all__ = [
-    "FOLDER_FORMATS",
-    "JUDGEMENT_FORMATS",
-    "RUN_FORMATS",
-    "TOPIC_FORMATS",
     "CacheWarning",
+    "Format",
+    "Parsed",
     "Source",
+    "detect_format",
     "find_format",
     "found_kind",
     "judgement_files",
     "kind_of",
+    "list_formats",
+    "parse_run",
     "read_judgements",
     "read_pool",
     "read_results",
@@ -59,28 +52,23 @@ __all__ = [
 ]
 
 _HOME = {
-    "cache": ("CacheWarning",),
-    "inex_assessments": ("FOLDER_FORMATS",),
-    "pools": ("read_pool", "write_pool"),
-    "results": ("read_results",),
-    "topic_files": ("TOPIC_FORMATS", "read_topics"),
-    "writing": (
-        "JUDGEMENT_FORMATS",
-        "RUN_FORMATS",
-        "write_judgements",
-        "write_run",
-        "write_topics",
-    ),
+    "CacheWarning": "cache",
+    "read_pool": "pool_files",
+    "read_results": "result_files",
+    "read_topics": "topic_files",
+    "write_pool": "pool_files",
 }
-"""Modules that are loaded when one of these names is asked for."""
+"""Names that are loaded when they are asked for, and their modules."""
 
 
 def __getattr__(name: str) -> Any:
     """Load what reading a run or judgements does not need."""
-    for module, names in _HOME.items():
-        if name in names:
-            return getattr(import_module(f"foveal.formats.{module}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"foveal.formats.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_run(
@@ -110,26 +98,71 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
+    if cache is None or texts is not None:
+        parsed: tuple[Run, list[Problem]] = parse_run(source, texts=texts)
+        if parsed[1]:
+            raise InputError(parsed[1])
+        return parsed[0]
+    from foveal.formats.cache import RunCache
+
+    source, kept = source.in_lines(), RunCache(cache)
+    found = kept.find(source)
+    if found is None:
+        found = parse_run(source).checked()
+        kept.keep(source, found)
+    return found
+
+
+def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
+    """Return the run of all good lines of a file, and everything wrong with the others.
+
+    A file that is not a run at all is refused.
+
+    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
+    >>> parsed = parse_run(Source.of_text(chr(10).join(lines), "a.run"))
+    >>> parsed.content
+    <Run 'mine': 1 results, 1 topics>
+    >>> for problem in parsed.problems:
+    ...     print(problem.code, problem)
+    line.number a.run:2: score 'x' is not a number
+    span.offset a.run:3: start -5 is negative; expected an offset from 0
+    """
     if source.head[1].startswith(b"["):
         source = source.in_lines()
-    kept = None
-    if cache is not None and texts is None:
-        from foveal.formats.cache import RunCache
+    try:
+        run, problems = detect_format(source, "run").read(source, texts)
+    except InputError:
+        if not (left := _drop_odd_opening(source)):
+            raise
+        problems = []
+    else:
+        left = _drop_odd_opening(source) if problems else None
+    if left:
+        source, odd = left
+        run, problems = detect_format(source, "run").read(source, texts)
+        problems = [*odd, *problems]
+    if run is not None and not len(run):
+        run = None
+        if not problems:
+            message = "the run is empty: it holds no result"
+            problems = [Problem("run.empty", source.path, None, message)]
+    return Parsed(run, sorted(problems, key=lambda problem: problem.line or 0))
 
-        kept = RunCache(cache)
-        found = kept.find(source)
-        if found is not None:
-            return found
-    form = find_format(source, "run")
-    read = import_module(f"foveal.formats.{form}").read_run
-    run: Run = read(source, texts=texts) if form == "jsonl" else read(source)
-    if not len(run):
-        raise InputError.at(
-            "unclassified", run.source.path, None, "the run is empty: it holds no result"
-        )
-    if kept is not None:
-        kept.keep(source, run)
-    return run
+
+def _drop_odd_opening(source: Source) -> tuple[Source, list[Problem]] | None:
+    """Return a run of lines without first lines that have other fields than most, if any do."""
+    if not head_fields(source):
+        return None
+    from foveal.formats.fields import drop_undecodable, find_odd_opening
+
+    source, undecodable = drop_undecodable(source)
+    odd = find_odd_opening(source)
+    if not odd:
+        return None
+    lines = source.data.split(b"\n")
+    for problem in odd:
+        lines[source.place(problem.line or 0) - 1] = b""
+    return replace(source, data=b"\n".join(lines)), [*undecodable, *odd]
 
 
 def read_judgements(
@@ -154,77 +187,12 @@ def read_judgements(
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         if source.head[1].startswith(b"["):
             source = source.in_lines()
-        form = find_format(source, "judgements")
-        read = import_module(f"foveal.formats.{form}").read_judgements
-        if form == "jsonl_judgements":
-            parts.append(read(source, texts=texts))
-            if not parts[-1].topics:
-                raise source.error(
-                    "unclassified", None, "the judgements are empty: no document is judged"
-                )
-        else:
-            parts.append(read(source))
+        judgements = detect_format(source, "judgements").read(source, texts).checked()
+        if not judgements.topics:
+            message = "the judgements are empty: no document is judged"
+            raise source.error("judgements.empty", None, message)
+        parts.append(judgements)
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
-
-
-def find_format(source: Source, kind: str) -> str:
-    """Return the module that reads this run or these judgements; refuse anything else."""
-    number, first = source.head
-    is_run = kind == "run"
-    if first.split(None, 2)[1:2] != [b"Q0"] or first.startswith((b"<", b"{", b"[")):
-        if source.data.startswith(MAGIC):
-            if is_run:
-                return "parquet"
-            raise source.error(
-                "unclassified", None, "Parquet and Arrow files hold runs here; expected judgements"
-            )
-        if first[:1] in (b"", b"["):
-            raise describe_missing_line(source, kind)
-        if first.startswith(b"{"):
-            from foveal.formats.objects import header_of
-
-            if header_of(source)[0].get("format") not in JSON_FORMATS[kind]:
-                expect(source, kind)
-            return "jsonl" if is_run else "jsonl_judgements"
-        if is_xml(source):
-            expect(source, kind)
-            return "inex_runs" if is_run else "inex_assessments"
-        genomics_run, genomics_gold = is_genomics_run(first.split()), is_genomics_gold(source)
-        if genomics_run if is_run else genomics_gold:
-            return "trec_genomics"
-        if genomics_run:
-            raise source.error(
-                "unclassified", number, "this is a run (TREC Genomics); expected judgements"
-            )
-        if genomics_gold:
-            raise source.error(
-                "unclassified", number, "these are judgements (TREC Genomics gold); expected a run"
-            )
-    fields = first.split()
-    if not is_run:
-        if len(fields) < 4:
-            raise source.error(
-                "unclassified",
-                number,
-                f"{len(fields)} fields found; judgements have 4 ({LINE_FORMS['trec judgements']}) "
-                f"or more ({LINE_FORMS['fol judgements']}, or of TREC Genomics "
-                f"{LINE_FORMS['genomics gold']})",
-            )
-        return "trec" if len(fields) == 4 else "fol"
-    is_passage = len(fields) == 8 and fields[6].isdigit() and fields[7].isdigit()
-    if not is_passage and (len(fields) == 6 or has_trailing_text(fields)):
-        return "trec"
-    if len(fields) == 8:
-        return "fol"
-    if len(fields) == 7 and fields[6].startswith(b"/"):
-        return "elements"
-    raise source.error(
-        "unclassified",
-        number,
-        f"{len(fields)} fields found; a run has 8 ({LINE_FORMS['fol run']}), 7 "
-        f"({LINE_FORMS['elements']}, or of TREC Genomics {LINE_FORMS['genomics run']}) or 6 "
-        f"({LINE_FORMS['trec run']})",
-    )
 
 
 def judgement_files(
@@ -235,10 +203,45 @@ def judgement_files(
 
 
 def kind_of(path: str | Path | Source) -> str:
-    """Return what a file or the first file of a directory holds: run, judgements or topics."""
+    """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
     first = list_files(path, "files")[0]
     source = first if isinstance(first, Source) else Source.open(first)
     kind = found_kind(source.in_lines())
     if kind is None:
-        raise source.error("unclassified", None, "cannot be told to be a run, judgements or topics")
+        message = "cannot be told to be a run, judgements or topics"
+        raise source.error("file.format", None, message)
     return kind
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_run(run: Run, path: str | Path, form: str) -> None:
+    """Write a run in a format, completely or not at all; ``-`` is standard output."""
+    _write(run, path, find_format(form, "run", to_write=True))
+
+
+def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
+    """Write judgements in a format, completely or not at all; ``-`` is standard output.
+
+    Formats of INEX make a folder of complete files.
+    """
+    _write(judgements, path, find_format(form, "judgements", to_write=True))
+
+
+def write_topics(topics: Topics, path: str | Path, form: str) -> None:
+    """Write topics in a format, completely or not at all; ``-`` is standard output."""
+    _write(topics, path, find_format(form, "topics", to_write=True))
+
+
+def _write(content: Any, path: str | Path, form: Format) -> None:
+    from foveal.files.atomic import write_file, write_folder
+
+    assert form.write is not None  # others are not found
+    written = form.write(content)
+    if not isinstance(written, dict):
+        write_file(path, written)
+    elif str(path) == STDIN:
+        raise UsageError(f"{form.name} is a folder of files; expected the name of one")
+    else:
+        write_folder(path, written)

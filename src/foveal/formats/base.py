@@ -21,6 +21,7 @@ __all__ = [
     "JSON_FORMATS",
     "MAGIC",
     "MODULES",
+    "ROOTS",
     "Format",
     "Kind",
     "Parsed",
@@ -29,6 +30,7 @@ __all__ = [
     "found_kind",
     "head_fields",
     "json_kind",
+    "lazy_losses",
     "list_formats",
     "parse_with",
 ]
@@ -92,6 +94,10 @@ class Format:
         """Parse a source, with the texts of documents if the format uses them."""
         return self.parse(source, texts=texts) if self.uses_texts else self.parse(source)
 
+    def list_losses(self, content: Any) -> list[str]:
+        """List what a file of this format does not hold, each as ``what: how many``."""
+        return [] if self.losses is None else self.losses(content)
+
 
 def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
     """Return a parse function from a reader that raises: one problem refuses the whole file."""
@@ -105,10 +111,17 @@ def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
     return parse
 
 
+def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
+    """Return a function of `foveal.formats.losses`, which is imported when it is called."""
+    return lambda content: getattr(import_module("foveal.formats.losses"), function)(
+        content, **settings
+    )
+
+
 MODULES: dict[str, dict[str, str]] = {
     "run": {
         "fol": "fol",
-        "elements": "elements",
+        "elements": "fol",
         "trec": "trec",
         "jsonl": "jsonl",
         "parquet": "parquet",
@@ -118,7 +131,7 @@ MODULES: dict[str, dict[str, str]] = {
     "judgements": {
         "fol": "fol",
         "trec": "trec",
-        "jsonl": "jsonl_judgements",
+        "jsonl": "jsonl",
         "inex": "inex_assessments",
         "inex2002": "inex_assessments",
         "inex2003": "inex_assessments",
@@ -127,8 +140,8 @@ MODULES: dict[str, dict[str, str]] = {
         "trec-genomics": "trec_genomics",
     },
     "topics": {"inex": "topic_files", "jsonl": "topic_files", "trec": "topic_files"},
-    "pool": {"jsonl": "interim"},
-    "results": {"json": "interim"},
+    "pool": {"jsonl": "pool_files"},
+    "results": {"json": "result_files"},
 }
 """The module of each format by kind and name, in the order in which a file is compared with them.
 
@@ -150,7 +163,8 @@ JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
 _ASKS = {"title", "query", "castitle", "description"}
 _ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
 _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
-_ROOTS = {"run": "inex-submission", "judgements": "assessments"}
+ROOTS = {"run": "inex-submission", "judgements": "assessments"}
+"""The root elements of INEX XML."""
 _SENTENCES = {
     "run": "this is a run",
     "judgements": "these are judgements",
@@ -178,29 +192,22 @@ def list_formats(kind: str | None = None) -> Iterator[Format]:
     ['fol', 'trec', 'jsonl']
     """
     for own in (kind,) if kind else get_args(Kind):
-        for name in MODULES[own]:
-            yield _load(own, name)
+        for name, module in MODULES[own].items():
+            for form in import_module(f"foveal.formats.{module}").FORMATS:
+                if (form.kind, form.name) == (own, name):
+                    yield form
     yield from (form for form in _load_entry_points() if kind in (None, form.kind))
 
 
 def find_format(name: str, kind: str, *, to_write: bool = False) -> Format:
     """Return the format of a name; refuse an unknown one, or one that cannot be written."""
-    if name in MODULES[kind]:
-        found = _load(kind, name)
-        if found.write is not None or not to_write:
-            return found
-    known = [form for form in list_formats(kind) if form.write is not None or not to_write]
-    for form in known:
-        if form.name == name:
-            return form
-    names = " or ".join(form.name for form in known)
-    raise UsageError(f"unknown format {name!r}; expected {names}")
-
-
-def _load(kind: str, name: str) -> Format:
-    module = import_module(f"foveal.formats.{MODULES[kind][name]}")
-    forms: tuple[Format, ...] = module.FORMATS
-    return next(form for form in forms if (form.kind, form.name) == (kind, name))
+    known: list[str] = []
+    for form in list_formats(kind):
+        if form.write is not None or not to_write:
+            if form.name == name:
+                return form
+            known.append(form.name)
+    raise UsageError(f"unknown format {name!r}; expected {' or '.join(known)}")
 
 
 def _load_entry_points() -> list[Format]:
@@ -256,13 +263,18 @@ def detect_format(source: Source, kind: Kind) -> Format:
         # Lines of fields are told apart by their number; only TREC Genomics is sure.
         if form.kind != kind and (not fields or "genomics" in form.name) and form.sniff(source):
             name = " (TREC Genomics)" if fields else ""
-            raise source.error(code, number, f"{_SENTENCES[form.kind]}{name}; expected {what}")
+            line = None if source.data.startswith(MAGIC) else number
+            raise source.error(code, line, f"{_SENTENCES[form.kind]}{name}; expected {what}")
+    if kind == "judgements" and len(fields) > 4:
+        return find_format("fol", kind)  # its parser names the bad field
     if fields and kind in _LINES:
         raise source.error(code, number, f"{len(fields)} fields found; {_LINES[kind]}")
-    if is_xml(source) and kind in _ROOTS:
+    if is_xml(source):
         from foveal.formats.markup import root_tag
 
-        message = f"root element <{root_tag(source)}>; expected <{_ROOTS[kind]}>"
+        if kind not in ROOTS:
+            return find_format("inex", kind)  # its parser names the root element
+        message = f"root element <{root_tag(source)}>; expected <{ROOTS[kind]}>"
         raise source.error(code, number, message)
     raise source.error(code, number, f"the format is not recognised; expected {what}")
 

@@ -10,7 +10,6 @@ import hashlib
 import os
 import tempfile
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from weakref import finalize
@@ -21,7 +20,8 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source, read_blocks, read_chunks
-from foveal.formats import find_format, parquet
+from foveal.formats import detect_format, parquet
+from foveal.formats.base import Kind
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.model.run import Run
@@ -65,7 +65,7 @@ class Spool:
 
     def _explain(self, error: OSError) -> InputError:
         return InputError.at(
-            "unclassified",
+            "file.temporary",
             self._what,
             None,
             f"too large for memory, and a temporary copy in {tempfile.gettempdir()} cannot be "
@@ -107,7 +107,7 @@ class TopicFile:
     def __init__(
         self,
         path: str | Path,
-        kind: str,
+        kind: Kind,
         codes: dict[str, int],
         *,
         name: str | None = None,
@@ -135,20 +135,21 @@ class TopicFile:
             self._add(data, numbers)
             line += count
         if line == 1 and not self._prefix:
-            find_format(self.source, kind)  # refuses an empty file
+            detect_format(self.source, kind)  # refuses an empty file
         self.source = replace(self.source, sha256=digest.hexdigest())
 
     def _read_head(self, data: bytes, path: str | Path) -> bytes:
         """Find the format and the header, which belongs to every group; return the lines after."""
         head = replace(self.source, data=data)
         try:
-            self.form = find_format(head, self._kind)
+            self._format = detect_format(head, self._kind)
         except InputError:
             # That a file is damaged is reported before its content.
             for _ in read_blocks(path):
                 pass
             raise
-        self.is_json = self.form.startswith("jsonl")
+        self.form = self._format.name
+        self.is_json = self.form == "jsonl"
         lines = data.split(b"\n", header_of(head)[1] if self.is_json else 0)
         self._prefix = b"".join(line + b"\n" for line in lines[:-1])
         return lines[-1]
@@ -233,7 +234,7 @@ class TopicFile:
         given = frozenset(name for name, count in self._counts.items() if count)
         lines, data = np.concatenate(numbers).astype(np.int64), b"".join(parts)
         source = replace(self.source, data=data, lines=lines, given=given)
-        return getattr(import_module(f"foveal.formats.{self.form}"), f"read_{self._kind}")(source)
+        return self._format.parse(source).checked()
 
     def close(self) -> None:
         """Give up the temporary file."""

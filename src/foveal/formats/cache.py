@@ -1,8 +1,8 @@
 """Runs kept as columns, so that scoring them again skips parsing.
 
-An entry is found by what was read: the hash of the file's bytes, the version that read it, and
-whatever else changes what a reader makes of them. It carries a checksum; one that is damaged, cut
-off or of another kind is as good as none. The folder may be deleted at any time.
+The key of an entry is the hash of the file's bytes, the version of the reader, and everything else
+that changes the result of reading. An entry has a checksum; a damaged one is ignored. The folder
+may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from foveal.model import Run
 __all__ = ["CacheWarning", "RunCache"]
 
 _LAYOUT = 1
-"""Of an entry. Raised whenever what stands below changes."""
+"""Version of the layout of entries. Raise it with every change below."""
 _MAGIC = b"foveal run\n"
 _CHECK = 4
 _SIZE = 8
 _COLUMNS = ("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
 _ABOUT = ("name", "topics", "bounds", "task", "notes", "header", "unread")
 _OTHER = ("source",)
-"""What a run holds that the file at hand tells."""
+"""Fields of a run that come from the file at hand."""
 
 
 class CacheWarning(UserWarning):
@@ -48,24 +48,24 @@ class RunCache:
     ----------
     folder : path
         It is made when the first run is kept. Several processes may use it at once: entries appear
-        complete, and whoever comes second replaces one by the same.
+        complete, and a second one replaces the first with the same bytes.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     def path_of(self, source: Source) -> Path:
-        """Where the run of this file is kept.
+        """Return the path of the entry for this file.
 
-        The name of the file counts where a format does not name its runs, what is not known is
-        counted only on request, and another version may read otherwise.
+        The stem is part of the key because it names runs of formats without names, and `thorough`
+        because unknown fields are counted only on request.
         """
         told = (_LAYOUT, __version__, pl.__version__, source.thorough, source.stem, source.sha256)
         key = hashlib.sha256(json.dumps(told).encode()).hexdigest()
         return self.folder / key[:2] / f"{key[2:]}.run"
 
     def find(self, source: Source) -> Run | None:
-        """The run as it was read, or None."""
+        """Return the run as it was read, or None."""
         try:
             data = self.path_of(source).read_bytes()
         except OSError:
@@ -76,7 +76,7 @@ class RunCache:
             return None
 
     def keep(self, source: Source, run: Run) -> None:
-        """Keep a run; where that fails, or would not give back the same, nothing is kept."""
+        """Keep a run, unless that fails or its entry would not give back the same run."""
         data = _entry(run)
         if data is None:
             return
@@ -85,25 +85,25 @@ class RunCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             _replace(path, data)
         except OSError as error:
-            warnings.warn(self._said(error), CacheWarning, stacklevel=3)
+            warnings.warn(self._explain(error), CacheWarning, stacklevel=3)
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be kept in the folder, which is made; None: it can."""
+        """The reason why nothing can be kept in the folder, which is created; None if it can."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.folder).close()
         except OSError as error:
-            return self._said(error)
+            return self._explain(error)
         return None
 
-    def _said(self, error: OSError) -> str:
+    def _explain(self, error: OSError) -> str:
         # The same text for all runs, so that Python shows it once.
         return f"{self.folder}: runs are not cached: {error.strerror}"
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Let a file appear complete. It need not be on the disk yet: the checksum notices that."""
+    """Write a file completely or not at all, without waiting for the disk: it has a checksum."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".foveal-")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -115,11 +115,11 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _entry(run: Run) -> bytes | None:
-    """The bytes of a run, or None if they would not give it back."""
+    """Return the bytes of a run, or None if they would not give it back."""
     about = {name: getattr(run, name) for name in _ABOUT}
     about |= {"topics": list(run.topics), "bounds": run.bounds.tolist(), "notes": [*run.notes]}
     if any(run.source.path in note for note in run.notes):
-        return None  # a file of the same bytes elsewhere would be called by this name
+        return None  # a file of the same bytes elsewhere would get this name
     try:
         text = json.dumps(about).encode()
     except (TypeError, ValueError):
@@ -135,7 +135,7 @@ def _entry(run: Run) -> bytes | None:
 
 
 def _run_of(data: bytes, source: Source) -> Run:
-    """The run of an entry; ValueError or the like if it is none."""
+    """Return the run of an entry; raise a ValueError or similar if it is not one."""
     view = memoryview(data)
     begin = len(_MAGIC) + _CHECK
     check, body = bytes(view[len(_MAGIC) : begin]), view[begin:]

@@ -21,6 +21,7 @@ __all__ = [
     "RESERVED",
     "TOO_FAR",
     "Defects",
+    "check_beps",
     "check_given",
     "check_lengths",
     "check_names",
@@ -28,21 +29,22 @@ __all__ = [
     "check_required",
     "check_scores",
     "check_spans",
+    "check_tokens",
     "check_xpaths",
     "is_root",
 ]
 
 Bools = npt.NDArray[np.bool_]
 RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
-"""Said once for all results of such a topic that stand together."""
 _ROOT = r"^/[^/\[\]@()\s]+(?:\[1\])?$"
 _ROOT_OF = re.compile("/[^/]+/")
 """The first step of a path that has more."""
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
+_NEGATIVE = "{} {{}} is negative; expected an offset from 0"
 
 
 class Defects(NamedTuple):
-    """Collects what is wrong with rows of one file, in line order, and raises it."""
+    """Makes problems of the rows of a file, whose lines it knows."""
 
     source: Source
     line: Ints
@@ -56,90 +58,90 @@ class Defects(NamedTuple):
             yield Problem(code, self.source.path, int(self.line[row]), text)
 
     def raise_if(self, problems: list[Problem]) -> None:
+        """Raise the problems in line order, if there are any."""
         if problems:
             raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
 
 
 def check_spans(defects: Defects, start: Ints, end: Ints) -> list[Problem]:
-    """Offsets that are negative, absurd or the wrong way round; `UNKNOWN` ends are allowed."""
+    """Find offsets that are negative, absurd or the wrong way round; ends may be `UNKNOWN`."""
     if not len(start) or (
         start.min() >= 0 and end.max() <= MAX_OFFSET and bool((end >= start).all())
     ):
         return []
     unknown = (end == UNKNOWN) & (start <= 0) & (start >= UNKNOWN)
     negative = (start < 0) & ~unknown
-    problems = [
-        *defects.at(
-            "unclassified", negative, "start {} is negative; expected an offset from 0", start
-        )
-    ]
     far = np.maximum(start, end)
     absurd = (far > MAX_OFFSET) & ~negative
     backwards = (end < start) & ~negative & ~unknown & ~absurd
-    problems += defects.at("unclassified", backwards, "end {1} is before start {0}", start, end)
-    problems += defects.at("unclassified", absurd, f"offset {{}} {TOO_FAR}", far)
-    return problems
-
-
-def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Problem]:
-    """Scores that are not finite numbers."""
-    if np.isfinite(score).all():
-        return []
     return [
-        *defects.at(
-            "unclassified",
-            ~np.isfinite(score),
-            "score {} is not a finite number",
-            pl.Series(score).cast(pl.String),
-        )
+        *defects.at("span.offset", negative, _NEGATIVE.format("start"), start),
+        *defects.at("span.offset", backwards, "end {1} is before start {0}", start, end),
+        *defects.at("span.offset", absurd, f"offset {{}} {TOO_FAR}", far),
     ]
-
-
-def check_ranks(defects: Defects, rank: pl.Series) -> list[Problem]:
-    """Ranks below 0; some count from 0, most from 1."""
-    negative = (rank < 0).fill_null(value=False).to_numpy()
-    return [
-        *defects.at("unclassified", negative, "rank {} is negative; expected a whole number", rank)
-    ]
-
-
-def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
-    """Rows without a topic or a document."""
-    problems: list[Problem] = []
-    for name in ("topic", "doc"):
-        absent = (frame[name].fill_null("") == "").to_numpy()
-        problems += defects.at("unclassified", absent, f"{name} is missing")
-    return problems
 
 
 def check_given(defects: Defects, start: pl.Series, end: pl.Series) -> list[Problem]:
-    """Offsets as a file gives them, null where it does not: both or none, possible ones."""
+    """Find impossible offsets, null where the file has none; both or none must be there."""
     first, last = start.is_not_null().to_numpy(), end.is_not_null().to_numpy()
-    problems = [
-        *defects.at("unclassified", first ^ last, "start and end belong together; one is missing")
-    ]
+    message = "start and end belong together; one is missing"
+    problems = [*defects.at("span.incomplete", first ^ last, message)]
     for what, column in (("start", start), ("end", end)):
-        negative = (column < 0).fill_null(value=False).to_numpy()
-        problems += defects.at(
-            "unclassified", negative, f"{what} {{}} is negative; expected an offset from 0", column
-        )
+        problems += _check_above(defects, column, _NEGATIVE.format(what), "span.offset")
         absurd = (column > MAX_OFFSET).fill_null(value=False).to_numpy()
-        problems += defects.at("unclassified", absurd, f"{what} {{}} {TOO_FAR}", column)
+        problems += defects.at("span.offset", absurd, f"{what} {{}} {TOO_FAR}", column)
+    return problems
+
+
+def _check_above(defects: Defects, column: pl.Series, message: str, code: str) -> Iterator[Problem]:
+    """Find values below 0."""
+    return defects.at(code, (column < 0).fill_null(value=False).to_numpy(), message, column)
+
+
+def check_ranks(defects: Defects, rank: pl.Series) -> list[Problem]:
+    """Find ranks below 0; some count from 0, most from 1."""
+    message = "rank {} is negative; expected a whole number"
+    return [*_check_above(defects, rank, message, "run.rank")]
+
+
+def check_beps(defects: Defects, bep: pl.Series) -> list[Problem]:
+    """Find best entry points below 0."""
+    return [*_check_above(defects, bep, _NEGATIVE.format("best entry point"), "span.offset")]
+
+
+def check_tokens(defects: Defects, tokens: pl.Series) -> list[Problem]:
+    """Find numbers of tokens below 0."""
+    message = "tokens {} is negative; expected a number from 0"
+    return [*_check_above(defects, tokens, message, "run.tokens")]
+
+
+def check_scores(defects: Defects, score: npt.NDArray[np.float64]) -> list[Problem]:
+    """Find scores that are not finite numbers."""
+    if np.isfinite(score).all():
+        return []
+    text = pl.Series(score).cast(pl.String)
+    message = "score {} is not a finite number"
+    return [*defects.at("run.score", ~np.isfinite(score), message, text)]
+
+
+def check_required(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
+    """Find rows without a topic or a document."""
+    problems: list[Problem] = []
+    for name in ("topic", "doc"):
+        absent = (frame[name].fill_null("") == "").to_numpy()
+        problems += defects.at(f"{name}.missing", absent, f"{name} is missing")
     return problems
 
 
 def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
-    """Paths that do not start at the root."""
+    """Find paths that do not start at the root."""
     bad = ~xpath.str.starts_with("/").fill_null(value=True).to_numpy()
-    return [
-        *defects.at(
-            "unclassified", bad, "{!r} is not an XPath; expected /path[1]/of[1]/element[2]", xpath
-        )
-    ]
+    message = "{!r} is not an XPath; expected /path[1]/of[1]/element[2]"
+    return [*defects.at("run.xpath", bad, message, xpath)]
 
 
 def is_root(xpath: pl.Series) -> Bools:
-    """Paths of the root element: the whole document whatever its length.
+    """Mark paths of the root element: the whole document whatever its length.
 
     >>> is_root(pl.Series(["/a[1]/b[1]", "/a[1]", "/a", "/b[1]", "/a[2]", None])).tolist()
     [False, True, True, True, False, False]
@@ -158,54 +160,40 @@ def is_root(xpath: pl.Series) -> Bools:
 
 
 def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:
-    """A topic called ``all`` would be mistaken for the mean."""
+    """Find a topic called ``all``, which would be mistaken for the mean.
+
+    Rows that follow each other share a problem. Comments may be between them.
+    """
     if not (topic == ALL).any():
         return []
     reserved = (topic == ALL).fill_null(value=False).to_numpy()
-    opens = reserved & ~np.concatenate([[False], reserved[:-1] & _adjacent(defects)])
-    return [*defects.at("unclassified", opens, RESERVED)]
-
-
-def _adjacent(defects: Defects) -> Bools:
-    """Return for each row but the first if at most comments are between it and the one before."""
+    follows = np.ones(len(defects.line) - 1, dtype=bool)
     lines = defects.source.lines
-    if lines is None:
-        return np.ones(len(defects.line) - 1, dtype=bool)
-    jump = np.cumsum(np.concatenate([[0], np.diff(lines) != 1]))
-    block = jump[np.searchsorted(lines, defects.line)]
-    follows: Bools = block[1:] == block[:-1]
-    return follows
+    if lines is not None:  # a part of a file: its lines may be apart
+        jump = np.cumsum(np.concatenate([[0], np.diff(lines) != 1]))
+        block = jump[np.searchsorted(lines, defects.line)]
+        follows = block[1:] == block[:-1]
+    opens = reserved & ~np.concatenate([[False], reserved[:-1] & follows])
+    return [*defects.at("topic.reserved", opens, RESERVED)]
 
 
 def check_lengths(defects: Defects, rows: pl.DataFrame, row: Ints, end: Ints) -> None:
-    """Lengths and best entry points that are impossible, and spans past the end."""
+    """Refuse impossible lengths and best entry points, and spans past the end of documents."""
     length = rows["length"].fill_null(UNKNOWN).to_numpy()
     bep = rows["bep"].fill_null(UNKNOWN).to_numpy()
     reach = np.zeros(len(rows), dtype=np.int64)
     np.maximum.at(reach, row, end)
     known = length >= 0
-    given = rows["length"].is_not_null().to_numpy()
-    problems = [*defects.at("unclassified", given & ~known, "length {} is negative", length)]
-    given = rows["bep"].is_not_null().to_numpy()
-    problems += defects.at(
-        "unclassified", given & (bep < 0), "best entry point {} is negative", bep
-    )
-    for what, offset in (("length", length), ("best entry point", bep)):
-        problems += defects.at(
-            "unclassified", offset > MAX_OFFSET, f"{what} {{}} {TOO_FAR}", offset
-        )
-    problems += defects.at(
-        "unclassified",
-        known & (reach > length),
-        "a span ends at {}, past the document's length {}",
-        reach,
-        length,
-    )
-    problems += defects.at(
-        "unclassified",
-        known & (bep > length),
-        "best entry point {} is past the document's length {}",
-        bep,
-        length,
-    )
+    problems = list[Problem]()
+    for name, what, offset in (("length", "length", length), ("bep", "best entry point", bep)):
+        negative = rows[name].is_not_null().to_numpy() & (offset < 0)
+        problems += defects.at(f"judgements.{name}", negative, f"{what} {{}} is negative", offset)
+    for name, what, offset in (("length", "length", length), ("bep", "best entry point", bep)):
+        far = offset > MAX_OFFSET
+        problems += defects.at(f"judgements.{name}", far, f"{what} {{}} {TOO_FAR}", offset)
+    past = known & (reach > length)
+    message = "a span ends at {}, past the document's length {}"
+    problems += defects.at("judgements.length", past, message, reach, length)
+    message = "best entry point {} is past the document's length {}"
+    problems += defects.at("judgements.bep", known & (bep > length), message, bep, length)
     defects.raise_if(problems)

@@ -1,23 +1,39 @@
-"""Line formats: white-space separated fields as columns, with the line of every row.
+"""Line formats: white-space separated fields as columns, read and written.
 
 Regular files (one blank or tab between fields, no comments) go straight through the columnar
-parser. Anything irregular is normalised first, and what is wrong is found and named afterwards,
-so that good files never pay for bad ones.
+parser. Anything irregular is normalised first. Bad lines are found one by one only if the parser
+refuses the file, so that good files never pay for bad ones.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source, first_lines
+from foveal.model import Judgements
+from foveal.model.run import ALL
 from foveal.spans import Ints
 
-__all__ = ["MAX_OFFSET", "Table", "first_lines", "normalised", "read_fields"]
+__all__ = [
+    "MAX_OFFSET",
+    "Table",
+    "as_lines",
+    "check_rows",
+    "drop_undecodable",
+    "find_odd_opening",
+    "first_lines",
+    "normalised",
+    "one_word",
+    "read_fields",
+]
 
 MAX_OFFSET = 1 << 40
 """Offsets beyond this are a mistake: no document has a million million characters."""
@@ -25,13 +41,41 @@ MAX_OFFSET = 1 << 40
 _BLANKS = re.compile(r"[ \t\x0b\x0c\r]+")
 _BLOCK = 1 << 18
 """Bytes looked at together; what fits into the cache is fastest."""
+_GENOMICS = r"^[^ ]+ [^ ]+ [0-9]+ [^ ]+ [0-9]+ [0-9]+ [^ ]+$"
+_UNFIT = {
+    "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
+    "doc": r"^$|[\t\n\x0b\x0c\r ]",
+    "xpath": r"^$|[\t\n\x0b\x0c\r ]",
+}
 
 
 class Table(NamedTuple):
-    """The rows of a file as columns, and the line of each row."""
+    """The good rows of a file as columns, the line of each, and the problems of other lines."""
 
     frame: pl.DataFrame
     line: Ints
+    problems: tuple[Problem, ...] = ()
+
+    def checked(self) -> Table:
+        """Return the table; raise its problems in line order if there are any."""
+        if self.problems:
+            raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
+        return self
+
+    def without(self, problems: Iterable[Problem]) -> Table:
+        """Return the table without the rows of these problems, which are added to its own.
+
+        Rows of a topic with a reserved name go, too: only the first of them has a problem.
+        """
+        found = list(problems)
+        if not found:
+            return self
+        bad = np.isin(self.line, [problem.line or 0 for problem in found])
+        good = ~bad & (self.frame["topic"] != ALL).fill_null(value=True).to_numpy()
+        return Table(self.frame.filter(good), self.line[good], (*self.problems, *found))
+
+
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def read_fields(
@@ -41,7 +85,7 @@ def read_fields(
 
     `form` shows the expected line in messages.
     """
-    source.check_utf8()
+    source, undecodable = drop_undecodable(source)
     data = source.data
     separator = b"\t" if source.head[1].count(b"\t") == len(schema) - 1 else b" "
     frame = _parse_fields(data, schema, keep, separator)
@@ -49,13 +93,49 @@ def read_fields(
         line = np.arange(1, len(frame) + 1, dtype=np.int64)
         line = line if source.lines is None else source.lines[: len(frame)]
         line.flags.writeable = False
-        return Table(frame, line)
+        return Table(frame, line, undecodable)
     rows, found = normalised(data)
     numbers = source.numbered(np.array(found, dtype=np.int64))
     frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
+    if frame is not None:
+        return Table(frame, numbers, undecodable)
+    defects = [_find_defect(row.split(" "), schema, form) for row in rows]
+    problems = [
+        Problem(code, source.path, number, text)
+        for (code, text), number in zip(defects, numbers.tolist(), strict=True)
+        if code
+    ]
+    is_good = [not code for code, _ in defects]
+    rows = [row for row, good in zip(rows, is_good, strict=True) if good]
+    frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
     if frame is None:
-        raise InputError(_list_problems(source, rows, numbers.tolist(), schema, form))
-    return Table(frame, numbers)
+        message = f"cannot be read; expected lines of {form}"
+        problems.append(Problem("line.fields", source.path, None, message))
+        frame, is_good = _parse_fields(b"", schema, keep, b" "), [False] * len(is_good)
+    assert frame is not None  # there is always a table without rows
+    return Table(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
+
+
+def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
+    """Return a source with lines that are not UTF-8 left blank, and a problem for each of them."""
+    if source.data.isascii():
+        return source, ()
+    try:
+        source.check_utf8()
+    except InputError:
+        pass
+    else:
+        return source, ()
+    lines, problems = source.data.split(b"\n"), list[Problem]()
+    for at, line in enumerate(lines):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            number = int(source.numbered(np.array([at + 1]))[0])
+            message = f"byte 0x{line[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
+            problems.append(Problem("file.encoding", source.path, number, message))
+            lines[at] = b""
+    return replace(source, data=b"\n".join(lines)), tuple(problems)
 
 
 def _parse_fields(
@@ -114,32 +194,19 @@ def normalised(data: bytes) -> tuple[list[str], list[int]]:
     return rows, numbers
 
 
-def _list_problems(
-    source: Source, rows: list[str], numbers: list[int], schema: dict[str, Any], form: str
-) -> list[Problem]:
-    """Return what is wrong with each line that does not parse."""
-    problems = []
-    for row, number in zip(rows, numbers, strict=True):
-        message = _defect(row.split(" "), schema, form)
-        if message:
-            problems.append(Problem("unclassified", source.path, number, message))
-    return problems or [
-        Problem("unclassified", source.path, None, f"cannot be read; expected lines of {form}")
-    ]
-
-
-def _defect(fields: list[str], schema: dict[str, Any], form: str) -> str | None:
+def _find_defect(fields: list[str], schema: dict[str, Any], form: str) -> tuple[str, str]:
+    """Return code and text of what is wrong with a line; empty ones if nothing is."""
     if len(fields) != len(schema):
-        return f"{len(fields)} fields found, expected {len(schema)}: {form}"
+        return "line.fields", f"{len(fields)} fields found, expected {len(schema)}: {form}"
     for (name, kind), text in zip(schema.items(), fields, strict=True):
-        if kind == pl.Int64 and not _is(int, text):
-            return f"{name} {text!r} is not a whole number"
-        if kind == pl.Float64 and not _is(float, text):
-            return f"{name} {text!r} is not a number"
-    return None
+        if kind == pl.Int64 and not _is_number(int, text):
+            return "line.number", f"{name} {text!r} is not a whole number"
+        if kind == pl.Float64 and not _is_number(float, text):
+            return "line.number", f"{name} {text!r} is not a number"
+    return "", ""
 
 
-def _is(kind: type[int] | type[float], text: str) -> bool:
+def _is_number(kind: type[int] | type[float], text: str) -> bool:
     if "_" in text or not text.isascii():
         return False
     try:
@@ -147,3 +214,79 @@ def _is(kind: type[int] | type[float], text: str) -> bool:
     except ValueError:
         return False
     return kind is float or abs(value) < 1 << 63
+
+
+def find_odd_opening(source: Source) -> list[Problem]:
+    """Find first lines with other fields than most: they disguise the format of a run.
+
+    >>> lines = "1 Q0 d 1 9 mine", "1 Q0 d 2 8 mine 4 2", "1 Q0 e 3 7 mine 0 2"
+    >>> print(*find_odd_opening(Source.of_text(chr(10).join(lines), "a.run")))
+    a.run:1: 6 fields found, but most lines have 8
+    """
+    found, numbers = normalised(source.data)
+    rows = pl.Series(found, dtype=pl.String)
+    fields = rows.str.count_matches(" ") + 1
+    seven = rows.str.contains(r" /[^ ]*$") | rows.str.contains(_GENOMICS)
+    known = fields.filter(fields.is_in([6, 8]) | ((fields == 7) & seven))
+    if not len(known):
+        return []
+    most = int(known.mode(maintain_order=True)[0])
+    opening = int((fields == most).arg_max() or 0)
+    return [
+        Problem(
+            "line.fields", source.path, number, f"{count} fields found, but most lines have {most}"
+        )
+        for count, number in zip(fields.head(opening), numbers[:opening], strict=True)
+    ]
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def one_word(name: str) -> str:
+    """Return a run's name without blanks.
+
+    >>> one_word("my run")
+    'my_run'
+    """
+    return re.sub(r"\s+", "_", name) or "run"
+
+
+def as_lines(
+    frame: pl.DataFrame,
+    fields: Sequence[str | pl.Expr],
+    path: str,
+    *,
+    rest: pl.Expr | None = None,
+) -> str:
+    """Return one line per row; `rest` ends the lines where it is not null.
+
+    Names that white space would split are refused, with the `path` they come from.
+    """
+    names = {field for field in fields if isinstance(field, str)}
+    for what in [name for name in _UNFIT if name in names]:
+        unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
+        if len(unfit):
+            raise InputError.at(
+                "format.unfit_name",
+                path,
+                None,
+                f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it",
+            )
+    form = pl.format(" ".join(["{}"] * len(fields)), *fields)
+    if rest is not None:
+        form = pl.coalesce(pl.format("{} {}", form, rest), form)
+    return "".join(f"{line}\n" for line in frame.select(form).to_series())
+
+
+def check_rows(
+    judgements: Judgements, bad: npt.NDArray[np.bool_], what: str, *, instead: str = "JSON Lines"
+) -> None:
+    """Refuse to write judgements whose marked rows hold what a format cannot."""
+    if bad.any():
+        raise InputError(
+            judgements.problem(
+                "format.unfit_row", row, f"{what}: this format cannot hold it, {instead} can"
+            )
+            for row in np.flatnonzero(bad).tolist()
+        )

@@ -1,63 +1,82 @@
-"""INEX passages of 2007 and later ("FOL"): runs of 8 fields, judgements of offset:length pairs."""
+"""Lines of INEX: passages since 2007 ("FOL"), runs and judgements; and element runs of 7 fields."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, head_fields, parse_with
-from foveal.formats.detection import LINE_FORMS
-from foveal.formats.fields import MAX_OFFSET, Table, normalised, read_fields
+from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
+from foveal.formats.fields import MAX_OFFSET, Table, drop_undecodable, normalised, read_fields
+from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints, conflicts, lay_out
 
-__all__ = ["FORMATS", "GROUPED", "read_judgements", "read_run", "write_judgements", "write_run"]
+__all__ = [
+    "FORMATS",
+    "GROUPED",
+    "parse_element_run",
+    "parse_judgements",
+    "parse_run",
+    "write_element_run",
+    "write_judgements",
+    "write_run",
+]
 
-_RUN = {
+_LINE = "topic Q0 doc rank rsv runid"
+_RUN_LINE = f"{_LINE} start length"
+_ELEMENT_LINE = f"{_LINE} /path[1]/of[1]/element[2]"
+_JUDGEMENT_LINE = "topic Q0 doc relchars doclen [bep off:len ...]"
+_FIELDS = {
     "topic": pl.String,
     "Q0": pl.String,
     "doc": pl.String,
     "rank": pl.String,
     "score": pl.Float64,
     "run": pl.String,
-    "start": pl.Int64,
-    "length": pl.Int64,
 }
+_PASSAGE_FIELDS = _FIELDS | {"start": pl.Int64, "length": pl.Int64}
 _KEEP = ("topic", "doc", "score", "start", "length")
 _PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")
 """The last field of judgements, which may have eight fields, too."""
 GROUPED = "the lines of a topic do not stand together; they were grouped, their order kept"
 
 
-def read_run(source: Source, *, unresolved: bool = False) -> Run:
-    """Read a passage run; the order of the lines is the ranking, rank and rsv are not.
+# -- runs of passages ------------------------------------------------------------------------------
+
+
+def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
+    """Parse a passage run; the order of the lines is the ranking, rank and rsv are not.
 
     With `unresolved`, offsets of ``X`` or ``-1`` are results whose place is not known, and the
     score may be anything, as for the official evaluator.
     """
     if unresolved:
-        table, start, end = _read_unresolved(source)
-        score = None
+        table = _read_unresolved(source)
     else:
-        table = read_fields(source, _RUN, _KEEP, form=LINE_FORMS["fol run"])
-        score, start, length = (table.frame[name].to_numpy() for name in _KEEP[2:])
-        is_sound = (
-            np.isfinite(score).all()
-            and min(start.min(initial=0), length.min(initial=0)) >= 0
-            and max(start.max(initial=0), length.max(initial=0)) <= MAX_OFFSET
-        )
-        end = start + length
-        if not is_sound or end.max(initial=0) > MAX_OFFSET:
-            _refuse_run(source, table, score, start, length, np.ones(1, dtype=bool))
-        score.flags.writeable = False
-    start.flags.writeable = end.flags.writeable = False  # so that the run need not copy them
+        table = read_fields(source, _PASSAGE_FIELDS, _KEEP, form=_RUN_LINE)
+    start, length = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
+    score = None if unresolved else table.frame["score"].to_numpy()
+    is_sound = (
+        (score is None or np.isfinite(score).all())
+        and start.min(initial=0) >= (UNKNOWN if unresolved else 0)
+        and length.min(initial=0) >= 0
+        and max(start.max(initial=0), length.max(initial=0)) <= MAX_OFFSET
+        and (start + length).max(initial=0) <= MAX_OFFSET
+        and not (table.frame["topic"] == ALL).any()
+    )
+    if not is_sound:
+        table = table.without(_find_bad_rows(source, table, unresolved=unresolved))
+        start, length = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
+        score = None if unresolved else table.frame["score"].to_numpy()
+    end = start + length
+    for column in (start, end, score):
+        if column is not None:
+            column.flags.writeable = False  # so that the run need not copy it
     number, first = source.head
     run = Run.from_columns(
         topic=table.frame["topic"],
@@ -66,84 +85,149 @@ def read_run(source: Source, *, unresolved: bool = False) -> Run:
         end=end,
         line=table.line,
         score=score,
-        name=first.split()[5].decode() if number else source.stem,
+        name=first.split()[5].decode(errors="replace") if number else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
-    if ALL in run.topics:
-        _refuse_run(source, table, None, start, end - start, start != UNKNOWN)
-    return run
+    return Parsed(run, [*table.problems])
 
 
-def _read_unresolved(source: Source) -> tuple[Table, Ints, Ints]:
-    """Read a run in which ``X`` and -1 are unknown offsets; return its rows, starts and ends."""
+def _read_unresolved(source: Source) -> Table:
+    """Read a run in which ``X`` and -1 are unknown offsets: their start is `UNKNOWN`, length 0."""
     from foveal.formats.checks import Defects
 
-    schema = _RUN | dict.fromkeys(("score", "start", "length"), pl.String)
-    table = read_fields(source, schema, _KEEP, form=LINE_FORMS["fol run"])
-    defects, problems, columns = Defects(source, table.line), list[Problem](), list[Ints]()
+    schema = _PASSAGE_FIELDS | dict.fromkeys(("score", "start", "length"), pl.String)
+    table = read_fields(source, schema, _KEEP, form=_RUN_LINE)
+    defects, problems = Defects(source, table.line), list[Problem]()
+    numbers: dict[str, pl.Series] = {}
     for name in ("start", "length"):
         text = table.frame[name]
-        number = text.replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
-        bad = number.is_null().to_numpy()
-        problems += defects.at(
-            "unclassified", bad, f"{name} {{!r}} is neither a whole number nor X", text
-        )
-        columns.append(number.fill_null(0).to_numpy())
-    start, length = columns
-    known = start != UNKNOWN
-    _refuse_run(source, table, None, start, length, known, problems)
-    return table, start, start + np.where(known, length, 0)
+        numbers[name] = text.replace("X", str(UNKNOWN)).cast(pl.Int64, strict=False)
+        message = f"{name} {{!r}} is neither a whole number nor X"
+        problems += defects.at("line.number", numbers[name].is_null().to_numpy(), message, text)
+    length = pl.when(pl.col("start") == UNKNOWN).then(0).otherwise("length")
+    frame = table.frame.with_columns(**numbers).with_columns(length=length)
+    return table._replace(frame=frame).without(problems)
 
 
-def _refuse_run(
-    source: Source,
-    table: Table,
-    score: npt.NDArray[np.float64] | None,
-    start: Ints,
-    length: Ints,
-    known: npt.NDArray[np.bool_],
-    problems: Sequence[Problem] = (),
-) -> None:
-    """Raise everything that is wrong with names, scores and offsets; only `known` ones count."""
+def _find_bad_rows(source: Source, table: Table, *, unresolved: bool) -> list[Problem]:
+    """Find everything that is wrong with names, scores and offsets."""
     from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
 
     defects = Defects(source, table.line)
-    found = [*check_names(defects, table.frame["topic"]), *problems]
-    if score is not None:
-        found += check_scores(defects, score)
-    found += defects.at("unclassified", (length < 0) & known, "length {} is negative", length)
-    found += defects.at("unclassified", length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
-    start, length = np.where(known, start, 0), np.where(known, np.clip(length, 0, MAX_OFFSET), 0)
-    found += check_spans(defects, start, start + length)
-    defects.raise_if(found)
+    start, length = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
+    found = check_names(defects, table.frame["topic"])
+    if not unresolved:
+        found += check_scores(defects, table.frame["score"].to_numpy())
+    found += defects.at("span.offset", length < 0, "length {} is negative", length)
+    found += defects.at("span.offset", length > MAX_OFFSET, f"length {{}} {TOO_FAR}", length)
+    start = np.where(start == UNKNOWN, 0, start) if unresolved else start
+    return found + check_spans(defects, start, start + np.clip(length, 0, MAX_OFFSET))
 
 
 def write_run(run: Run) -> str:
     """Write the run in 8 fields; every result must have a place."""
-    from foveal.formats.lines import as_lines, one_word
-
-    frame = run.to_frame()
-    if frame["end"].null_count():
+    if (run.end < 0).any():
         raise InputError.at(
-            "unclassified",
+            "format.unfit_row",
             run.source.path,
             int(run.line[run.end < 0][0]),
             "result has no end; FOL needs offsets, which a collection can tell (-C)",
         )
+    return _as_lines(run, "start", pl.col("end") - pl.col("start"))
+
+
+def _as_lines(run: Run, *place: str | pl.Expr) -> str:
+    from foveal.formats.fields import as_lines, one_word
+
     score = pl.col("score") if run.score is not None else -pl.col("rank")
-    length = pl.col("end") - pl.col("start")
-    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name), "start", length)
-    return as_lines(frame, fields, run.source.path)
+    name = pl.lit(one_word(run.name))
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, name, *place)
+    return as_lines(run.to_frame(), fields, run.source.path)
 
 
-def read_judgements(source: Source, *, official: bool = False) -> Judgements:
-    """Read passage judgements.
+# -- runs of elements ------------------------------------------------------------------------------
+
+
+def parse_element_run(source: Source) -> Parsed:
+    """Parse an element run; the order of the lines is the ranking, a collection gives places."""
+    from foveal.formats.checks import Defects, check_names, check_scores, check_xpaths, is_root
+    from foveal.formats.xpaths import PATHS, canonical_paths
+
+    schema, keep = _FIELDS | {"xpath": pl.String}, ("topic", "doc", "score", "xpath")
+    table = read_fields(source, schema, keep, form=_ELEMENT_LINE)
+    defects = Defects(source, table.line)
+    problems = check_names(defects, table.frame["topic"])
+    problems += check_scores(defects, table.frame["score"].to_numpy())
+    coded = PATHS.number_repeated(table.frame["xpath"].rechunk())
+    traits = None if coded is None else _path_traits(coded)
+    if traits is None or (traits == _ODD).any():
+        coded = traits = None
+        problems += check_xpaths(defects, table.frame["xpath"])
+    if problems:
+        table, coded, traits = table.without(problems), None, None
+    frame, xpath = table.frame, table.frame["xpath"].rechunk()
+    start, end = (np.full(len(frame), UNKNOWN, dtype=np.int64) for _ in range(2))
+    start[is_root(xpath) if traits is None else traits == _ROOT] = 0
+    start.flags.writeable = end.flags.writeable = False
+    number, first = source.head
+    run = Run.from_columns(
+        topic=frame["topic"],
+        doc=frame["doc"],
+        start=start,
+        end=end,
+        line=table.line,
+        score=frame["score"].to_numpy(),
+        xpath=canonical_paths(xpath) if coded is None else xpath,
+        name=first.split()[5].decode(errors="replace") if number else source.stem,
+        source=source.provenance,
+        note_grouping=GROUPED,
+    )
+    if coded is not None and run.xpath is not None and np.array_equal(run.line, table.line):
+        PATHS.remember(run.xpath, coded)  # a collection looks them up
+    return Parsed(run, [*table.problems])
+
+
+_PLAIN, _ROOT, _ODD = 0, 1, 2
+
+
+def _classify_paths(xpath: pl.Series) -> Ints:
+    """Return for each path if it is a root's, or not written as it should be."""
+    from foveal.formats.checks import is_root
+    from foveal.formats.xpaths import canonical_paths
+
+    odd = (canonical_paths(xpath) != xpath).to_numpy() | ~xpath.str.starts_with("/").to_numpy()
+    return np.where(odd, _ODD, np.where(is_root(xpath), _ROOT, _PLAIN))
+
+
+_path_traits = CachedTextFunction(_classify_paths)
+
+
+def write_element_run(run: Run) -> str:
+    """Write the run in 7 fields; every result must have an XPath."""
+    absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
+    if absent.any():
+        raise InputError.at(
+            "format.unfit_row",
+            run.source.path,
+            int(run.line[absent][0]),
+            "result has no XPath; this format needs one, a collection can tell it (-C)",
+        )
+    return _as_lines(run, "xpath")
+
+
+# -- judgements of passages ------------------------------------------------------------------------
+
+
+def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
+    """Parse passage judgements; there are none if a line is bad.
 
     `relchars` must be the sum of the passages and fit into the document. With `official` it is
     taken at its word, as the official evaluator does.
     """
-    source.check_utf8()
+    source, undecodable = drop_undecodable(source)
+    if undecodable:
+        return Parsed(None, [*undecodable])
     rows, numbers = normalised(source.data)
     line = source.numbered(np.array(numbers, dtype=np.int64))
     names = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
@@ -168,7 +252,9 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
         and all(column.is_between(0, MAX_OFFSET).sum() == len(pairs) for column in passages)
     )
     if not is_sound or (fields["topic"] == ALL).any():
-        _refuse_judgements(source, line, text, fields, pairs, passages, official=official)
+        found = _find_bad_fields(source, line, text, fields, pairs, passages, official=official)
+        if found:
+            return Parsed(None, found)
     relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
     row = pairs["row"].to_numpy()
     start, length = (column.to_numpy() for column in passages)
@@ -187,7 +273,9 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
         adds_up = (total == relchars) & (relchars <= doclen) & (bep <= doclen)
         apart = (start[1:] >= end[:-1]) | (row[1:] != row[:-1])
         if not (adds_up.all() and apart.all() and (end <= doclen[row]).all()):
-            _refuse_sums(source, line, relchars, doclen, bep, row, start, end)
+            found = _find_bad_sums(source, line, relchars, doclen, bep, row, start, end)
+            if found:
+                return Parsed(None, found)
     relevant = relchars > 0
     table = pl.DataFrame(
         {
@@ -202,11 +290,14 @@ def read_judgements(source: Source, *, official: bool = False) -> Judgements:
     judgements = Judgements.from_rows(
         table, counts, start, end, source=source.provenance, declared=relchars, notes=notes
     )
-    judgements.check_distinct()
-    return judgements
+    try:
+        judgements.check_distinct()
+    except InputError as error:
+        return Parsed(None, [*error.problems])
+    return Parsed(judgements, [])
 
 
-def _refuse_judgements(
+def _find_bad_fields(
     source: Source,
     line: Ints,
     text: pl.Series,
@@ -215,35 +306,36 @@ def _refuse_judgements(
     passages: pl.DataFrame,
     *,
     official: bool,
-) -> None:
-    """Raise every field that is missing or not a number; `official` allows negative ones."""
+) -> list[Problem]:
+    """Find every field that is missing or not a number; `official` allows negative ones."""
     from foveal.formats.checks import TOO_FAR, Defects, check_names
 
     defects = Defects(source, line)
-    message = f"{{}} fields found, expected 5 or more: {LINE_FORMS['fol judgements']}"
+    message = f"{{}} fields found, expected 5 or more: {_JUDGEMENT_LINE}"
     short = fields["doclen"].is_null().to_numpy()
-    defects.raise_if([*defects.at("unclassified", short, message, text.str.count_matches(" ") + 1)])
+    if short.any():
+        return [*defects.at("line.fields", short, message, text.str.count_matches(" ") + 1)]
     problems = check_names(defects, fields["topic"])
     for name, what in (("relchars", "relevant characters"), ("doclen", "document length")):
         number = fields[name].cast(pl.Int64, strict=False)
         bad = number.is_null() if official else number.fill_null(-1) < 0
         message = f"{what} {{!r}} is not a whole number from 0"
-        problems += defects.at("unclassified", bad.to_numpy(), message, fields[name])
+        problems += defects.at("line.number", bad.to_numpy(), message, fields[name])
         far = (number > MAX_OFFSET).fill_null(value=False).to_numpy()
-        problems += defects.at("unclassified", far, f"{what} {{}} {TOO_FAR}", number)
+        problems += defects.at("judgements.length", far, f"{what} {{}} {TOO_FAR}", number)
     number = fields["bep"].cast(pl.Int64, strict=False)
     bad = fields["bep"].is_not_null() & (number.is_null() | (number < UNKNOWN))
     message = "best entry point {!r} is not an offset (is this a run?)"
-    problems += defects.at("unclassified", bad.to_numpy(), message, fields["bep"])
+    problems += defects.at("judgements.bep", bad.to_numpy(), message, fields["bep"])
     possible = passages.select(pl.all_horizontal(pl.all().is_between(0, MAX_OFFSET)))
     bad = ~possible.to_series().fill_null(value=False)
     of_pairs = Defects(source, line[pairs["row"].to_numpy()])
     message = "passage {!r} is not of the form offset:length"
-    problems += of_pairs.at("unclassified", bad.to_numpy(), message, pairs["pair"])
-    defects.raise_if(problems)
+    problems += of_pairs.at("judgements.passage", bad.to_numpy(), message, pairs["pair"])
+    return problems
 
 
-def _refuse_sums(
+def _find_bad_sums(
     source: Source,
     line: Ints,
     relchars: Ints,
@@ -252,54 +344,40 @@ def _refuse_sums(
     row: Ints,
     start: Ints,
     end: Ints,
-) -> None:
-    """Raise sums and extents that contradict each other, and passages that overlap."""
+) -> list[Problem]:
+    """Find sums and extents that contradict each other, and passages that overlap."""
     from foveal.formats.checks import Defects
 
     defects, n = Defects(source, line), len(relchars)
     total = np.bincount(row, end - start, n).astype(np.int64)
-    problems = [
-        *defects.at(
-            "unclassified",
-            relchars > doclen,
-            "{} relevant characters in a document of {}",
-            relchars,
-            doclen,
-        ),
-        *defects.at(
-            "unclassified",
-            (total != relchars) & (relchars <= doclen),
-            "{} relevant characters, but the passages hold {}",
-            relchars,
-            total,
-        ),
-    ]
+    message = "{} relevant characters in a document of {}"
+    problems = [*defects.at("judgements.sum", relchars > doclen, message, relchars, doclen)]
+    differs = (total != relchars) & (relchars <= doclen)
+    message = "{} relevant characters, but the passages hold {}"
+    problems += defects.at("judgements.sum", differs, message, relchars, total)
     outside = end > doclen[row]
-    problems += defects.at(
-        "unclassified",
-        np.unique(row[outside]),
-        "a passage ends past the document's length {}",
-        doclen,
-    )
-    problems += defects.at(
-        "unclassified",
-        bep > doclen,
-        "best entry point {} is past the document's length {}",
-        bep,
-        doclen,
-    )
+    message = "a passage ends past the document's length {}"
+    problems += defects.at("judgements.length", np.unique(row[outside]), message, doclen)
+    message = "best entry point {} is past the document's length {}"
+    problems += defects.at("judgements.bep", bep > doclen, message, bep, doclen)
+    overlapping = np.setdiff1d(_overlapping_rows(row, start, end, n), row[outside])
+    message = "two passages of this line overlap"
+    problems += defects.at("judgements.overlap", overlapping, message)
+    return problems
+
+
+def _overlapping_rows(row: Ints, start: Ints, end: Ints, n: int) -> Ints:
+    """Return the rows, of `n`, of which two spans overlap."""
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, row, end)
     base = lay_out(extent)[row] if n else start
     _, later = conflicts(start + base, end + base)
-    overlapping = np.setdiff1d(row[later], row[outside])
-    problems += defects.at("unclassified", overlapping, "two passages of this line overlap")
-    defects.raise_if(problems)
+    return row[later]
 
 
 def write_judgements(judgements: Judgements) -> str:
     """Write judgements in FOL; quotes, elements and the size of grades are left behind."""
-    from foveal.formats.lines import as_lines, check_rows
+    from foveal.formats.fields import as_lines, check_rows
 
     check_rows(judgements, judgements.length < 0, "the length of the document is missing")
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
@@ -308,13 +386,9 @@ def write_judgements(judgements: Judgements) -> str:
     if judgements.grade is not None:
         bad[judgements.row[judgements.grade <= 0]] = True
     check_rows(judgements, bad, "a span of grade 0")
-    extent = np.zeros(len(judgements), dtype=np.int64)
-    np.maximum.at(extent, judgements.row, judgements.end)
-    base = lay_out(extent)[judgements.row] if len(extent) else judgements.start
-    _, later = conflicts(judgements.start + base, judgements.end + base)
-    bad[judgements.row[later]] = True
+    row, n = judgements.row, len(judgements)
+    bad[_overlapping_rows(row, judgements.start, judgements.end, n)] = True
     check_rows(judgements, bad, "overlapping spans")
-    row = judgements.row
     passage = pl.DataFrame(
         {"row": row, "start": judgements.start, "length": judgements.end - judgements.start}
     ).select("row", passage=pl.format("{}:{}", "start", "length"))
@@ -344,38 +418,72 @@ def _is_run(source: Source) -> bool:
         return False
     if fields[6].isdigit() and fields[7].isdigit():
         return True
-    from foveal.formats.detection import has_trailing_text
+    from foveal.formats.trec import has_trailing_text
 
     return not has_trailing_text(fields)
 
 
 def _is_judgements(source: Source) -> bool:
-    """Return True for five fields or more."""
+    """Return True for five fields, or for more that end in a passage."""
     fields = head_fields(source)
-    if len(fields) < 5:
+    if len(fields) != 5 and (len(fields) < 7 or not _PASSAGE.match(fields[-1])):
         return False
-    from foveal.formats.detection import is_genomics_gold
+    if fields[1] == b"Q0":
+        return True
+    from foveal.formats.trec_genomics import is_gold
 
-    return fields[1] == b"Q0" or not is_genomics_gold(source)
+    return not is_gold(source)
 
 
 FORMATS = (
     Format(
         "fol",
         "run",
-        "INEX passages since 2007: 8 fields, the last two offset and length.",
-        "1 Q0 fords 1 10.7 mine 59 242\n1 Q0 tides 2 9.3 mine 0 180\n",
+        """Passages of INEX since 2007, also called FOL: 8 fields.
+
+`topic Q0 doc rank rsv runid start length`
+
+The order of the lines is the ranking. `rank` may be anything; `rsv`, the score, must be a finite
+number. `Q0` is ignored. `start` and `length` count characters of the document's text. The name of
+the run is that of the first line. If the lines of a topic are not together they are grouped in
+their order, with a warning.""",
+        "1 Q0 reaction-ferries 1 10.7209 paragraphs 59 242\n1 Q0 fords 2 9.5 paragraphs 0 180\n",
         _is_run,
-        parse_with(read_run),
+        parse_run,
         write_run,
+        lazy_losses("run_losses", keeps="results offsets"),
+    ),
+    Format(
+        "elements",
+        "run",
+        """Elements of INEX: 7 fields, the last an XPath.
+
+`topic Q0 doc rank rsv runid xpath`
+
+The order of the lines is the ranking. A path of one step, such as `/article[1]`, is the whole
+document. Resolving any other path needs a collection index; without one, measures that need no
+place can be computed, and the others say so. `[1]` may be left out: in all formats,
+`/article/sec` and `/article[1]/sec[1]` are the same result.""",
+        "289 Q0 9996 1 0.9999 ours /article[1]/body[1]/section[2]/p[1]\n",
+        lambda source: len(f := head_fields(source)) == 7 and f[6].startswith(b"/"),
+        parse_element_run,
+        write_element_run,
+        lazy_losses("run_losses", keeps="results offsets xpaths"),
     ),
     Format(
         "fol",
         "judgements",
-        "INEX passages since 2007: relevant characters, document length, offset:length pairs.",
-        "1 Q0 tides 300 4068 120 120:200 900:100\n1 Q0 fords 0 3579\n",
+        """Passages of INEX since 2007, also called FOL: 5 fields or more.
+
+`topic Q0 doc relevant-characters document-length [best-entry-point offset:length ...]`
+
+Five fields: judged, nothing relevant. The relevant characters must be the sum of the passages, and
+passages must lie within the document and not overlap. One line per topic and document.""",
+        "1 Q0 reaction-ferries 3117 3589 302 59:992 1082:1064 2190:708 2969:353\n"
+        "1 Q0 fords 0 3579\n",
         _is_judgements,
-        parse_with(read_judgements),
+        parse_judgements,
         write_judgements,
+        lazy_losses("judgement_losses", form="fol"),
     ),
 )

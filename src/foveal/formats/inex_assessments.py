@@ -15,7 +15,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed
+from foveal.formats.base import Format, Parsed, lazy_losses
 from foveal.formats.checks import TOO_FAR, Defects, check_names
 from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.graded_elements import (
@@ -29,7 +29,7 @@ from foveal.formats.graded_elements import (
     mark_relevant,
 )
 from foveal.formats.markup import BLANKS, Markup, escape_xml, find_root, find_unfit, read_markup
-from foveal.formats.unknown import unknown_attributes
+from foveal.formats.objects import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
@@ -415,6 +415,7 @@ def _declare_folder(scale: str) -> Format:
         lambda _: False,  # recognised as the format inex, whatever the scale
         parse_judgements,
         FOLDER_FORMATS[f"inex{scale}"],
+        lazy_losses("judgement_losses", form=f"inex{scale}"),
     )
 
 

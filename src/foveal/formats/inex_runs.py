@@ -13,7 +13,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed
+from foveal.formats.base import Format, Parsed, lazy_losses
 from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
 from foveal.formats.markup import (
     BLANKS,
@@ -371,5 +371,6 @@ FORMATS = (
         lambda source: find_root(source) == _ROOT,
         parse_run,
         write_run,
+        lazy_losses("run_losses", keeps="results offsets xpaths task header name"),
     ),
 )

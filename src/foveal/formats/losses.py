@@ -1,4 +1,4 @@
-"""What a format leaves behind on purpose, so that whoever converts is told."""
+"""Losses of writing a format: what the file does not hold, for a warning."""
 
 from __future__ import annotations
 
@@ -7,72 +7,80 @@ from dataclasses import asdict
 
 import numpy as np
 
-from foveal.formats.inex_assessments import FOLDER_FORMATS, WITHOUT_GRADES
-from foveal.formats.lines import one_word_of
-from foveal.formats.trec import keeps_scores
-from foveal.formats.unknown import UNKNOWN_FIELD
+from foveal.formats.fields import one_word
+from foveal.formats.inex_assessments import WITHOUT_GRADES
+from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.model import Judgements, Run, Topics
 
-__all__ = ["judgement_losses", "run_losses", "topic_losses"]
+__all__ = ["judgement_losses", "keeps_scores", "run_losses", "topic_losses"]
 
-_LINES = ("fol", "elements", "trec")
-_TOLD = ("result-type",)
-"""What of a submission's header the results tell, too."""
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 
 
-def run_losses(run: Run, form: str) -> list[str]:
-    """What of the run is not in the file, each as ``what: how many``.
+def run_losses(run: Run, keeps: str) -> list[str]:
+    """List what a file does not hold of a run, each as ``what: how many``.
+
+    `keeps` names what its format holds, of: results offsets xpaths tokens task header name.
 
     >>> run = Run.from_results({"1": [("d", 0, 5), ("d", 7, 9), ("e", 0, 4)]})
-    >>> run_losses(run, "trec")
+    >>> run_losses(run, keeps="tokens")
     ['results after the first of a document: 1', 'offsets: 2']
     """
-    found = []
+    held, found = keeps.split(), list[tuple[str, int]]()
     kept = np.ones(len(run), dtype=bool)
-    if form == "trec":
+    if "results" not in held:
         kept = run.first == np.arange(len(run))
         found.append(("results after the first of a document", int((~kept).sum())))
         left = run.take(kept)
         if left.score is not None and not keeps_scores(left):
             found.append(("scores, which do not fall from each result to the next", len(left)))
-    if form == "trec":  # where a result is named by its XPath, nothing is lost
+    if "offsets" not in held:
         found.append(("offsets", int((run.end[kept] >= 0).sum())))
-    if form in ("trec", "fol") and run.xpath is not None:
+    if "xpaths" not in held and run.xpath is not None:
         found.append(("XPaths", int(run.xpath.is_not_null().to_numpy()[kept].sum())))
-    if form not in ("jsonl", "parquet") and run.tokens is not None:
+    if "tokens" not in held and run.tokens is not None:
         found.append(("tokens", int((run.tokens[kept] >= 0).sum())))
-    losses = [*_counted(run.unread), *(f"{what}: {count}" for what, count in found if count)]
-    if form in (*_LINES, "parquet") and run.task is not None:
+    losses = [*_list_unread(run.unread), *(f"{what}: {count}" for what, count in found if count)]
+    if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")
-    about = [name for name in run.header or {} if name not in _TOLD]
-    if form != "inex" and about:
+    about = [name for name in run.header or {} if name != "result-type"]  # the results tell it, too
+    if "header" not in held and about:
         losses.append(f"what the submission says of itself: {', '.join(about)}")
-    if form in _LINES and one_word_of(run.name) != run.name:
-        losses.append(f"the name {run.name!r}, written as {one_word_of(run.name)!r}")
+    if "name" not in held and one_word(run.name) != run.name:
+        losses.append(f"the name {run.name!r}, written as {one_word(run.name)!r}")
     return losses
 
 
+def keeps_scores(run: Run) -> bool:
+    """Return True if scores in single precision keep the order, so that they can be written."""
+    if run.score is None:
+        return False
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32)
+    falls = (score[1:] < score[:-1]) | (run.topic[1:] != run.topic[:-1])
+    return bool(falls.all())
+
+
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
-    """What of the judgements is not in the file, each as ``what: how many``."""
+    """List what a file does not hold of judgements, each as ``what: how many``."""
     if form == "jsonl":
         found = [("sizes of passages", _sizes(judgements))]
     else:
         found = [*_unheld(judgements, form)]
     losses = [
-        *_counted(judgements.unread),
+        *_list_unread(judgements.unread),
         *(f"{what}: {count}" for what, count in found if count),
     ]
     header = {} if form == "jsonl" else judgements.header or {}
     for name in ("collection", "version"):
         value = header.get(name)
-        if value is not None and not (form in FOLDER_FORMATS and isinstance(value, str)):
+        if value is not None and not (form.startswith("inex") and isinstance(value, str)):
             losses.append(f"the {name} {value}")
     return losses
 
 
-def _counted(unread: Mapping[str, int] | None) -> Iterator[str]:
-    """What no format gets, because the reader did not keep it; fields not known all at once."""
+def _list_unread(unread: Mapping[str, int] | None) -> Iterator[str]:
+    """Yield what readers did not keep; fields that are not known come last, together."""
     names = {}
     for what, count in (unread or {}).items():
         if what.startswith(UNKNOWN_FIELD):
@@ -89,7 +97,7 @@ def _sizes(judgements: Judgements) -> int:
 
 
 def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
-    """What any format but JSON Lines leaves behind."""
+    """Yield what only JSON Lines hold, and how often it occurs."""
     yield "judged topics without a document", len(judgements.topics_without_documents)
     yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
     sets = judgements.sets
@@ -100,13 +108,13 @@ def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
         other = (judgements.grade != 1) & (judgements.grade > 0)
         yield "grades other than 1", int(other.sum())
         yield "spans that are not relevant", int((judgements.grade <= 0).sum())
-    if form == "trec" or (form in FOLDER_FORMATS and judgements.places is None):
+    if form == "trec" or (form.startswith("inex") and judgements.places is None):
         yield "passages", len(judgements.start)
         yield "best entry points", int((judgements.bep >= 0).sum())
     scale = (judgements.header or {}).get("scale")
     if judgements.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
         yield "exhaustivity of elements", judgements.elements["exhaustivity"].count()
-    if form not in FOLDER_FORMATS:
+    if not form.startswith("inex"):
         tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
         yield from ((what, 0 if table is None else len(table)) for what, table in tables)
         yield "names of assessors", len(judgements.assessors)
@@ -115,8 +123,8 @@ def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
 
 
 def topic_losses(topics: Topics, form: str) -> list[str]:
-    """What of the topics is not in the file, each as ``what: how many``."""
-    losses = [*_counted(topics.unread)]
+    """List what a file does not hold of topics, each as ``what: how many``."""
+    losses = [*_list_unread(topics.unread)]
     if form == "trec":
         rows = [asdict(topic) for topic in topics]
         counts = {name: sum(row[name] is not None for row in rows) for name in (rows or [{}])[0]}

@@ -101,7 +101,7 @@ class Markup:
         code = np.fromiter(map(spelled.__getitem__, self.tags), np.int64, len(self.tags))
         named: dict[str, list[int]] = {}
         for tag, i in spelled.items():
-            named.setdefault(_normal(tag), []).append(i)
+            named.setdefault(tag.lower().replace("_", "-"), []).append(i)
         return {tag: np.flatnonzero(np.isin(code, codes)) for tag, codes in named.items()}
 
     def named(self, *tags: str) -> Ints:
@@ -148,7 +148,7 @@ def root_tag(source: Source) -> str:
     try:
         _parse(source, opening)
     except _FoundError as found:
-        return _normal(str(found))
+        return str(found).lower().replace("_", "-")
     raise source.error("xml.malformed", None, "the file holds no element")
 
 
@@ -169,44 +169,29 @@ def read_markup(source: Source) -> Markup:
     lines, opened, closed, ended = notes
     note_tag, note_line = tags.append, lines.append
     note_opened, note_closed, note_ended = opened.append, closed.append, ended.append
-    deepest, skipped = Limits().depth, _skipped_lines(source)
-    parser: XMLParserType
-
-    def keep_parser(given: XMLParserType) -> None:
-        nonlocal parser
-        parser = given
+    parsers, deepest = list[XMLParserType](), Limits().depth
 
     def opening(tag: str, own: dict[str, str]) -> None:
-        closed_here = len(ended)
+        closed_here, line = len(ended), parsers[-1].CurrentLineNumber
         if len(tags) - closed_here >= deepest:
-            line = parser.CurrentLineNumber + skipped
-            raise source.error("xml.limit", line, f"elements are nested more than {deepest} deep")
+            message = f"elements are nested more than {deepest} deep"
+            raise DocumentError("xml.limit", message, line)
         if own:
             attributes[len(tags)] = own
         note_tag(tag)
-        note_line(parser.CurrentLineNumber)
+        note_line(line)
         note_opened(len(pieces))
         note_closed(closed_here)
 
     def closing(_tag: str) -> None:
         note_ended(len(pieces))
 
-    _parse(source, opening, closing, pieces.append, keep_parser)
+    skipped = _parse(source, opening, closing, pieces.append, parsers.append)
     line, *counts = (np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes)
     markup = Markup(source, tags, line + skipped, attributes, pieces, *counts)
     if attributes:
         _check_attributes(markup)
     return markup
-
-
-def _normal(tag: str) -> str:
-    return tag.lower().replace("_", "-")
-
-
-def _skipped_lines(source: Source) -> int:
-    """Count empty lines before the first tag: expat refuses an XML declaration after them."""
-    blank = len(source.data) - len(source.data.lstrip(BLANKS.encode()))
-    return source.data.count(b"\n", 0, blank)
 
 
 def _parse(
@@ -215,14 +200,21 @@ def _parse(
     closing: Callable[[str], object] | None = None,
     text: Callable[[str], object] | None = None,
     on_parser: Callable[[XMLParserType], object] | None = None,
-) -> None:
+) -> int:
+    """Parse a file; return the number of empty lines before its first tag, which are left out.
+
+    Expat would refuse an XML declaration after them.
+    """
     data = source.data.lstrip(BLANKS.encode())
+    skipped = source.data.count(b"\n", 0, len(source.data) - len(data))
     try:
         parse_xml(data, opening, closing, text, watch=False, on_parser=on_parser)
     except DocumentError as error:
-        line = (error.line or 1) + _skipped_lines(source)
-        message = f"not valid XML, column {error.column}: {error.message}"
+        line, column, message = (error.line or 1) + skipped, error.column, error.message
+        if column is not None:
+            message = f"not valid XML, column {column}: {message}"
         raise source.error(error.code, line, message) from None
+    return skipped
 
 
 def _check_attributes(markup: Markup) -> None:

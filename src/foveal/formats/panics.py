@@ -1,4 +1,7 @@
-"""Keeps what threads of a reader print when they meet a damaged file from standard error."""
+"""Keep standard error free of the traces that Polars prints about damaged files.
+
+Polars 2.1 still prints them before it raises.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ _ALONE = Lock()
 def without_panics() -> Iterator[None]:
     """Hold standard error back while a file is read; all of it but panics is printed afterwards.
 
-    A thread that panics prints where it did, and a trace, before anybody can catch the error.
-    What other threads print in the meantime is only late, never lost.
+    A thread that panics prints its place and a trace before the error can be caught. Output of
+    other threads in the meantime is late, never lost.
     """
     with _ALONE, ExitStack() as stack:
         try:
             held = stack.enter_context(tempfile.TemporaryFile())
             kept = os.dup(_STDERR)
-        except OSError:  # no place to hold it, or no standard error
+        except OSError:  # no temporary file, or no standard error
             yield
             return
         stack.callback(os.close, kept)

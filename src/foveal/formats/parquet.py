@@ -10,130 +10,108 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem
+from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, parse_with
+from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.checks import Defects
-from foveal.formats.detection import MAGIC
+from foveal.formats.fields import Table
+from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.formats.panics import without_panics
-from foveal.formats.ranking import place_results, ranked, with_costs
-from foveal.formats.unknown import UNKNOWN_FIELD
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.model import Run
+from foveal.spans import Ints
 
-__all__ = ["FORMATS", "MAGIC", "damage_said", "frame_to_run", "read_run", "write_run"]
+__all__ = ["FORMATS", "damage_said", "frame_to_run", "parse_frame", "parse_run", "write_run"]
 
-_KINDS = {
-    "topic": pl.String,
-    "doc": pl.String,
-    "rank": pl.Int64,
-    "score": pl.Float64,
-    "start": pl.Int64,
-    "end": pl.Int64,
-    "xpath": pl.String,
-    "text": pl.String,
-    "bep": pl.Int64,
-    "tokens": pl.Int64,
-    "run": pl.String,
-}
+_COLUMNS = RESULT_COLUMNS | {"run": pl.String}
+_WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
 
 
-def read_run(source: Source) -> Run:
-    """A run from a Parquet or Arrow file; lines in messages are row numbers from 1."""
+def parse_run(source: Source) -> Parsed:
+    """Parse a run in a Parquet or Arrow file; lines in messages are row numbers from 1."""
     arrow = source.data.startswith(b"ARROW1")
-    with damage_said(source, arrow=arrow):
-        content = io.BytesIO(source.data)
-        frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
-    return frame_to_run(frame, source)
+    try:
+        with damage_said(source, arrow=arrow):
+            content = io.BytesIO(source.data)
+            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
+        return parse_frame(frame, source)
+    except InputError as error:
+        return Parsed(None, [*error.problems])
 
 
 @contextmanager
 def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
-    """What keeps a table from being read, said of its file."""
+    """Say of which file it was if a table cannot be read."""
     kind = "Arrow" if arrow else "Parquet"
     try:
         with without_panics():
             yield
     except pl.exceptions.PanicException:
-        raise source.error(
-            "unclassified", None, f"damaged {kind} file: its columns cannot be decoded"
-        ) from None
+        message = f"damaged {kind} file: its columns cannot be decoded"
+        raise source.error("file.damaged", None, message) from None
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise source.error("unclassified", None, f"damaged {kind} file: {reason}") from None
+        raise source.error("file.damaged", None, f"damaged {kind} file: {reason}") from None
 
 
 def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
-    """A run from columns ``topic doc`` with ``start end`` or ``xpath``, ``rank score run``, and
-    ``tokens``.
+    """Return a run from columns, or raise everything wrong with them."""
+    run: Run = parse_frame(frame, source).checked()
+    return run
+
+
+def parse_frame(frame: pl.DataFrame, source: Source) -> Parsed:
+    """Parse columns ``topic doc`` with ``start end``, ``xpath`` or ``bep``, ``rank score tokens``.
+
+    A column ``run`` names the run. Columns that cannot be those of a run raise an error.
     """
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
-        raise source.error(
-            "unclassified",
-            None,
-            f"column {missing[0]} is missing; found {', '.join(frame.columns)}",
-        )
-    defects = Defects(source, source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64)))
-    table = _typed(frame, defects)
+        message = f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
+        raise source.error("run.columns", None, message)
+    line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
+    table = _cast_columns(frame, source, line)
     # A frame of a run shows a whole document as start 0 without end.
-    whole = (table["start"] == 0) & table["end"].is_null()
-    table = table.with_columns(table["start"].set(whole.fill_null(value=False), None))
-    start, end = place_results(table, defects, inclusive=False)
-    names = table["run"].drop_nulls().unique().to_list()
+    whole = ((table.frame["start"] == 0) & table.frame["end"].is_null()).fill_null(value=False)
+    table = table._replace(frame=table.frame.with_columns(table.frame["start"].set(whole, None)))
+    names = table.frame["run"].drop_nulls().unique().to_list()
+    parsed = parse_results(table, source, name=names[0] if names else source.stem)
     if len(names) > 1:
-        raise source.error(
-            "unclassified",
-            None,
-            f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one",
-        )
-    run = ranked(
-        table.with_columns(
-            canonical_paths(table["xpath"]), pl.Series("start", start), pl.Series("end", end)
-        ),
-        defects.line,
-        defects,
-        name=names[0] if names else source.stem,
-    )
-    run = with_costs(run, table["tokens"], defects)
-    unread = {UNKNOWN_FIELD + c.name: c.count() for c in frame if c.name not in _KINDS}
-    unread["texts of results"] = table["text"].count()
-    return replace(run, unread={what: n for what, n in unread.items() if n} or None)
+        message = f"holds {len(names)} runs ({', '.join(sorted(names)[:3])}, ...); expected one"
+        return Parsed(None, [*parsed.problems, Problem("run.name", source.path, None, message)])
+    if parsed.content is None:
+        return parsed
+    unread = {UNKNOWN_FIELD + c.name: c.count() for c in frame if c.name not in _COLUMNS}
+    unread["texts of results"] = table.frame["text"].count()
+    kept = {what: n for what, n in unread.items() if n}
+    return parsed._replace(content=replace(parsed.content, unread=kept or None))
 
 
-def _typed(frame: pl.DataFrame, defects: Defects) -> pl.DataFrame:
-    """The columns of a run in their types, null where the file has none."""
+def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> Table:
+    """Return the columns of a run in their types, null where the file has none."""
     columns: dict[str, pl.Series] = {}
     problems: list[Problem] = []
-    for name, kind in _KINDS.items():
+    for name, kind in _COLUMNS.items():
         if name not in frame.columns:
             columns[name] = pl.Series(name, [None] * len(frame), dtype=kind)
             continue
         given = frame[name]
-        word = f"{name} {{}} is not a {_WORDS[kind]}"
         try:
             column = given.cast(kind, strict=False)
         except pl.exceptions.PolarsError:
-            raise defects.source.error(
-                "unclassified",
-                None,
-                f"column {name} is of type {given.dtype}; expected {_WORDS[kind]}s",
-            ) from None
+            message = f"column {name} is of type {given.dtype}; expected {_WORDS[kind]}s"
+            raise source.error("run.columns", None, message) from None
         if kind == pl.Int64 and given.dtype.is_float():
             column = column.set(given != given.round(), None)
-        problems += defects.at(
-            "unclassified", (column.is_null() & given.is_not_null()).to_numpy(), word, given
-        )
+        lost = (column.is_null() & given.is_not_null()).to_numpy()
+        message = f"{name} {{}} is not a {_WORDS[kind]}"
+        problems += Defects(source, line).at("run.columns", lost, message, given)
         columns[name] = column
-    defects.raise_if(problems)
-    return pl.DataFrame(columns)
-
-
-_WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
+    return Table(pl.DataFrame(columns), line).without(problems)
 
 
 def write_run(run: Run) -> bytes:
-    """The run as Parquet, with its name in the column ``run``."""
+    """Write the run as Parquet, with its name in the column ``run``."""
     buffer = io.BytesIO()
     run.to_frame().with_columns(run=pl.lit(run.name)).write_parquet(buffer)
     return buffer.getvalue()
@@ -143,10 +121,15 @@ FORMATS = (
     Format(
         "parquet",
         "run",
-        "Parquet and Arrow files: one row per result.",
+        """Parquet and Arrow files: one row per result.
+
+The columns are those of [JSON Lines](#run-jsonl): `topic` and `doc`; `start` and `end`, `xpath` or
+`bep`; optionally `rank`, `score`, `tokens` and `run`. The order follows the same rule. In messages,
+the line is the number of the row.""",
         "",
         lambda source: source.data.startswith(MAGIC),
-        parse_with(read_run),
+        parse_run,
         write_run,
+        lazy_losses("run_losses", keeps="results offsets xpaths tokens name"),
     ),
 )

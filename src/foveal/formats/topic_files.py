@@ -21,6 +21,7 @@ from foveal.formats.base import (
     detect_format,
     found_kind,
     json_kind,
+    lazy_losses,
 )
 from foveal.formats.checks import Defects, check_names
 from foveal.formats.markup import (
@@ -31,12 +32,11 @@ from foveal.formats.markup import (
     find_unfit,
     read_markup,
 )
-from foveal.formats.objects import header_of, read_objects
-from foveal.formats.unknown import unknown_fields
+from foveal.formats.objects import header_of, read_objects, unknown_fields
 from foveal.model import Topic, Topics
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "TOPIC_FORMATS", "read_topics"]
+__all__ = ["FORMATS", "read_topics"]
 
 _JSON_FORMAT = JSON_FORMATS["topics"][0]
 
@@ -299,6 +299,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         _is_inex,
         parse_xml,
         write_xml,
+        lazy_losses("topic_losses", form="inex"),
     ),
     Format(
         "jsonl",
@@ -311,6 +312,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
         lambda source: json_kind(source) == "topics",
         parse_json,
         write_json,
+        lazy_losses("topic_losses", form="jsonl"),
     ),
     Format(
         "trec",
@@ -323,7 +325,6 @@ Each `<top>` holds `<num> Number:`, `<title>`, `<desc> Description:`, `<narr> Na
         lambda source: find_root(source) == "top",
         parse_trec,
         write_trec,
+        lazy_losses("topic_losses", form="trec"),
     ),
 )
-TOPIC_FORMATS = {"inex": write_xml, "jsonl": write_json, "trec": write_trec}
-"""Name of a topic format and its writer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Tally, counted
+from foveal.errors import Tally, counted
 from foveal.files.source import Source
-from foveal.formats.base import Format, head_fields, parse_with
-from foveal.formats.detection import LINE_FORMS, has_trailing_text
+from foveal.formats.base import Format, Parsed, head_fields, lazy_losses, parse_with
 from foveal.formats.fields import read_fields
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL, group_topics
@@ -20,14 +20,17 @@ from foveal.spans import Ints
 
 __all__ = [
     "FORMATS",
-    "keeps_scores",
+    "has_trailing_text",
+    "ignored_text",
+    "parse_run",
+    "rank_documents",
     "ranked",
     "read_judgements",
-    "read_run",
     "write_judgements",
     "write_run",
 ]
 
+_RUN_LINE = "topic Q0 doc rank score runid"
 _RUN = {
     "topic": pl.String,
     "Q0": pl.String,
@@ -36,54 +39,42 @@ _RUN = {
     "score": pl.Float64,
     "run": pl.String,
 }
+_JUDGEMENT_LINE = "topic iteration doc grade"
 _JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
+_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
+"""A part of a document: offsets, an unresolved offset, XPaths."""
 
 
-def ignored_text(number: int, first: Sequence[int]) -> str:
-    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
-    lines = counted(number, "line")
-    return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
+# -- runs ------------------------------------------------------------------------------------------
 
 
-def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
-    """Return the source with six fields in lines with trailing text, and these lines."""
-    lines, cut = source.data.split(b"\n"), []
-    for at, line in enumerate(lines):
-        fields = line.split()
-        if has_trailing_text(fields) and not fields[0].startswith(b"#"):
-            lines[at] = b" ".join(fields[:6])
-            cut.append(at + 1)
-    numbers = source.numbered(np.array(cut, dtype=np.int64)).tolist() if cut else []
-    return replace(source, data=b"\n".join(lines)), numbers
+def parse_run(source: Source) -> Parsed:
+    """Parse a document run, ordered as by trec_eval: by score, then document, both descending.
 
-
-def read_run(source: Source) -> Run:
-    """Read a document run, ordered as trec_eval does: by score, then by document, both descending.
-
-    Text after the sixth field is ignored, as trec_eval does, with a warning.
+    Text after the sixth field is ignored, as by trec_eval, with a warning.
     """
-    keep, form, cut = ("topic", "doc", "score"), LINE_FORMS["trec run"], list[int]()
-    try:
-        table = read_fields(source, _RUN, keep, form=form)
-    except InputError:
+    keep, cut = ("topic", "doc", "score"), list[int]()
+    table = read_fields(source, _RUN, keep, form=_RUN_LINE)
+    if table.problems:
         source, cut = _cut_trailing_text(source)
-        if not cut:
-            raise
-        table = read_fields(source, _RUN, keep, form=form)
-    doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
+        table = read_fields(source, _RUN, keep, form=_RUN_LINE) if cut else table
     topics, code, counts = group_topics(table.frame["topic"])
-    if ALL in topics or not np.isfinite(score).all():
+    if ALL in topics or not np.isfinite(table.frame["score"].to_numpy()).all():
         from foveal.formats.checks import Defects, check_names, check_scores
 
-        defects = Defects(source, line)
-        problems = check_names(defects, table.frame["topic"]) + check_scores(defects, score)
-        defects.raise_if(problems)
+        defects = Defects(source, table.line)
+        problems = check_names(defects, table.frame["topic"])
+        problems += check_scores(defects, table.frame["score"].to_numpy())
+        table = table.without(problems)
+        topics, code, counts = group_topics(table.frame["topic"])
+    doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
     order = rank_documents(np.repeat(code, counts), score, doc)
     if order is not None:
         doc, score, line = doc.gather(order), score[order], line[order]
     bounds = np.concatenate([[0], np.cumsum(np.bincount(code, counts, len(topics)))])
-    return Run(
-        name=source.head[1].split()[5].decode() if len(doc) else source.stem,
+    run = Run(
+        name=source.head[1].split()[5].decode(errors="replace") if len(doc) else source.stem,
         topics=topics,
         bounds=bounds.astype(np.int64),
         doc=doc,
@@ -94,6 +85,39 @@ def read_run(source: Source) -> Run:
         source=source.provenance,
         notes=(Tally(ignored_text, len(cut), [min(cut)]),) if cut else (),
     )
+    return Parsed(run, [*table.problems])
+
+
+def ignored_text(number: int, first: Sequence[int]) -> str:
+    """Say that text after the sixth field was ignored, as trec_eval ignores it."""
+    lines = counted(number, "line")
+    return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
+
+
+def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
+    """Return the source without text after six fields, and the lines that had some."""
+    lines, cut = source.data.split(b"\n"), list[int]()
+    for at, line in enumerate(lines):
+        fields = line.split()
+        if has_trailing_text(fields) and not fields[0].startswith(b"#"):
+            lines[at] = b" ".join(fields[:6])
+            cut.append(at + 1)
+    numbers = source.numbered(np.array(cut, dtype=np.int64)).tolist() if cut else []
+    return replace(source, data=b"\n".join(lines)), numbers
+
+
+def has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if text that is not a place of a passage or element follows the six fields.
+
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
+    True
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
+    False
+    """
+    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
+        return False
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
 def rank_documents(topic: Ints, score: npt.NDArray[np.float64], doc: pl.Series) -> Ints | None:
@@ -134,29 +158,23 @@ def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
 
 def write_run(run: Run) -> str:
     """Write documents at their first result, with scores that keep their order."""
-    from foveal.formats.lines import as_lines, one_word
+    from foveal.formats.fields import as_lines, one_word
+    from foveal.formats.losses import keeps_scores
 
     kept = run.take(run.first == np.arange(len(run)))
     frame = kept.to_frame().with_columns(rank=kept.position)
     score = pl.col("score") if keeps_scores(kept) else -pl.col("rank")
-    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, one_word(run.name))
+    fields = ("topic", pl.lit("Q0"), "doc", "rank", score, pl.lit(one_word(run.name)))
     return as_lines(frame, fields, run.source.path)
 
 
-def keeps_scores(run: Run) -> bool:
-    """Return True if scores alone give back the order, so that they can be written."""
-    if run.score is None:
-        return False
-    with np.errstate(over="ignore"):
-        score = run.score.astype(np.float32)
-    falls = (score[1:] < score[:-1]) | (run.topic[1:] != run.topic[:-1])
-    return bool(falls.all())
+# -- judgements ------------------------------------------------------------------------------------
 
 
 def read_judgements(source: Source) -> Judgements:
     """Read judgements of whole documents: grade above 0 is relevant."""
     keep = ("topic", "doc", "grade")
-    table = read_fields(source, _JUDGEMENTS, keep, form=LINE_FORMS["trec judgements"])
+    table = read_fields(source, _JUDGEMENTS, keep, form=_JUDGEMENT_LINE).checked()
     frame = table.frame
     if (frame["topic"] == ALL).any():
         from foveal.formats.checks import Defects, check_names
@@ -178,7 +196,7 @@ def read_judgements(source: Source) -> Judgements:
 
 def write_judgements(judgements: Judgements) -> str:
     """Write one line per document, grade 1 or 0; which text is relevant is left behind."""
-    from foveal.formats.lines import as_lines, check_rows
+    from foveal.formats.fields import as_lines, check_rows
 
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
     topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
@@ -196,28 +214,56 @@ def _is_run(source: Source) -> bool:
     fields = head_fields(source)
     if len(fields) != 6 and not has_trailing_text(fields):
         return False
-    from foveal.formats.detection import is_genomics_run
+    return fields[1] == b"Q0" or not _is_genomics(source)
 
-    return fields[1] == b"Q0" or not is_genomics_run(fields)
+
+def _is_judgements(source: Source) -> bool:
+    """Return True for four fields."""
+    fields = head_fields(source)
+    return len(fields) == 4 and (b"\t" not in source.head[1] or not _is_genomics(source))
+
+
+def _is_genomics(source: Source) -> bool:
+    """Return True for a line of TREC Genomics, which may have as many fields."""
+    from foveal.formats.trec_genomics import is_gold, is_run_line
+
+    return is_run_line(source.head[1].split()) or is_gold(source)
 
 
 FORMATS = (
     Format(
         "trec",
         "run",
-        "TREC runs of whole documents: 6 fields.",
-        "301 Q0 FR940202-2-00150 1 2.129133 mine\n",
+        """TREC runs of whole documents: 6 fields.
+
+`topic Q0 doc rank score runid`
+
+Results are ordered as trec_eval orders them: by score, and where scores are equal by document
+name, both descending. Scores count in single precision,
+[as in trec_eval](decisions.md#trec-ties). The rank is ignored. Text after the sixth field is
+ignored as well, with a warning, unless it may be an offset or an XPath: that is an error.
+
+Measures of text need the length of a returned document; passage judgements give it for every
+judged document.""",
+        "301 Q0 FR940202-2-00150 1 2.129133 STANDARD\n",
         _is_run,
-        parse_with(read_run),
+        parse_run,
         write_run,
+        lazy_losses("run_losses", keeps=""),
     ),
     Format(
         "trec",
         "judgements",
-        "TREC judgements of whole documents: 4 fields, the last a grade.",
+        """TREC judgements of whole documents (qrels): 4 fields.
+
+`topic iteration doc grade`
+
+The second field is ignored. A grade above 0 is relevant. Such judgements serve the measures on
+documents.""",
         "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
-        lambda source: len(head_fields(source)) == 4,
+        _is_judgements,
         parse_with(read_judgements),
         write_judgements,
+        lazy_losses("judgement_losses", form="trec"),
     ),
 )

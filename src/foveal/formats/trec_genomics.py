@@ -6,7 +6,8 @@ points of the text that is decoded so. Gold and runs count alike and need no tex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,8 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, head_fields, parse_with
+from foveal.formats.base import Format, Parsed, head_fields, parse_with
 from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
-from foveal.formats.detection import LINE_FORMS
-from foveal.formats.detection import is_genomics_gold as is_gold
-from foveal.formats.detection import is_genomics_run as is_run_line
 from foveal.formats.fields import MAX_OFFSET, read_fields
 from foveal.model import Judgements, Run
 from foveal.model.run import ALL
@@ -28,12 +26,19 @@ __all__ = [
     "GoldPassage",
     "is_gold",
     "is_run_line",
+    "parse_run",
     "read_gold_passages",
     "read_judgements",
     "read_run",
     "run_name",
 ]
 
+_RUN_LINE = "topic doc rank score start length tag"
+_GOLD_LINE = "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects"
+_ITERATIONS = (b"Q0", b"0", b"1")
+"""The second field of other line formats."""
+_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
+"""The last field of INEX judgements and element runs."""
 _RUN = {
     "topic": pl.String,
     "doc": pl.String,
@@ -59,32 +64,69 @@ class GoldPassage(NamedTuple):
 def run_name(source: Source) -> str:
     """Return the tag on the first line, or without one the name of the file."""
     fields = source.head[1].split()
-    return fields[6].decode() if len(fields) == 7 else source.stem
+    return fields[6].decode(errors="replace") if len(fields) == 7 else source.stem
 
 
-def read_run(source: Source) -> Run:
-    """Read a run of passages, by rank; equal ranks by document, start and length, as officially."""
+def is_run_line(fields: Sequence[bytes]) -> bool:
+    """Return True for the fields of a line of a TREC Genomics run, with its tag or without.
+
+    >>> is_run_line(b"200 12595615 1 48.63 28426 295 ours".split())
+    True
+    >>> is_run_line(b"301 Q0 12595615 1 48.63 295".split())
+    False
+    """
+    if len(fields) not in {6, 7} or fields[1].upper() in _ITERATIONS:
+        return False
+    if _PASSAGE_OR_PATH.match(fields[-1]):
+        return False
+    return all(fields[at].isdigit() for at in (2, 4, 5))
+
+
+def is_gold(source: Source) -> bool:
+    """Return True if the first line has five fields between tabs: start, length, no number.
+
+    Judgements of INEX may have five fields, too, the last of them a length.
+    """
+    number, first = source.head
+    if b"\t" not in first:
+        return False
+    # The aspects may be empty, so the line must keep its last tab.
+    line = source.data.split(b"\n", number)[number - 1]
+    fields = [field.strip() for field in line.split(b"\t")]
+    numbers = [field.isdigit() for field in fields]
+    return numbers[2:] == [True, True, False] and fields[1] != b"Q0"
+
+
+def parse_run(source: Source) -> Parsed:
+    """Parse a run, ordered by rank, then document, start and length, as the official program."""
     tagged = len(source.head[1].split()) != 6
     schema = _RUN | _TAG if tagged else _RUN
-    form = LINE_FORMS["genomics run"].removesuffix("" if tagged else " tag")
+    form = _RUN_LINE.removesuffix("" if tagged else " tag")
     table = read_fields(source, schema, tuple(_RUN), form=form)
-    frame, defects = table.frame, Defects(source, table.line)
-    start, length = frame["start"].to_numpy(), frame["length"].to_numpy()
-    problems = check_names(defects, frame["topic"])
-    problems += check_scores(defects, frame["score"].to_numpy())
-    problems += defects.at("unclassified", length < 0, "length {} is negative", length)
+    defects = Defects(source, table.line)
+    start, length = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
+    problems = check_names(defects, table.frame["topic"])
+    problems += check_scores(defects, table.frame["score"].to_numpy())
+    problems += defects.at("span.offset", length < 0, "length {} is negative", length)
     problems += check_spans(defects, start, start + length.clip(0))
-    defects.raise_if(problems)
-    if not len(frame):
-        raise source.error("unclassified", None, "the run is empty: it holds no result")
+    frame, line, found = table.without(problems)
     topics = frame["topic"].unique(maintain_order=True)
     frame = (
-        frame.with_columns(line=pl.Series(table.line), end=pl.col("start") + pl.col("length"))
+        frame.with_columns(line=pl.Series(line), end=pl.col("start") + pl.col("length"))
         .join(pl.DataFrame({"topic": topics}).with_row_index("place"), on="topic")
         .sort("place", "rank", "doc", "start", "length", "line")
         .drop("place", "length")
     )
-    return Run.from_frame(frame, name=run_name(source), source=source.provenance)
+    run = Run.from_frame(frame, name=run_name(source), source=source.provenance)
+    return Parsed(run, [*found])
+
+
+def read_run(source: Source) -> Run:
+    """Read a run of passages, whatever its first line looks like."""
+    run: Run = parse_run(source).checked()
+    if not len(run):
+        raise source.error("run.empty", None, "the run is empty: it holds no result")
+    return run
 
 
 def read_gold_passages(source: Source) -> Iterator[GoldPassage]:
@@ -96,19 +138,19 @@ def read_gold_passages(source: Source) -> Iterator[GoldPassage]:
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) != 5:
             raise source.error(
-                "unclassified",
+                "line.fields",
                 line,
-                f"{len(fields)} fields found, expected 5: {LINE_FORMS['genomics gold']}",
+                f"{len(fields)} fields found, expected 5: {_GOLD_LINE}",
             )
         topic, doc, start, length, aspects = fields
         for name, value in (("start", start), ("length", length)):
             if not (value.isascii() and value.isdigit()):
                 raise source.error(
-                    "unclassified", line, f"{name} {value!r} is not a whole number from 0"
+                    "line.number", line, f"{name} {value!r} is not a whole number from 0"
                 )
             if len(value) > len(str(MAX_OFFSET)) or int(value) > MAX_OFFSET:
                 raise source.error(
-                    "unclassified", line, f"{name} {value[:20]} is too large; expected an offset"
+                    "span.offset", line, f"{name} {value[:20]} is too large; expected an offset"
                 )
         named = tuple(dict.fromkeys(a for a in map(str.strip, aspects.split("|")) if a))
         yield GoldPassage(line, topic, doc, int(start), int(start) + int(length), named)
@@ -121,10 +163,10 @@ def read_judgements(source: Source) -> Judgements:
     for passage in read_gold_passages(source):
         rows.setdefault((passage.topic, passage.doc), []).append(passage)
         if passage.topic == ALL:
-            problems.append(Problem("unclassified", source.path, passage.line, RESERVED))
+            problems.append(Problem("topic.reserved", source.path, passage.line, RESERVED))
         elif not passage.topic or not passage.doc:
-            message = f"no name; expected {LINE_FORMS['genomics gold']}"
-            problems.append(Problem("unclassified", source.path, passage.line, message))
+            message = f"no name; expected {_GOLD_LINE}"
+            problems.append(Problem("line.fields", source.path, passage.line, message))
     if problems:
         raise InputError(problems)
     flat = [passage for own in rows.values() for passage in own]
@@ -149,15 +191,27 @@ FORMATS = (
     Format(
         "trec-genomics",
         "run",
-        "Passages of the TREC Genomics tracks: 7 fields, or 6 without the tag.",
-        "200 12595615 1 48.63 28426 295 mine\n",
+        """Passages of the TREC Genomics tracks of 2006 and 2007: 7 fields, or 6 without the tag.
+
+`topic doc rank score start length tag`
+
+Without a tag, the file's name is the name of the run. Results are ordered by rank, equal ranks by
+document, start and length, as the official program does. Offsets count bytes of documents in
+latin-1, and each byte is a character. Gold and runs of the track are therefore compared without the
+documents. [Do not mix](decisions.md#genomics-bytes) them with files that count characters of UTF-8
+text.""",
+        "200 12595615 1 48.63 28426 295 ours\n",
         lambda source: is_run_line(head_fields(source)),
-        parse_with(read_run),
+        parse_run,
     ),
     Format(
         "trec-genomics",
         "judgements",
-        "Gold passages of the TREC Genomics tracks: 5 fields between tabs.",
+        """Gold passages of the TREC Genomics tracks: 5 fields between tabs.
+
+`topic<TAB>doc<TAB>start<TAB>length<TAB>aspects`
+
+The last field is a list of aspects, separated by `|`. Offsets count bytes, as in runs.""",
         "200\t14747618\t64716\t19412\tICAM-1|TNF-ALPHA\n",
         is_gold,
         parse_with(read_judgements),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from foveal.analysis.agreement import COUNTS, FIGURES, Agreement
 from foveal.analysis.agreement_coefficients import REACH
 from foveal.errors import counted
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.model.results import ALL
 from foveal.report.grids import Grid
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from foveal.analysis.anchors import EXACT, KINDS, NO_QUOTE, Anchors
 from foveal.errors import counted
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.report.grids import Grid
 
 __all__ = ["anchor_data", "anchor_grids"]

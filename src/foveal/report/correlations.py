@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from foveal.analysis.rankings import DIRECTED, EQUIVALENT, NOTICEABLE, Correlations
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.report.grids import Grid
 
 __all__ = ["NAMES", "Findings", "correlation_grids", "mark", "power_grid", "swap_grid"]

@@ -10,7 +10,7 @@ from typing import Any
 from foveal.analysis.fidelity import LEVEL, TOLERANCE, Fidelity, OrderingOutcome
 from foveal.analysis.simulation import PARTS, RANKINGS, Ordering
 from foveal.errors import UsageError
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.measures import parse_measure
 from foveal.report.grids import Grid
 from foveal.report.tables import grid

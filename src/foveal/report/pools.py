@@ -11,7 +11,7 @@ import numpy as np
 
 from foveal.analysis.pooling import PoolStatistics
 from foveal.errors import UsageError, counted
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.report.grids import Grid
 
 __all__ = ["growth_figure", "pool_data", "pool_grids", "pool_json", "pool_rows", "summary"]

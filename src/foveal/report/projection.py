@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from foveal.analysis.projection import LEVELS, Projection
-from foveal.formats.results import separated
+from foveal.formats.result_files import separated
 from foveal.model.results import ALL
 from foveal.report.grids import Grid
 

@@ -1,8 +1,4 @@
-"""Pools as JSON Lines: what is to be assessed, in which order, and which runs returned it.
-
-A header says how the pool was made; every further line is one document, span or element of one
-topic. With a document stand its support elements: all that the runs returned of it.
-"""
+"""Pools as JSON Lines: documents, spans or elements to assess, their order and their runs."""
 
 from __future__ import annotations
 
@@ -16,20 +12,30 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem
+from foveal.errors import InputError, Problem
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
+from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
-from foveal.formats.detection import JSON_FORMATS
-from foveal.formats.jsonl import declared_units
-from foveal.formats.objects import header_of, read_objects
+from foveal.formats.objects import declared_units, header_of, read_objects
 from foveal.lookup import find_first_rows, sort_topics
+from foveal.model.run import ALL
 
-__all__ = ["FORMAT", "POOL_COLUMNS", "UNITS", "Pool", "pool_lines", "read_pool", "write_pool"]
+__all__ = [
+    "FORMAT",
+    "FORMATS",
+    "POOL_COLUMNS",
+    "UNITS",
+    "Pool",
+    "parse_pool",
+    "pool_lines",
+    "read_pool",
+    "write_pool",
+]
 
 FORMAT = JSON_FORMATS["pool"][0]
 UNITS = ("document", "span", "element")
-"""What is pooled: what one line of a pool is."""
+"""Kinds of things that are pooled, one per line."""
 
 POOL_COLUMNS: dict[str, Any] = {
     "topic": pl.String,
@@ -60,7 +66,7 @@ _OPTIONAL = ("start", "end", "xpath", "relevant", "support")
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """What is to be assessed.
+    """Documents, spans or elements to assess.
 
     Parameters
     ----------
@@ -101,12 +107,12 @@ class Pool:
         return {topic: counts[topic] for topic in self.topics}
 
     def topic(self, name: str) -> pl.DataFrame:
-        """The units of one topic, by priority."""
+        """Return the units of one topic, by priority."""
         return self.entries.filter(pl.col("topic") == name).sort("priority")
 
 
 def pool_lines(pool: Pool) -> str:
-    """The pool as JSON Lines; columns without any value are left out."""
+    """Return the pool as JSON Lines; columns without any value are left out."""
     header = {
         "type": "header",
         "format": FORMAT,
@@ -119,20 +125,13 @@ def pool_lines(pool: Pool) -> str:
     entries = pool.entries
     entries = entries.drop(name for name in _OPTIONAL if entries[name].null_count() == len(entries))
     if "support" in entries.columns:
-        entries = entries.with_columns(_shorter(entries["support"]))
+        inner = entries["support"].explode().drop_nulls().struct.unnest()
+        kept = [name for name in inner.columns if inner[name].null_count() < len(inner)]
+        fields = pl.struct(pl.element().struct.field(name) for name in kept)
+        entries = entries.with_columns(pl.col("support").list.eval(fields))
     lines = io.BytesIO()
     entries.write_ndjson(lines)
     return json.dumps(header, ensure_ascii=False) + "\n" + lines.getvalue().decode()
-
-
-def _shorter(support: pl.Series) -> pl.Series:
-    """Support elements without the fields that none of them has."""
-    inner = support.explode().drop_nulls().struct.unnest()
-    kept = [name for name in inner.columns if inner[name].null_count() < len(inner)]
-    frame = support.to_frame("support")
-    return frame.select(
-        pl.col("support").list.eval(pl.struct(pl.element().struct.field(name) for name in kept))
-    ).to_series()
 
 
 def write_pool(pool: Pool, path: str | Path) -> None:
@@ -149,67 +148,85 @@ def read_pool(path: str | Path | Source) -> Pool:
     >>> pool, pool.entries["rank"].to_list()
     (<Pool: 1 topics, 1 documents>, [2])
     """
-    source = path if isinstance(path, Source) else Source.open(path)
+    pool: Pool = parse_pool(path if isinstance(path, Source) else Source.open(path)).checked()
+    return pool
+
+
+def parse_pool(source: Source) -> Parsed:
+    """Return the pool of the good lines, and the problems of the others."""
     header, line = header_of(source)
-    if not header:
-        raise source.error(
-            "unclassified", None, f"this is no pool; expected a first line with format {FORMAT!r}"
-        )
-    unit, end = declared_units(source, header, line, (FORMAT,))
-    if (unit, end) != ("codepoint", "exclusive"):
-        raise source.error(
-            "unclassified", line, f"offsets are {unit}, {end}; expected codepoint, exclusive"
-        )
-    pooled = header.get("pooled", UNITS[0])
-    if pooled not in UNITS:
-        raise source.error(
-            "unclassified", line, f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
-        )
-    table = read_objects(source, POOL_COLUMNS, line)
-    defects = Defects(source, table.line)
-    defects.raise_if(_problems(defects, table.frame, pooled))
+    try:
+        if not header:
+            message = f"this is no pool; expected a first line with format {FORMAT!r}"
+            raise source.error("pool.format", None, message)
+        unit, end = declared_units(source, header, line, (FORMAT,))
+        if (unit, end) != ("codepoint", "exclusive"):
+            message = f"offsets are {unit}, {end}; expected codepoint, exclusive"
+            raise source.error("pool.header", line, message)
+        pooled = header.get("pooled", UNITS[0])
+        if pooled not in UNITS:
+            message = f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
+            raise source.error("pool.header", line, message)
+        table = read_objects(source, POOL_COLUMNS, line)
+    except InputError as error:
+        return Parsed(None, [*error.problems])
+    problems = _find_problems(Defects(source, table.line), table.frame, pooled)
+    bad = np.isin(table.line, [problem.line or 0 for problem in problems])
+    entries = table.frame.filter(~pl.Series(bad) & (table.frame["topic"] != ALL))
+    if problems and not len(entries):
+        return Parsed(None, problems)
+    topics = sort_topics(entries["topic"].to_list())
+    place = pl.DataFrame({"topic": topics, "place": range(len(topics))}, schema=_PLACES)
+    entries = entries.join(place, on="topic", maintain_order="left").sort("place", "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")
     kept = {name: value for name, value in header.items() if name not in known}
-    return Pool(_sorted(table.frame), pooled, kept)
+    return Parsed(Pool(entries.drop("place"), pooled, kept), problems)
 
 
-def _problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Problem]:
-    """What an entry lacks, holds but may not, or repeats."""
+_PLACES = {"topic": pl.String, "place": pl.Int64}
+
+
+def _find_problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Problem]:
+    """Find entries that lack something, have an impossible value, or repeat another."""
     problems = check_required(defects, entries)
     problems += check_names(defects, entries["topic"].fill_null(""))
     for name in ("priority", "rank"):
         wrong = (entries[name].fill_null(0) < 1).to_numpy()
-        problems += defects.at(
-            "unclassified", wrong, f"{name} {{}}; expected a whole number from 1", entries[name]
-        )
-    bare = entries["runs"].list.len().fill_null(0) == 0
-    problems += defects.at(
-        "unclassified", bare.to_numpy(), "runs is missing; expected who returned it, and where"
-    )
-    problems += check_given(defects, entries["start"], entries["end"])
+        message = f"{name} {{}}; expected a whole number from 1"
+        problems += defects.at(f"pool.{name}", wrong, message, entries[name])
+    bare = (entries["runs"].list.len().fill_null(0) == 0).to_numpy()
+    message = "runs is missing; expected who returned it, and where"
+    problems += defects.at("pool.runs", bare, message)
+    start, end = entries["start"], entries["end"]
+    problems += check_given(defects, start, end)
     problems += check_xpaths(defects, entries["xpath"])
-    backwards = (entries["end"] < entries["start"]).fill_null(value=False).to_numpy()
-    problems += defects.at(
-        "unclassified", backwards, "end {1} is before start {0}", entries["start"], entries["end"]
-    )
+    backwards = (end < start).fill_null(value=False).to_numpy()
+    problems += defects.at("span.offset", backwards, "end {1} is before start {0}", start, end)
     if problems:
         return problems
     unit = ["topic", "doc", *({"span": ["start", "end"], "element": ["xpath"]}.get(pooled, []))]
     for keys, what in ((unit, f"the {pooled}"), (["topic", "priority"], "the priority")):
         first = find_first_rows(entries.select(keys))
         again = np.flatnonzero(first != np.arange(len(first)))
-        before = defects.line[first]
-        problems += defects.at(
-            "unclassified", again, f"{what} of line {{}} again; expected each once", before
-        )
+        message = f"{what} of line {{}} again; expected each once"
+        problems += defects.at("pool.repeated", again, message, defects.line[first])
     return problems
 
 
-def _sorted(entries: pl.DataFrame) -> pl.DataFrame:
-    order = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
-    place = np.array([order[topic] for topic in entries["topic"].to_list()], dtype=np.int64)
-    return (
-        entries.with_columns(place=pl.Series(place, dtype=pl.Int64))
-        .sort("place", "priority")
-        .drop("place")
-    )
+FORMATS = (
+    Format(
+        "jsonl",
+        "pool",
+        """Pools of documents, spans or elements to assess, as JSON Lines.
+
+A header with the format `foveal-pool` says how the pool was made and what a line is (`pooled`).
+Each line has `topic`, `doc`, `priority` and `rank` from 1, and `runs`, the runs that returned it
+with its place in each. Spans have `start` and `end`, elements an `xpath`; `support` lists results
+that runs returned of a document.""",
+        '{"type":"header","format":"foveal-pool","version":1,"pooled":"document"}\n'
+        '{"topic":"7","doc":"d1","priority":1,"rank":2,"runs":[{"run":"a","rank":2}]}\n',
+        lambda source: json_kind(source) == "pool",
+        parse_pool,
+        pool_lines,
+    ),
+)

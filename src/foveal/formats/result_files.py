@@ -10,12 +10,13 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from foveal.errors import UsageError
+from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
+from foveal.formats.base import Format, Parsed, json_kind
 from foveal.model import Results
 from foveal.model.results import JSON_ROW, RowForm
 
-__all__ = ["DATA_FORMATS", "EXACT_CSV", "read_results", "separated"]
+__all__ = ["DATA_FORMATS", "EXACT_CSV", "FORMATS", "parse_saved", "read_results", "separated"]
 
 EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
 """Write names to csv as they are, also those that a spreadsheet runs as formulas."""
@@ -23,7 +24,9 @@ _FIELDS = ("run", "topic", "measure", "value")
 
 
 def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> str:
-    r"""A table as tsv or csv, numbers at full precision; a field that tsv cannot hold is refused.
+    r"""Return a table as tsv or csv, with numbers at full precision.
+
+    A field that tsv cannot hold is refused.
 
     >>> separated(["run", "AP"], [("a", 0.5), ("b", float("nan"))], "tsv")
     'run\tAP\na\t0.5\nb\tnan\n'
@@ -111,40 +114,42 @@ DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
 
 def read_results(path: str | Path) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
-    source = Source.open(path)
-    source.check_utf8()
+    results: Results = parse_saved(Source.open(path)).checked()
+    return results
+
+
+def parse_saved(source: Source) -> Parsed:
+    """Return saved results, or the problem that keeps them from being read."""
     line = None
     try:
+        source.check_utf8()
         results = Results.from_json(source.data)
         _check_meta(results.meta)
+        if results.runs:
+            return Parsed(results, [])
+        message = "the saved results are empty: they hold no score of a run"
+        return Parsed(None, [Problem("results.empty", source.path, None, message)])
+    except InputError as error:
+        return Parsed(None, [*error.problems])
     except json.JSONDecodeError as error:
         line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
     except RecursionError:
         found = "brackets nested too deep"
     except (ValueError, UsageError) as error:
         found = str(error)
-    else:
-        if not results.runs:
-            raise source.error(
-                "unclassified", None, "the saved results are empty: they hold no score of a run"
-            )
-        return results
-    raise source.error(
-        "unclassified",
-        line,
-        f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}",
-    )
+    message = f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
+    return Parsed(None, [Problem("results.format", source.path, line, message)])
 
 
 _META: dict[str, type[Any]] = {
     **dict.fromkeys(("parts", "inputs", "warnings", "lower_is_better"), list),
     **dict.fromkeys(("options", "tasks", "topics"), dict),
 }
-"""What kind of JSON the parts of a meta are that are looked at again."""
+"""Kind of JSON of the parts of a meta that are read again."""
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:
-    """Refuse provenance that is not of the kind which is written."""
+    """Refuse a meta with values of another kind than those that are written."""
     for name, kind in _META.items():
         if not isinstance(meta.get(name, kind()), kind):
             expected = "a list" if kind is list else "an object"
@@ -161,3 +166,19 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
             raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")
     for part in meta.get("parts", ()):
         _check_meta(part)
+
+
+FORMATS = (
+    Format(
+        "json",
+        "results",
+        """Results as `foveal evaluate -f json` saves them.
+
+One object with the `scores` of every run, measure and topic at full precision, and the `meta` with
+inputs, options and versions.""",
+        "",
+        lambda source: json_kind(source) == "results",
+        parse_saved,
+        Results.to_json,
+    ),
+)

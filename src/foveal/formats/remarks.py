@@ -1,0 +1,150 @@
+"""Remarks on the file of a run: what is wrong with it, and oddities that readers accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from foveal.errors import InputError, Problem, Tally
+from foveal.files.source import Source
+from foveal.formats import found_kind, parse_run
+from foveal.formats.base import Parsed, head_fields
+from foveal.formats.fields import drop_undecodable, normalised
+from foveal.formats.fol import GROUPED
+from foveal.formats.markup import Markup, is_xml
+from foveal.formats.trec_genomics import is_run_line
+from foveal.model import UNKNOWN, Run
+from foveal.spans import Ints
+
+__all__ = [
+    "find_other_names",
+    "find_repeated_topics",
+    "line_ranks",
+    "list_notes",
+    "read_tolerantly",
+]
+
+_RANK, _NAME = 3, 5
+"""The fields of a result's rank and of the run's name; in TREC Genomics the name is last."""
+
+
+def read_tolerantly(source: Source) -> Parsed:
+    """Return the run of all good lines of a file, and a problem for each other line.
+
+    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 e 3 inf mine -5 2"
+    >>> print(*read_tolerantly(Source.of_text(chr(10).join(lines), "a.run")).problems)
+    a.run:2: score inf is not a finite number; start -5 is negative; expected an offset from 0
+    """
+    try:
+        run, problems = parse_run(source)
+    except InputError as error:
+        run, problems = None, [*error.problems]
+    if is_xml(source):  # results share lines, and have a problem each
+        return Parsed(run, problems)
+    if run is None and head_fields(source) and found_kind(source) == "judgements":
+        # One bad line of judgements is enough; XML and JSON name the kind themselves.
+        hint = "no line is one of a run; these may be judgements"
+        return Parsed(None, [Problem("run.format", source.path, None, hint), *problems[:1]])
+    found: dict[int | None, list[Problem]] = {}
+    for problem in problems:
+        found.setdefault(problem.line, []).append(problem)
+    together = [
+        own[0]._replace(text="; ".join(dict.fromkeys(problem.text for problem in own)))
+        for own in found.values()
+    ]
+    return Parsed(run, together)
+
+
+def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
+    """Return a field of the lines of the run's results, and the numbers of the lines."""
+    found, numbers = normalised(drop_undecodable(source)[0].data)
+    line = np.array(numbers, dtype=np.int64)
+    read = np.isin(line, run.line)
+    rows = pl.Series(found, dtype=pl.String).filter(read)
+    return rows.str.splitn(" ", at + 2).struct[at], line[read]
+
+
+def line_ranks(source: Source, run: Run) -> Ints | None:
+    """Return the fourth fields of a run of lines, ordered as `run`; None if not all are ranks."""
+    if not head_fields(source):
+        return None
+    field, line = _field(source, run, _RANK)
+    rank = field.cast(pl.Int64, strict=False)
+    if rank.null_count():
+        return None
+    of_line = np.full(int(run.line.max(initial=0)) + 1, UNKNOWN, dtype=np.int64)
+    of_line[line] = rank.to_numpy()
+    return of_line[run.line]
+
+
+def find_other_names(source: Source, run: Run) -> Iterator[Problem]:
+    """Find names of the run other than the one on its first line, each where it first occurs."""
+    fields = head_fields(source)
+    at = _NAME + is_run_line(fields)
+    if len(fields) <= at:  # no line has a name
+        return
+    name, line = _field(source, run, at)
+    for row in name.is_first_distinct().arg_true().to_list()[1:]:
+        yield Problem(
+            "run.name",
+            source.path,
+            int(line[row]),
+            f"the run is called {name[row]!r} here, but {name[0]!r} on line {line[0]}; "
+            "expected one run in a file",
+        )
+
+
+def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
+    """Find topics of a submission that have more than one element.
+
+    >>> text = "<inex-submission><topic id='1'/>" + chr(10) + "<topic id='1'/></inex-submission>"
+    >>> from foveal.formats.markup import read_markup
+    >>> print(*find_repeated_topics(read_markup(Source.of_text(text, "s.xml"))))
+    s.xml:2: a second <topic> of '1', first on line 1; expected one for each topic
+    """
+    topics = markup.named("topic")
+    first: dict[str, int] = {}
+    for given, line in zip(
+        markup.values(topics, "topic-id", "id"), markup.line[topics].tolist(), strict=True
+    ):
+        if given is None:
+            continue
+        name = given.strip()
+        if name in first:
+            message = f"a second <topic> of {name!r}, first on line {first[name]}"
+            yield Problem(
+                "topic.repeated",
+                markup.source.path,
+                line,
+                f"{message}; expected one for each topic",
+            )
+        first.setdefault(name, line)
+
+
+def list_notes(run: Run) -> Iterator[Problem]:
+    """List the warnings of the reader, with their lines."""
+    for note in run.notes:
+        if note == GROUPED:
+            yield from _find_returning_topics(run)
+            continue
+        first = note.items[0] if isinstance(note, Tally) and note.items else None
+        line = first[0] if isinstance(first, tuple) else first
+        yield Problem("run.note", run.source.path, line, note)
+
+
+def _find_returning_topics(run: Run) -> Iterator[Problem]:
+    """Find each line on which a topic comes back after others."""
+    order = np.argsort(run.line, kind="stable")
+    topic, line = run.topic[order], run.line[order]
+    opens = np.flatnonzero(np.concatenate([[True], topic[1:] != topic[:-1]]))
+    first: dict[int, int] = {}
+    for number, at in zip(topic[opens].tolist(), line[opens].tolist(), strict=True):
+        if number in first:
+            text = (
+                f"topic {run.topics[number]!r} comes back after another one, first on line "
+                f"{first[number]}; the lines of a topic do not stand together"
+            )
+            yield Problem("run.grouping", run.source.path, at, text)
+        first.setdefault(number, at)
