@@ -77,7 +77,7 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
     for column in (start, end, score):
         if column is not None:
             column.flags.writeable = False  # so that the run need not copy it
-    number, first = source.head
+    words = source.head[1].split()
     run = Run.from_columns(
         topic=table.frame["topic"],
         doc=table.frame["doc"],
@@ -85,7 +85,7 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
         end=end,
         line=table.line,
         score=score,
-        name=first.split()[5].decode(errors="replace") if number else source.stem,
+        name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
@@ -170,7 +170,7 @@ def parse_element_run(source: Source) -> Parsed:
     start, end = (np.full(len(frame), UNKNOWN, dtype=np.int64) for _ in range(2))
     start[is_root(xpath) if traits is None else traits == _ROOT] = 0
     start.flags.writeable = end.flags.writeable = False
-    number, first = source.head
+    words = source.head[1].split()
     run = Run.from_columns(
         topic=frame["topic"],
         doc=frame["doc"],
@@ -179,7 +179,7 @@ def parse_element_run(source: Source) -> Parsed:
         line=table.line,
         score=frame["score"].to_numpy(),
         xpath=canonical_paths(xpath) if coded is None else xpath,
-        name=first.split()[5].decode(errors="replace") if number else source.stem,
+        name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
