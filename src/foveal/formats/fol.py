@@ -10,7 +10,7 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
-from foveal.formats.fields import MAX_OFFSET, Table, drop_undecodable, normalised, read_fields
+from foveal.formats.fields import MAX_OFFSET, RowTable, drop_undecodable, normalised, read_fields
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.hashing import OfTexts
 from foveal.model.run import ALL
@@ -92,7 +92,7 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
     return Parsed(run, [*table.problems])
 
 
-def _read_unresolved(source: Source) -> Table:
+def _read_unresolved(source: Source) -> RowTable:
     """Read a run in which ``X`` and -1 are unknown offsets: their start is `UNKNOWN`, length 0."""
     from foveal.formats.checks import Defects
 
@@ -110,7 +110,7 @@ def _read_unresolved(source: Source) -> Table:
     return table._replace(frame=frame).without(problems)
 
 
-def _find_bad_rows(source: Source, table: Table, *, unresolved: bool) -> list[Problem]:
+def _find_bad_rows(source: Source, table: RowTable, *, unresolved: bool) -> list[Problem]:
     """Find everything that is wrong with names, scores and offsets."""
     from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
 
@@ -225,8 +225,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     `relchars` must be the sum of the passages and fit into the document. With `official` it is
     taken at its word, as the official evaluator does.
     """
-    source, undecodable = drop_undecodable(source)
-    if undecodable:
+    if not source.data.isascii() and (undecodable := drop_undecodable(source)[1]):
         return Parsed(None, [*undecodable])
     rows, numbers = normalised(source.data)
     line = source.numbered(np.array(numbers, dtype=np.int64))
