@@ -79,6 +79,8 @@ class Format:
         Lists what `write` leaves out, each as ``what: how many``.
     uses_texts : bool
         `parse` takes the texts of documents: ``parse(source, texts={"doc": "text"})``.
+    is_folder : bool
+        `write` returns several files.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Format:
     write: Callable[[Any], str | bytes | dict[str, str]] | None = None
     losses: Callable[[Any], list[str]] | None = None
     uses_texts: bool = False
+    is_folder: bool = False
 
     @property
     def summary(self) -> str:

@@ -416,6 +416,7 @@ def _declare_folder(scale: str) -> Format:
         parse_judgements,
         FOLDER_FORMATS[f"inex{scale}"],
         lazy_losses("judgement_losses", form=f"inex{scale}"),
+        is_folder=True,
     )
 
 
