@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 import foveal
 from foveal.cli import cli
 from foveal.evaluation import PRESETS, Preset
+from foveal.formats import list_formats
 from foveal.measures import Measure, all_measures, parse_measure
 from foveal.measures.base import Choice
 from foveal.measures.toy import JUDGEMENTS, run_example
@@ -20,6 +22,7 @@ from foveal.measures.toy import JUDGEMENTS, run_example
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -117,6 +120,22 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "copying.css", content=COPYING))
     config.extra_css.append("copying.css")
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Put the formats of a kind where the page about formats asks for them."""
+    if page.file.src_uri != "formats.md":
+        return markdown
+    return re.sub(r"<!-- formats: (\w+) -->", lambda found: formats_section(found[1]), markdown)
+
+
+def formats_section(kind: str) -> str:
+    """Every format of a kind, as ``foveal formats NAME`` explains it."""
+    lines: list[str] = []
+    for form in list_formats(kind):
+        lines += [f"### {form.name} {{#{kind}-{form.name}}}", "", form.explanation.strip(), ""]
+        lines += block(*form.example.rstrip("\n").split("\n")) if form.example else []
+    return "\n".join(lines)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -14,6 +14,7 @@ import pytest
 
 from foveal.cli import cli
 from foveal.evaluation import PRESETS
+from foveal.formats import list_formats
 from foveal.measures import all_measures
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,6 +68,13 @@ def test_every_command_has_its_options(site: Path, name: str) -> None:
     for parameter in cli.get_command(CONTEXT, name).params:
         if isinstance(parameter, click.Option):
             assert f"<code>{parameter.opts[0]}" in text
+
+
+@pytest.mark.parametrize("kind", ["run", "judgements"])
+def test_every_format_has_its_section(site: Path, kind: str) -> None:
+    for form in list_formats(kind):
+        text = html.unescape(section(page(site, "formats"), f"{kind}-{form.name}", 3))
+        assert " ".join(form.summary.split()[:3]) in " ".join(re.sub(r"<[^>]+>", "", text).split())
 
 
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:

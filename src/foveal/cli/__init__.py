@@ -50,6 +50,7 @@ _COMMANDS = {
     "stats": ("foveal.cli.stats", "Describe collections, topics, judgements and runs."),
     "recall-base": ("foveal.cli.recall_base", "Draw the recall bases of a topic as trees."),
     "measures": ("foveal.cli.measures", "List the measures, or explain one."),
+    "formats": ("foveal.cli.formats", "List the file formats, or explain one."),
     "axioms": ("foveal.cli.axioms", "Test whether measures are sound."),
 }
 _MOST_PROBLEMS = 20

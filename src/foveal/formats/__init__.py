@@ -237,11 +237,11 @@ def write_topics(topics: Topics, path: str | Path, form: str) -> None:
 def _write(content: Any, path: str | Path, form: Format) -> None:
     from foveal.files.atomic import write_file, write_folder
 
+    if form.is_folder and str(path) == STDIN:
+        raise UsageError(f"{form.name} is a folder of files; expected the name of one")
     assert form.write is not None  # others are not found
     written = form.write(content)
-    if not isinstance(written, dict):
-        write_file(path, written)
-    elif str(path) == STDIN:
-        raise UsageError(f"{form.name} is a folder of files; expected the name of one")
-    else:
+    if isinstance(written, dict):
         write_folder(path, written)
+    else:
+        write_file(path, written)

@@ -32,6 +32,7 @@ __all__ = [
     "json_kind",
     "lazy_losses",
     "list_formats",
+    "never",
     "parse_with",
 ]
 
@@ -78,6 +79,8 @@ class Format:
         Lists what `write` leaves out, each as ``what: how many``.
     uses_texts : bool
         `parse` takes the texts of documents: ``parse(source, texts={"doc": "text"})``.
+    is_folder : bool
+        `write` returns several files.
     """
 
     name: str
@@ -89,6 +92,17 @@ class Format:
     write: Callable[[Any], str | bytes | dict[str, str]] | None = None
     losses: Callable[[Any], list[str]] | None = None
     uses_texts: bool = False
+    is_folder: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The first line of the explanation."""
+        return self.explanation.partition("\n")[0]
+
+    @property
+    def reads(self) -> bool:
+        """True if files of this format can be recognised by it."""
+        return self.sniff is not never
 
     def read(self, source: Source, texts: Mapping[str, str] | None = None) -> Parsed:
         """Parse a source, with the texts of documents if the format uses them."""
@@ -97,6 +111,11 @@ class Format:
     def list_losses(self, content: Any) -> list[str]:
         """List what a file of this format does not hold, each as ``what: how many``."""
         return [] if self.losses is None else self.losses(content)
+
+
+def never(_source: Source) -> bool:
+    """Recognise no file: the sniff of a format that another one reads."""
+    return False
 
 
 def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:

@@ -24,7 +24,7 @@ from foveal.spans import Ints
 
 __all__ = [
     "MAX_OFFSET",
-    "Table",
+    "RowTable",
     "as_lines",
     "check_rows",
     "drop_undecodable",
@@ -49,20 +49,20 @@ _UNFIT = {
 }
 
 
-class Table(NamedTuple):
+class RowTable(NamedTuple):
     """The good rows of a file as columns, the line of each, and the problems of other lines."""
 
     frame: pl.DataFrame
     line: Ints
     problems: tuple[Problem, ...] = ()
 
-    def checked(self) -> Table:
+    def checked(self) -> RowTable:
         """Return the table; raise its problems in line order if there are any."""
         if self.problems:
             raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
         return self
 
-    def without(self, problems: Iterable[Problem]) -> Table:
+    def without(self, problems: Iterable[Problem]) -> RowTable:
         """Return the table without the rows of these problems, which are added to its own.
 
         Rows of a topic with a reserved name go, too: only the first of them has a problem.
@@ -72,7 +72,7 @@ class Table(NamedTuple):
             return self
         bad = np.isin(self.line, [problem.line or 0 for problem in found])
         good = ~bad & (self.frame["topic"] != ALL).fill_null(value=True).to_numpy()
-        return Table(self.frame.filter(good), self.line[good], (*self.problems, *found))
+        return RowTable(self.frame.filter(good), self.line[good], (*self.problems, *found))
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -80,12 +80,14 @@ class Table(NamedTuple):
 
 def read_fields(
     source: Source, schema: dict[str, Any], keep: tuple[str, ...], *, form: str
-) -> Table:
+) -> RowTable:
     """Read the columns `keep` of a file whose lines have the fields of `schema`.
 
     `form` shows the expected line in messages.
     """
-    source, undecodable = drop_undecodable(source)
+    undecodable: tuple[Problem, ...] = ()
+    if not source.data.isascii():
+        source, undecodable = drop_undecodable(source)
     data = source.data
     separator = b"\t" if source.head[1].count(b"\t") == len(schema) - 1 else b" "
     frame = _parse_fields(data, schema, keep, separator)
@@ -93,12 +95,12 @@ def read_fields(
         line = np.arange(1, len(frame) + 1, dtype=np.int64)
         line = line if source.lines is None else source.lines[: len(frame)]
         line.flags.writeable = False
-        return Table(frame, line, undecodable)
+        return RowTable(frame, line, undecodable)
     rows, found = normalised(data)
     numbers = source.numbered(np.array(found, dtype=np.int64))
     frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
     if frame is not None:
-        return Table(frame, numbers, undecodable)
+        return RowTable(frame, numbers, undecodable)
     defects = [_find_defect(row.split(" "), schema, form) for row in rows]
     problems = [
         Problem(code, source.path, number, text)
@@ -113,13 +115,11 @@ def read_fields(
         problems.append(Problem("line.fields", source.path, None, message))
         frame, is_good = _parse_fields(b"", schema, keep, b" "), [False] * len(is_good)
     assert frame is not None  # there is always a table without rows
-    return Table(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
+    return RowTable(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
 
 
 def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
     """Return a source with lines that are not UTF-8 left blank, and a problem for each of them."""
-    if source.data.isascii():
-        return source, ()
     try:
         source.check_utf8()
     except InputError:

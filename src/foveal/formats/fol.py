@@ -10,7 +10,13 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
-from foveal.formats.fields import MAX_OFFSET, Table, drop_undecodable, normalised, read_fields
+from foveal.formats.fields import (
+    MAX_OFFSET,
+    RowTable,
+    drop_undecodable,
+    normalised,
+    read_fields,
+)
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
@@ -77,7 +83,7 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
     for column in (start, end, score):
         if column is not None:
             column.flags.writeable = False  # so that the run need not copy it
-    number, first = source.head
+    words = source.head[1].split()
     run = Run.from_columns(
         topic=table.frame["topic"],
         doc=table.frame["doc"],
@@ -85,14 +91,14 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
         end=end,
         line=table.line,
         score=score,
-        name=first.split()[5].decode(errors="replace") if number else source.stem,
+        name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
     return Parsed(run, [*table.problems])
 
 
-def _read_unresolved(source: Source) -> Table:
+def _read_unresolved(source: Source) -> RowTable:
     """Read a run in which ``X`` and -1 are unknown offsets: their start is `UNKNOWN`, length 0."""
     from foveal.formats.checks import Defects
 
@@ -110,7 +116,7 @@ def _read_unresolved(source: Source) -> Table:
     return table._replace(frame=frame).without(problems)
 
 
-def _find_bad_rows(source: Source, table: Table, *, unresolved: bool) -> list[Problem]:
+def _find_bad_rows(source: Source, table: RowTable, *, unresolved: bool) -> list[Problem]:
     """Find everything that is wrong with names, scores and offsets."""
     from foveal.formats.checks import TOO_FAR, Defects, check_names, check_scores, check_spans
 
@@ -170,7 +176,7 @@ def parse_element_run(source: Source) -> Parsed:
     start, end = (np.full(len(frame), UNKNOWN, dtype=np.int64) for _ in range(2))
     start[is_root(xpath) if traits is None else traits == _ROOT] = 0
     start.flags.writeable = end.flags.writeable = False
-    number, first = source.head
+    words = source.head[1].split()
     run = Run.from_columns(
         topic=frame["topic"],
         doc=frame["doc"],
@@ -179,7 +185,7 @@ def parse_element_run(source: Source) -> Parsed:
         line=table.line,
         score=frame["score"].to_numpy(),
         xpath=canonical_paths(xpath) if coded is None else xpath,
-        name=first.split()[5].decode(errors="replace") if number else source.stem,
+        name=words[5].decode(errors="replace") if len(words) > 5 else source.stem,
         source=source.provenance,
         note_grouping=GROUPED,
     )
@@ -225,8 +231,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     `relchars` must be the sum of the passages and fit into the document. With `official` it is
     taken at its word, as the official evaluator does.
     """
-    source, undecodable = drop_undecodable(source)
-    if undecodable:
+    if not source.data.isascii() and (undecodable := drop_undecodable(source)[1]):
         return Parsed(None, [*undecodable])
     rows, numbers = normalised(source.data)
     line = source.numbered(np.array(numbers, dtype=np.int64))

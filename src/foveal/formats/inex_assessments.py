@@ -15,7 +15,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, lazy_losses
+from foveal.formats.base import Format, Parsed, lazy_losses, never
 from foveal.formats.checks import TOO_FAR, Defects, check_names
 from foveal.formats.fields import MAX_OFFSET
 from foveal.formats.graded_elements import (
@@ -412,10 +412,11 @@ def _declare_folder(scale: str) -> Format:
         "judgements",
         f"INEX XML assessments on the scale of {scale}, a file for each pool.",
         "",
-        lambda _: False,  # recognised as the format inex, whatever the scale
+        never,  # recognised as the format inex, whatever the scale
         parse_judgements,
         FOLDER_FORMATS[f"inex{scale}"],
         lazy_losses("judgement_losses", form=f"inex{scale}"),
+        is_folder=True,
     )
 
 

@@ -22,7 +22,7 @@ from foveal.formats.checks import (
     check_required,
     check_spans,
 )
-from foveal.formats.fields import MAX_OFFSET, Table
+from foveal.formats.fields import MAX_OFFSET, RowTable
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     GRADES,
@@ -264,7 +264,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     return judgements if judged is None or judged.all() else judgements.only(judged)
 
 
-def _split_bare_topics(source: Source, table: Table) -> tuple[pl.DataFrame, Table]:
+def _split_bare_topics(source: Source, table: RowTable) -> tuple[pl.DataFrame, RowTable]:
     """Split off topics without a judged document, ``{"topic": "9", "spans": []}``.
 
     Refuses other rows without a topic, a document or spans.
@@ -292,10 +292,12 @@ def _split_bare_topics(source: Source, table: Table) -> tuple[pl.DataFrame, Tabl
         'spans is missing; a document without relevant text has "spans":[]',
     )
     defects.raise_if(problems)
-    return table.frame.filter(bare), Table(frame, defects.line)
+    return table.frame.filter(bare), RowTable(frame, defects.line)
 
 
-def _read_labels(source: Source, table: Table, spans: pl.DataFrame, name: str) -> pl.Series | None:
+def _read_labels(
+    source: Source, table: RowTable, spans: pl.DataFrame, name: str
+) -> pl.Series | None:
     """Return the evidence sets or aspects of each span; None if no span has any.
 
     Few files have them, and the columnar parser turns anything in a list of names into text. So

@@ -18,7 +18,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.fields import Table, drop_undecodable
+from foveal.formats.fields import RowTable, drop_undecodable
 from foveal.spans import Ints
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def check_counted(source: Source, header: Mapping[str, Any], line: int) -> None:
 # -- objects ---------------------------------------------------------------------------------------
 
 
-def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> Table:
+def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> RowTable:
     """Return the objects after the header as columns; refuse a file with a bad line."""
     return tabulate_objects(source, schema, header_line).checked()
 
 
-def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> Table:
+def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> RowTable:
     """Return the objects after the header as columns, and the problems of bad lines."""
     source, undecodable = drop_undecodable(source)
     data = source.data
@@ -156,7 +156,7 @@ def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int
     frame = parse_objects(data, schema)
     if frame is not None and len(frame) == count:
         numbers = np.arange(header_line + 1, header_line + count + 1, dtype=np.int64)
-        return Table(frame, source.numbered(numbers), undecodable)
+        return RowTable(frame, source.numbered(numbers), undecodable)
     lines = [
         (number, line)
         for number, line in enumerate(data.split(b"\n"), header_line + 1)
@@ -166,7 +166,7 @@ def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int
         frame = parse_objects(b"\n".join(line for _, line in lines), schema)
     numbers = source.numbered(np.array([number for number, _ in lines], dtype=np.int64))
     if frame is not None and len(frame) == len(lines):
-        return Table(frame, numbers, undecodable)
+        return RowTable(frame, numbers, undecodable)
     defects = [_find_defect(line, schema) for _, line in lines]
     if not any(code for code, _ in defects):
         # What Python reads and the columnar parser does not: numbers without end, NaN.
@@ -184,7 +184,7 @@ def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int
         text = "cannot be read; expected an object per line"
         problems = problems or [Problem("json.syntax", source.path, None, text)]
         frame, is_good = pl.DataFrame(schema=schema), [False] * len(lines)
-    return Table(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
+    return RowTable(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
 
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:

@@ -14,7 +14,7 @@ from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.checks import Defects
-from foveal.formats.fields import Table
+from foveal.formats.fields import RowTable
 from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.formats.panics import without_panics
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
@@ -87,7 +87,7 @@ def parse_frame(frame: pl.DataFrame, source: Source) -> Parsed:
     return parsed._replace(content=replace(parsed.content, unread=kept or None))
 
 
-def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> Table:
+def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> RowTable:
     """Return the columns of a run in their types, null where the file has none."""
     columns: dict[str, pl.Series] = {}
     problems: list[Problem] = []
@@ -107,7 +107,7 @@ def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> Table:
         message = f"{name} {{}} is not a {_WORDS[kind]}"
         problems += Defects(source, line).at("run.columns", lost, message, given)
         columns[name] = column
-    return Table(pl.DataFrame(columns), line).without(problems)
+    return RowTable(pl.DataFrame(columns), line).without(problems)
 
 
 def write_run(run: Run) -> bytes:

@@ -27,7 +27,7 @@ from foveal.formats.checks import (
     check_xpaths,
     is_root,
 )
-from foveal.formats.fields import MAX_OFFSET, Table
+from foveal.formats.fields import MAX_OFFSET, RowTable
 from foveal.formats.xpaths import canonical_paths
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
@@ -66,7 +66,7 @@ _IS_ODD = pl.any_horizontal(
 
 
 def parse_results(
-    table: Table,
+    table: RowTable,
     source: Source,
     *,
     name: str,

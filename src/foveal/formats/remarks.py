@@ -13,7 +13,7 @@ from foveal.formats import found_kind, parse_run
 from foveal.formats.base import Parsed, head_fields
 from foveal.formats.fields import drop_undecodable, normalised
 from foveal.formats.fol import GROUPED
-from foveal.formats.markup import Markup, is_xml
+from foveal.formats.markup import Markup
 from foveal.formats.trec_genomics import is_run_line
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
@@ -41,8 +41,6 @@ def read_tolerantly(source: Source) -> Parsed:
         run, problems = parse_run(source)
     except InputError as error:
         run, problems = None, [*error.problems]
-    if is_xml(source):  # results share lines, and have a problem each
-        return Parsed(run, problems)
     if run is None and head_fields(source) and found_kind(source) == "judgements":
         # One bad line of judgements is enough; XML and JSON name the kind themselves.
         hint = "no line is one of a run; these may be judgements"

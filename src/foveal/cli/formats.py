@@ -1,0 +1,73 @@
+"""``foveal formats``: list the file formats by kind, or explain one with an example."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from foveal.cli.output import emit
+
+__all__ = ["command"]
+
+
+@click.command("formats", epilog="Example: foveal formats fol")
+@click.argument("name", required=False)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Write text, or JSON with everything known about the formats.",
+)
+def command(name: str | None, form: str) -> None:
+    """List the file formats by kind, or explain one: its fields and an example.
+
+    Foveal recognises a file by its content. 'foveal convert --to NAME' writes the formats marked
+    with w; r marks those that can be read.
+    """
+    from foveal.errors import UsageError
+    from foveal.formats import list_formats
+
+    known = list(list_formats())
+    found = [one for one in known if name in (None, one.name)]
+    if not found:
+        from difflib import get_close_matches
+
+        names = list(dict.fromkeys(one.name for one in known))
+        near = get_close_matches(name or "", names, 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(names)}"
+        raise UsageError(f"unknown format {name!r}; {hint}")
+    if form == "json":
+        records = [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "reads": one.reads,
+                "writes": one.write is not None,
+                "explanation": one.explanation,
+                "example": one.example,
+            }
+            for one in found
+        ]
+        emit(json.dumps(records, indent=1) + "\n", None)
+    elif name is None:
+        width = max(len(one.name) for one in found)
+        lines, kind = list[str](), ""
+        for one in found:
+            if one.kind != kind:
+                lines += ["", one.kind] if kind else [one.kind]
+                kind = one.kind
+            marks = ("r" if one.reads else " ") + ("w" if one.write is not None else " ")
+            lines.append(f"  {one.name:{width}}  {marks}  {one.summary}")
+        emit("\n".join(lines) + "\n", None)
+    else:
+        parts = []
+        for one in found:
+            title = f"{one.name} ({one.kind})"
+            parts.append(f"{title}\n{'=' * len(title)}\n\n{one.explanation.strip()}\n")
+            if one.example:
+                parts.append(f"Example:\n\n{one.example}")
+        emit("\n".join(parts), None)
