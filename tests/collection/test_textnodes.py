@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection import Collection, lookup
-from foveal.collection.textnodes import TextNodes, text_nodes
+from foveal.collection.paths import TextNodes, text_nodes
 from foveal.model import UNKNOWN
 from xml_trees import Tree, document, index_of, tokens, trees
 

@@ -211,9 +211,9 @@ class Evaluation:
         return f"<Evaluation: {counted(len(self.judgements.topics), 'topic')}, {shown}>"
 
     def _open_index(self, path: str) -> Collection:
-        from foveal.collection.opened import opened
+        from foveal.collection.element_index import open_cached
 
-        return opened(self.locate(path))
+        return open_cached(self.locate(path))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"index": None}

@@ -9,7 +9,7 @@ import numpy as np
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.xpaths import parse_ranges
+from foveal.collection.paths import parse_ranges
 from foveal.evaluation.conversion import overlap_extents
 from foveal.evaluation.presets import Preset
 from foveal.measures import OverlapRule

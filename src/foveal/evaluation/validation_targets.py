@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from foveal.collection import Collection
-from foveal.collection.lookup import held
-from foveal.collection.xpaths import owners
+from foveal.collection.element_index import held
+from foveal.collection.paths import owners
 from foveal.evaluation.validation_rules import UNCHECKED, Fault
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Run

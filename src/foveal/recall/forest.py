@@ -17,7 +17,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.lookup import Trees
+from foveal.collection.element_index import Trees
 from foveal.errors import InputError
 from foveal.model import UNKNOWN, Judgements
 from foveal.recall.quantisation import COVERAGES, Assessed, find_quantisation

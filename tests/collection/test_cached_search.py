@@ -9,7 +9,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection.dictionary import Dictionary
+from foveal.collection.paths import CachedSearch
 from foveal.spans import Ints
 
 some_texts = st.lists(st.one_of(st.none(), st.text("ab/é", max_size=3)), max_size=12)
@@ -38,7 +38,7 @@ def series(texts: list[str | None]) -> pl.Series:
 @given(st.lists(some_texts, max_size=5))
 def test_every_text_is_found_and_searched_for_once(columns: list[list[str | None]]) -> None:
     search = Counted()
-    numbers = Dictionary(search)
+    numbers = CachedSearch(search)
     for texts in columns:
         assert numbers(series(texts)).tolist() == [naive(text) for text in texts]
     assert len(search.asked) == len(set(search.asked))
@@ -50,14 +50,14 @@ def test_every_text_is_found_and_searched_for_once(columns: list[list[str | None
 def test_with_little_room_the_numbers_are_the_same(
     columns: list[list[str | None]], most: int
 ) -> None:
-    numbers = Dictionary(Counted(), most)
+    numbers = CachedSearch(Counted(), most)
     for texts in columns:
         assert numbers(series(texts)).tolist() == [naive(text) for text in texts]
 
 
 def test_what_is_too_much_is_forgotten() -> None:
     search = Counted()
-    numbers = Dictionary(search, most=2)
+    numbers = CachedSearch(search, most=2)
     numbers(series(["a", "b"]))
     numbers(series(["a", "b"]))
     assert search.asked == ["a", "b"]
@@ -67,7 +67,7 @@ def test_what_is_too_much_is_forgotten() -> None:
 
 
 def test_threads_find_the_same() -> None:
-    numbers = Dictionary(Counted())
+    numbers = CachedSearch(Counted())
     columns = [[str(i * j % 97) for i in range(400)] for j in range(40)]
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda texts: numbers(series(texts)).tolist(), columns))
