@@ -15,14 +15,15 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from foveal.collection import BuildOptions, Collection, Limits, SourceTexts, build_index, sources
+from foveal.collection.index_writer import IndexWriter
 from foveal.collection.parsing import Batch, Recorder
-from foveal.collection.partial import Parsed, Partial
-from foveal.collection.sources import Source
+from foveal.collection.sources import DocumentSource
 from foveal.errors import FovealError
 from inputs import refusal
 
@@ -160,7 +161,7 @@ def test_a_tar_file_with_a_name_that_never_ends(kind: bytes, tmp_path: Path) -> 
     message = f"{source}: damaged archive: a name of 8589934592 bytes"
     assert refusal(build_index, source, tmp_path / "x") == message
     source.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
-    assert "is no collection" in refusal(Source, source)
+    assert "is no collection" in refusal(DocumentSource, source)
 
 
 # -- the memory -----------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ def test_a_document_larger_than_memory_fails_alone(name: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith(f"\n  {place}: {NO_MEMORY}\n")
     assert lengths(tmp_path / "x") == {"a": 1, "z": 1}
-    assert not (tmp_path / ".x.partial").exists()
+    assert not [*tmp_path.glob(".x.*")]
 
 
 def test_documents_that_are_too_much_together_lose_the_largest(
@@ -231,28 +232,24 @@ def test_documents_that_are_too_much_together_lose_the_largest(
 
 
 @pytest.mark.parametrize("batches", [0, 2])
-def test_a_build_without_memory_is_told_and_leaves_only_what_it_can_go_on_with(
+def test_a_build_without_memory_says_so_and_leaves_nothing(
     batches: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sources, "_BATCH_FILES", 1)
     source = write_directory(tmp_path / "d", {f"{i}.txt": str(i) for i in range(3)})
-    whole, added = Partial.add, [0]
+    whole, added = IndexWriter.add, [0]
 
-    def add(partial: Partial, parsed: Parsed) -> None:
+    def add(writer: IndexWriter, batch: Batch, *rest: Any) -> None:
         if added[0] == batches:
             raise MemoryError
         added[0] += 1
-        whole(partial, parsed)
+        whole(writer, batch, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Partial, "add", add)
+        patched.setattr(IndexWriter, "add", add)
         message = refusal(build_index, source, tmp_path / "x", error=FovealError)
     assert message.startswith("the build takes more memory than there is; ")
-    assert (tmp_path / ".x.partial").exists() == (batches > 0)
-    seen: list[object] = []
-    build_index(source, tmp_path / "x", progress=lambda *step: seen.append(step))
-    assert len(seen) == 3 - batches
-    assert lengths(tmp_path / "x") == {"0": 1, "1": 1, "2": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
 def test_a_document_that_does_not_fit_leaves_no_trace() -> None:

@@ -18,7 +18,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from foveal.collection import BuildOptions, Collection, Source, Summary, build_index, sources
+from foveal.collection import (
+    BuildOptions,
+    Collection,
+    DocumentSource,
+    Summary,
+    build_index,
+    sources,
+)
 from foveal.errors import FovealError, InputError, UsageError
 from inputs import refusal
 from xml_trees import index_of
@@ -398,7 +405,7 @@ def test_links_to_files_and_to_directories_outside_are_followed(tmp_path: Path) 
     (source / "more").symlink_to(other)
     (source / "nowhere.xml").symlink_to(tmp_path / "no")
     assert list(built(source)) == ["5", "a/1", "b/c/2", "more/3", "more/deep/4"]
-    assert Source(source).passed_over == {"no files": 1}
+    assert DocumentSource(source).passed_over == {"no files": 1}
 
 
 def test_links_that_would_loop_or_show_a_directory_again_are_passed_over(tmp_path: Path) -> None:
@@ -415,7 +422,7 @@ def test_links_that_would_loop_or_show_a_directory_again_are_passed_over(tmp_pat
     (other / "back").symlink_to(source)
     (other / "round").symlink_to(other)
     assert list(built(source)) == ["a/1", "x/2"]
-    assert Source(source).passed_over == {"links to directories": 6}
+    assert DocumentSource(source).passed_over == {"links to directories": 6}
 
 
 def test_a_name_with_a_line_break(tmp_path: Path) -> None:
@@ -603,7 +610,9 @@ def test_progress_tells_documents_bytes_and_share(small_batches: None, tmp_path:
     for source in (directory, zipped, tmp_path / "x.tar.gz"):
         seen: list[tuple[int, int, float]] = []
         record = seen.append
-        build_index(Source(source), tmp_path / "o", progress=lambda *step, r=record: r(step))
+        build_index(
+            DocumentSource(source), tmp_path / "o", progress=lambda *step, r=record: r(step)
+        )
         assert [documents for documents, _, _ in seen] == [7, 7, 6]
         assert sum(step[1] for step in seen) == size
         shares = [step[2] for step in seen]

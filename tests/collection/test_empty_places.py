@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from foveal.collection import Collection, Element
+from foveal.collection.paths import owners
 from foveal.collection.placement import place_run
-from foveal.collection.xpaths import owners
 from foveal.evaluation.validation import find_off_target
 from foveal.model import Run
 from xml_trees import Tree, document, expected, index_of, trees

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection import Collection, build_index
 from xml_trees import Spans, Tree, document, expected, index_of, trees
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "index-format.md"
@@ -98,22 +97,3 @@ def test_the_page_names_every_section_with_its_type_and_every_key(tmp_path: Path
         assert f"`{key}`" in page
     order = [page.index(f"| `{name}` | `") for name in header["sections"]]
     assert order == sorted(order)
-
-
-def test_the_partial_directory_holds_what_the_page_says(tmp_path: Path) -> None:
-    source = tmp_path / "d.xml"
-    source.write_text("<a/>")
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        build_index(source, tmp_path / "x", progress=stop)
-    partial = tmp_path / ".x.partial"
-    found = {path.name for path in partial.iterdir()}
-    build_index(source, tmp_path / "x")
-    header, _ = read(tmp_path / "x")
-    sections = set(header["sections"]) - {"doc_bounds"}
-    assert found == sections | {"doc_elements", "doc_places", "tags", "state.json", "lock"}
-    assert not partial.exists()
-    assert len(Collection.open(tmp_path / "x")) == 1

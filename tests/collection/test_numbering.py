@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foveal.collection.numbering import Numbers, PathNumbers, depths, join_paths
+from foveal.collection.index_writer import PathNumbers, SortedNumbers
 from foveal.spans import Ints
 
 KEYS = st.integers(-(2**63), 2**63 - 1)
@@ -14,7 +14,7 @@ KEYS = st.integers(-(2**63), 2**63 - 1)
 
 @given(st.lists(st.lists(KEYS, max_size=30), max_size=12), st.lists(KEYS, max_size=10))
 def test_numbers_are_those_of_a_dict(batches: list[list[int]], others: list[int]) -> None:
-    numbers, naive = Numbers(), dict[int, int]()
+    numbers, naive = SortedNumbers(), dict[int, int]()
     for batch in batches:
         new = [key for key in dict.fromkeys(batch) if key not in naive]
         numbers.add(np.array(new, dtype=np.int64), len(naive) + np.arange(len(new)))
@@ -22,12 +22,11 @@ def test_numbers_are_those_of_a_dict(batches: list[list[int]], others: list[int]
         asked = [*naive, *others, *batch]
         found = numbers.find(np.array(asked, dtype=np.int64)).tolist()
         assert found == [naive.get(key, -1) for key in asked]
-        assert len(numbers) == len(naive)
 
 
 def test_many_batches_make_few_runs() -> None:
     """Else looking up would take longer and longer."""
-    numbers = Numbers()
+    numbers = SortedNumbers()
     for i in range(3000):
         numbers.add(np.array([i * 7 % 3001]), np.array([i]))
     assert len(numbers._runs) < 8
@@ -73,21 +72,3 @@ def test_paths_are_numbered_as_they_come(batches: list[Table]) -> None:
         assert found.tolist() == numbers
         assert [written[i] for i in new.tolist()] == [t for t in written if t not in before]
         assert len(paths) == len(naive)
-
-
-@given(st.lists(st.tuples(tables(), st.permutations(["x", "y", "z"])), max_size=5))
-def test_tags_of_their_own_are_numbered_too(batches: list[tuple[Table, list[str]]]) -> None:
-    paths, tags = PathNumbers(), dict[str, int]()
-    rows: Table = []
-    for table, own in batches:
-        numbers, new = join_paths(paths, tags, own, columns(table))
-        rows += zip(*(column.tolist() for column in new), strict=True)
-        expected = texts([(parent, own[tag], k) for parent, tag, k in table])  # type: ignore[misc]
-        names = list(tags)
-        joined = texts([(parent, names[tag], k) for parent, tag, k in rows])  # type: ignore[misc]
-        assert [joined[i] for i in numbers.tolist()] == expected
-
-
-@given(tables())
-def test_depths(table: Table) -> None:
-    assert depths(columns(table)[0]).tolist() == [text.count("/") - 1 for text in texts(table)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from foveal.collection import build_index
-from foveal.collection.opened import opened
+from foveal.collection.element_index import open_cached
 from foveal.errors import InputError
 
 
@@ -22,22 +22,22 @@ def built(folder: Path, text: str) -> Path:
 
 def test_an_index_is_opened_once(tmp_path: Path) -> None:
     index = built(tmp_path, "<a>one</a>")
-    assert opened(index) is opened(str(index))
+    assert open_cached(index) is open_cached(str(index))
 
 
 def test_a_new_index_at_the_same_place_is_opened_anew(tmp_path: Path) -> None:
     index = built(tmp_path, "<a>one</a>")
-    assert opened(index).element("d", "/a").end == 3
+    assert open_cached(index).element("d", "/a").end == 3
     built(tmp_path, "<a>three</a>")
-    assert opened(index).element("d", "/a").end == 5
+    assert open_cached(index).element("d", "/a").end == 5
 
 
 def test_what_is_missing_or_no_index_is_refused_every_time(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(InputError, match="no such file"):
-            opened(tmp_path / "index")
+            open_cached(tmp_path / "index")
     (tmp_path / "index").write_text("<a/>")
     for _ in range(2):
         with pytest.raises(InputError, match="is no collection index"):
-            opened(tmp_path / "index")
-    assert opened(built(tmp_path, "<a>one</a>")).element("d", "/a").end == 3
+            open_cached(tmp_path / "index")
+    assert open_cached(built(tmp_path, "<a>one</a>")).element("d", "/a").end == 3

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection import Collection
-from foveal.collection.paths import Paths
+from foveal.collection.paths import PathIndex
 from foveal.model import UNKNOWN
 from xml_trees import index_of
 
@@ -31,9 +31,11 @@ def tables(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     return rows
 
 
-def of_rows(rows: list[tuple[int, int, int]]) -> Paths:
+def of_rows(rows: list[tuple[int, int, int]]) -> PathIndex:
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Paths(*(columns[i].astype(kind) for i, kind in enumerate(("<i4", "<u4", "<u4"))), TAGS)
+    return PathIndex(
+        *(columns[i].astype(kind) for i, kind in enumerate(("<i4", "<u4", "<u4"))), TAGS
+    )
 
 
 def written(rows: list[tuple[int, int, int]]) -> list[str]:

@@ -15,7 +15,6 @@ import pytest
 from command import call
 from foveal.collection import (
     BuildOptions,
-    Collection,
     DocumentError,
     Limits,
     build_index,
@@ -549,25 +548,3 @@ def test_a_codec_in_which_nobody_writes_documents_is_refused(
 def test_usual_encodings_are_read(encoding: str) -> None:
     data = f"<?xml version='1.0' encoding='{encoding}'?><a>x<b>yz</b></a>".encode(encoding)
     assert text_length(data) == 3
-
-
-def test_what_a_build_notes_after_a_batch_does_not_grow_with_the_tags(tmp_path: Path) -> None:
-    """To write all tags after each batch takes time that grows with the square of their number."""
-    source, number, noted = tmp_path / "docs", 20_000, []
-    source.mkdir()
-    for k in range(3):
-        tags = "".join(f"<t{k}-{i}>x</t{k}-{i}>" for i in range(number))
-        # Of more than four megabytes, each is a batch of its own.
-        (source / f"{k}.xml").write_text(f"<a>{tags}{'y' * (5 << 20)}</a>")
-
-    def progress(*_: object) -> None:
-        places = (tmp_path / ".index.partial").glob("*.json")
-        noted.append(max(place.stat().st_size for place in places))
-
-    summary = build_index(source, tmp_path / "index", progress=progress)
-    assert (summary.documents, summary.tags) == (3, 3 * number + 1)
-    assert len(noted) == 3
-    assert max(noted) < 10_000
-    collection = Collection.open(tmp_path / "index")
-    last = collection.element("2", f"/a[1]/t2-{number - 1}[1]")
-    assert (last.start, last.end) == (number - 1, number)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection import BuildOptions, Collection, Limits, Shard, build_index, sources
+from foveal.collection import BuildOptions, Collection, Limits, Shard, Summary, build_index, sources
 from foveal.errors import UsageError
 from inputs import refusal
 
@@ -126,29 +126,6 @@ def test_failures_of_shards_stay_listed(tmp_path: Path) -> None:
     assert [place for place, _ in whole.failures] == ["wiki/a/00.xml:1", "wiki/b/39.xml:1"]
 
 
-def test_a_shard_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    source = tar(tmp_path)
-    (whole,) = shards([source], tmp_path, 2)[1:]
-    seen: list[int] = []
-
-    class Interrupted(Exception):
-        pass
-
-    def progress(documents: int, _size: int, done: float) -> None:
-        assert 0 < done <= 1
-        seen.append(documents)
-        if len(seen) == 2:
-            raise Interrupted
-
-    for _ in range(2):
-        try:
-            build_index(source, tmp_path / "x", shard=Shard(2, 2), progress=progress)
-        except Interrupted:
-            continue
-    assert sum(seen) == len(Collection.open(whole))
-    assert (tmp_path / "x").read_bytes() == whole.read_bytes()
-
-
 @given(st.integers(1, 50), st.lists(st.floats(0, 1), max_size=20))
 @settings(max_examples=50)
 def test_shares_are_in_order_and_none_is_left_out(of: int, done: list[float]) -> None:
@@ -230,7 +207,10 @@ def test_a_source_that_changes_between_shards(pack: Callable[[Path], Path], tmp_
         f"{found[0]}: the shards were not cut from the same source"
     )
     assert refusal(build_index, found, tmp_path / "x") == message
-    assert refusal(Collection.open, tmp_path) == message
+
+
+def merge(folder: Path) -> Summary:
+    return build_index(sorted(folder.glob("*.fvx")), folder / "merged")
 
 
 def test_shards_of_different_directories_of_one_name(tmp_path: Path) -> None:
@@ -241,7 +221,7 @@ def test_shards_of_different_directories_of_one_name(tmp_path: Path) -> None:
     for number, name in enumerate("AB", 1):
         source = tmp_path / name / "articles"
         build_index(source, tmp_path / f"{number}.fvx", shard=Shard(number, 2))
-    assert "not cut from the same source" in refusal(Collection.open, tmp_path)
+    assert "not cut from the same source" in refusal(merge, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +235,7 @@ def test_shards_of_different_options(options: BuildOptions, tmp_path: Path) -> N
     source = directory(tmp_path)
     build_index(source, tmp_path / "1.fvx", BuildOptions(max_errors=5), shard=Shard(1, 2))
     build_index(source, tmp_path / "2.fvx", options, shard=Shard(2, 2))
-    assert "not cut from the same source" in refusal(Collection.open, tmp_path)
+    assert "not cut from the same source" in refusal(merge, tmp_path)
 
 
 def test_shards_of_copies_fit_whatever_their_times(tmp_path: Path) -> None:
@@ -264,4 +244,4 @@ def test_shards_of_copies_fit_whatever_their_times(tmp_path: Path) -> None:
     for file in source.rglob("*.xml"):
         os.utime(file, (1, 1))
     build_index(source, tmp_path / "2.fvx", BuildOptions(max_errors=1), shard=Shard(2, 2))
-    assert len(Collection.open(tmp_path)) == DOCUMENTS
+    assert merge(tmp_path).documents == DOCUMENTS

@@ -19,7 +19,6 @@ from foveal.collection.storage import (
     VERSION,
     is_index,
     open_sections,
-    verify,
     write_sections,
 )
 from foveal.errors import InputError
@@ -66,12 +65,12 @@ def test_round_trip(
     write_sections(path, header, arrays)
     found, sections = open_sections(path)
     assert {key: found[key] for key in header} == header
-    assert list(sections) == list(arrays)
+    assert list(sections.layout) == list(arrays)
     for name, array in arrays.items():
         assert sections[name].dtype == array.dtype
         assert sections[name].tolist() == array.tolist()
         assert not sections[name].flags.writeable
-    verify(path)
+    sections.verify()
 
 
 def test_sections_may_be_files(tmp_path: Path) -> None:
@@ -80,14 +79,16 @@ def test_sections_may_be_files(tmp_path: Path) -> None:
     write_sections(tmp_path / "x", {}, {"a": (raw, "<u4"), "b": np.zeros(3, "<u8")})
     _, sections = open_sections(tmp_path / "x")
     assert (sections["a"] == np.arange(300_000)).all()
-    verify(tmp_path / "x")
+    sections.verify()
 
 
 def test_a_missing_file_and_a_directory(tmp_path: Path) -> None:
     no = tmp_path / "no"
     assert refusal(Collection.open, no) == f"{no}: cannot be read: no such file"
-    expected = f"{tmp_path}: holds no index; expected files *.fvx of foveal index"
-    assert refusal(Collection.open, tmp_path) == expected
+    message = refusal(Collection.open, tmp_path)
+    assert message.startswith(
+        f"{tmp_path}: is a directory; expected an index file (merge the shards"
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"FOVEAL", b"FOVEALIX", b"1 Q0 D 1 0.5 r 0 9\n" * 9])
@@ -214,7 +215,7 @@ def test_an_index_that_does_not_say_what_was_passed_over(index: Path) -> None:
     """As the first ones did not; they are of the same version."""
     header, sections = open_sections(index)
     del header["passed_over"]
-    write_sections(index, header, dict(sections))
+    write_sections(index, header, {name: sections[name] for name in sections.layout})
     build_index([index], index.with_name("y"))
     assert open_sections(index)[0]["passed_over"] == []
     assert list(Collection.open(index.with_name("y"))) == ["d", "e"]

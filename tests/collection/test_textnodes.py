@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection import Collection, lookup
-from foveal.collection.textnodes import TextNodes, text_nodes
+from foveal.collection import Collection, element_index
+from foveal.collection.paths import TextNodes, text_nodes
 from foveal.model import UNKNOWN
 from xml_trees import Tree, document, index_of, tokens, trees
 
@@ -79,7 +79,7 @@ def test_points_of_several_documents_at_once(
     pairs = sorted(expected)[:2000]
     docs, points = zip(*pairs, strict=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "_AT_ONCE", at_once)
+        patch.setattr(element_index, "_AT_ONCE", at_once)
         found = collection.resolve(pl.Series(docs), pl.Series(points))
         past = collection.resolve(pl.Series(docs), pl.Series([f"{p}9999999" for p in points]))
     assert found.problem == {}

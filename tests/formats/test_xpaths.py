@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foveal.collection.xpaths import canonical
+from foveal.collection.paths import canonical
 from foveal.formats.checks import is_root
 from foveal.formats.xpaths import ELEMENT, canonical_paths
 from inputs import read_run

@@ -18,7 +18,7 @@ import polars as pl
 
 from foveal import spans
 from foveal.collection import Collection
-from foveal.collection.opened import opened
+from foveal.collection.element_index import open_cached
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation import Options
 from foveal.evaluation.preparation import select_judgements
@@ -190,7 +190,7 @@ def simulate(
         )
     settings = Options(**options)
     given = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    index = None if collection is None else opened(collection)
+    index = None if collection is None else open_cached(collection)
     warnings: list[str] = []
     topics_file = settings.topics_file
     topics = None if topics_file is None else read_topics(topics_file)

@@ -22,7 +22,7 @@ from foveal.collection import (
     build_index,
     open_sources,
 )
-from foveal.collection.merging import IndexSource
+from foveal.collection.building import IndexSource
 from foveal.errors import InputError, UsageError, counted, escape_controls
 from foveal.files.memory import parse_size
 from foveal.files.xml import BYTES_PER_ELEMENT
@@ -39,8 +39,7 @@ class _BuildProgress:
     def __init__(self) -> None:
         self.began = monotonic()
         self.first: tuple[float, float] | None = None
-        """When the first batch was done, and how much of the source then: an earlier attempt may
-        have done a part."""
+        """When the first batch was done, and the share of the source then."""
         self.documents = self.bytes = 0
 
     def __call__(self, documents: int, size: int, done: float) -> None:
@@ -193,7 +192,7 @@ def command(
     SOURCE is a directory, a zip or tar file (also gz, bz2, xz, zst), or one file: XML, plain
     text, Markdown, or JSON Lines with doc and text. An index is taken over without parsing its
     documents again: so shards are put together, and documents added to an index, which may be
-    the output. A build that was interrupted goes on where it stopped when it is started again.
+    the output. The index appears only when it is complete.
     """
     if verify:
         if output is not None or shard is not None:

@@ -23,11 +23,10 @@ def _statistics(path: str, collection: str | None) -> dict[str, Any]:
     from foveal.analysis import statistics
     from foveal.collection import Collection
     from foveal.collection.placement import place_judgements, place_run
-    from foveal.collection.several import index_files
     from foveal.collection.storage import is_index
     from foveal.formats import kind_of, read_judgements, read_run, read_topics
 
-    if is_index(Path(path)) or (Path(path).is_dir() and index_files(Path(path))):
+    if is_index(Path(path)):
         described = Collection.open(path)
         described.verify()
         return statistics.collection_statistics(described)

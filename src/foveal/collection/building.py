@@ -1,47 +1,43 @@
-"""Building an index: batches parsed in parallel, written in order, resumed after interruption."""
+"""Build an index: batches parsed in parallel, written in order; indexes merged and extended."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from foveal._version import __version__
-from foveal.collection.merging import IndexSource, arranged
-from foveal.collection.parsing import WHITESPACE, Recorder
-from foveal.collection.partial import Parsed, Partial
-from foveal.collection.sources import (
-    LINE,
-    NO_MEMORY,
-    XML,
-    Item,
-    Source,
-    Task,
-    document_of_line,
-    read_items,
-)
-from foveal.collection.storage import is_index
+from foveal.collection.index_writer import IndexWriter
+from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder
+from foveal.collection.sources import NO_MEMORY, DocumentSource, Task, read_items
+from foveal.collection.storage import identity, is_index, open_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
-from foveal.files.xml import DocumentError, Limits, explain_undecodable
+from foveal.files.xml import DocumentError, Limits
+from foveal.spans import Ints
 
-__all__ = ["BuildOptions", "Shard", "Summary", "build_index", "open_sources"]
+__all__ = ["BuildOptions", "IndexSource", "Shard", "Summary", "build_index", "open_sources"]
 
-_TOLD = 100
-"""Failures beyond those allowed after which a build looks for no more."""
+_MOST_FAILURES = 100
+"""Failures beyond those allowed after which a build stops."""
+_BLOCK_ELEMENTS = 500_000
+_BLOCK_DOCUMENTS = 20_000
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What decides the bytes of an index.
+    """Options that decide the bytes of an index.
 
     Parameters
     ----------
@@ -67,7 +63,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class Shard:
-    """One of so many shares of the sources, each about as large as the others.
+    """One of several shares of the sources, all of about the same size.
 
     Batches are dealt out in their order, so that the shares one after the other are the whole.
 
@@ -87,7 +83,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """From the way it is written."""
+        """Return the shard written as ``K/N``."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
         if found is None:
             raise UsageError(
@@ -97,7 +93,7 @@ class Shard:
         return cls(int(found[1]), int(found[2]))
 
     def share_of(self, begun: float) -> int:
-        """The number of the share in which a batch begins, by how much of the sources is before it.
+        """Return the share in which a batch begins, by how much of the sources is before it.
 
         >>> [Shard(1, 4).share_of(begun) for begun in (0.0, 0.2, 0.25, 1.0)]
         [1, 1, 2, 4]
@@ -107,7 +103,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Summary:
-    """What an index holds, and which documents it does not."""
+    """The contents of an index, and the documents that failed."""
 
     documents: int
     elements: int
@@ -116,50 +112,197 @@ class Summary:
     characters: int
     failures: tuple[tuple[str, str], ...]
     passed_over: tuple[tuple[str, int], ...] = ()
-    """What in the source is no document, and how many of each."""
+    """Kinds of files in the source that are not documents, and how many of each."""
 
 
-def add_item(item: Item, recorder: Recorder, name_tag: str | None) -> None:
-    """Have a document of a source recorded, whatever its kind."""
-    if item.problem is not None:
-        raise DocumentError("document.size", item.problem)
-    try:
-        if item.kind == XML:
-            recorder.add(item.name, item.data, name_tag=name_tag)
-        elif item.kind == LINE:
-            recorder.add_text(*document_of_line(item.data))
-        else:
-            recorder.add_text(item.name, item.data.decode())
-    except UnicodeDecodeError as error:
-        raise explain_undecodable(error, "UTF-8") from None
-    except MemoryError:
-        raise DocumentError("document.memory", NO_MEMORY) from None
+# -- indexes as sources ----------------------------------------------------------------------------
 
 
-def named_inside(item: Item, name_tag: str | None) -> bool:
-    """Whether a document has its name from within, not from where it lies."""
-    return item.kind == LINE or (item.kind == XML and name_tag is not None)
+class IndexSource:
+    """An index whose documents become part of another one; nothing is parsed again.
+
+    Attributes
+    ----------
+    path : Path
+    header : mapping
+    size : int
+        Bytes on the disk.
+    passed_over : Counter
+    failures : tuple
+        Where documents failed when it was built, and why.
+    """
+
+    is_archive = False
+    folders = None
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header, self._sections = open_sections(path)
+        self.size = path.stat().st_size
+        self.passed_over = Counter(dict(self.header["passed_over"]))
+        self.failures = tuple((place, text) for place, text in self.header["failures"])
+
+    def check_unchanged(self) -> None:
+        """Refuse if another file has replaced it: appending would lose the documents of that."""
+        try:
+            same = identity(self.path) == self._sections.identity
+        except (OSError, struct.error):
+            same = False
+        if not same:
+            message = "changed since this command began; start again"
+            raise InputError.at("index.changed", str(self.path), None, message)
+
+    def verify(self) -> None:
+        """Hash the whole index: damaged data must not get a valid hash in another one."""
+        self._sections.verify()
+
+    def _read_all(self, name: str) -> Ints:
+        return self._sections.read(name, 0, self._sections.size(name)).astype(np.int64)
+
+    def read_paths(self) -> PathTable:
+        parent, tag, ordinal = map(self._read_all, ("path_parent", "path_tag", "path_ordinal"))
+        return PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
+
+    def read_batches(self, paths: PathTable) -> Iterator[tuple[Batch, float]]:
+        """Yield the documents in batches, with the share of the index that is done then."""
+        bounds, names, read = self._read_all("doc_bounds"), self._read_names(), self._sections.read
+        first, documents = 0, len(bounds) - 1
+        while first < documents:
+            full = int(np.searchsorted(bounds, bounds[first] + _BLOCK_ELEMENTS))
+            after = min(max(full, first + 1), first + _BLOCK_DOCUMENTS, documents)
+            low, high = int(bounds[first]), int(bounds[after])
+            batch = Batch(
+                documents=tuple(next(names) for _ in range(after - first)),
+                lengths=read("doc_length", first, after).astype(np.int64),
+                digests=read("doc_digest", DIGEST * first, DIGEST * after).tobytes(),
+                document=np.repeat(np.arange(after - first), np.diff(bounds[first : after + 1])),
+                path=read("path", low, high),
+                start=read("start", low, high),
+                end=read("end", low, high),
+                paths=paths,
+            )
+            yield batch, after / documents
+            first = after
+
+    def _read_names(self) -> Iterator[str]:
+        size, begun = self._sections.size("doc_names"), b""
+        for first in range(0, size, 1 << 20):
+            data = self._sections.read("doc_names", first, min(first + (1 << 20), size))
+            *lines, begun = (begun + data.tobytes()).split(b"\n")
+            yield from (line.decode() for line in lines)
 
 
-def _parse(task: Task, options: BuildOptions, within: str = "") -> Parsed:
-    """Parse one batch, all places of which begin with `within`; runs in any process."""
+def open_sources(
+    paths: Sequence[Path | DocumentSource | IndexSource],
+) -> list[DocumentSource | IndexSource]:
+    """Open the sources of documents; indexes are recognised, and shards put in their order."""
+    found: dict[str, DocumentSource | IndexSource] = {}
+    for path in paths:
+        opened = path
+        if isinstance(opened, Path):
+            opened = IndexSource(opened) if is_index(opened) else DocumentSource(opened)
+        if found.setdefault(str(opened.path), opened) is not opened:
+            message = "is given twice as a source"
+            raise InputError.at("collection.source", str(opened.path), None, message)
+    order = _arrange_shards({path: getattr(source, "header", {}) for path, source in found.items()})
+    return [found[path] for path in order]
+
+
+def _arrange_shards(headers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return sources in the order in which they make one index, by their headers.
+
+    Shards come in the order of their numbers, at the place of the first of them; all of them must
+    be there.
+
+    >>> one = {"source": "a", "shard": {"number": 1, "of": 2, "batches": [0, 7]}}
+    >>> two = {"source": "a", "shard": {"number": 2, "of": 2, "batches": [7, 9]}}
+    >>> _arrange_shards({"2.fvx": two, "x.fvx": {"source": "x"}, "1.fvx": one})
+    ['1.fvx', '2.fvx', 'x.fvx']
+    """
+    sets: dict[tuple[str, int], dict[int, str]] = {}
+    places: list[str | tuple[str, int]] = []
+    for path, header in headers.items():
+        shard = header.get("shard")
+        if shard is None:
+            places.append(path)
+            continue
+        key = header["source"], shard["of"]
+        if key not in sets:
+            places.append(key)
+        other = sets.setdefault(key, {}).setdefault(shard["number"], path)
+        if other != path:
+            message = f"is shard {_name_shard(header)} like {other}; expected one of each"
+            raise InputError.at("index.shards", path, None, message)
+    order: list[str] = []
+    for place in places:
+        order += [place] if isinstance(place, str) else _check_shards(sets[place], headers)
+    return order
+
+
+def _check_shards(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the shards of a source in their order; raises unless they are all and fit."""
+    numbers = sorted(shards)
+    first = headers[shards[numbers[0]]]
+    missing = [str(n) for n in range(1, first["shard"]["of"] + 1) if n not in shards]
+    if missing:
+        message = (
+            f"is shard {_name_shard(first)}, but not there: {', '.join(missing)}; expected all"
+        )
+        raise InputError.at("index.shards", shards[numbers[0]], None, message)
+    after = first["shard"]["batches"][0]
+    for number in numbers:
+        shard, name = headers[shards[number]]["shard"], _name_shard(headers[shards[number]])
+        begin, end = shard["batches"]
+        difference = None
+        if shard.get("cut_from") != first["shard"].get("cut_from"):
+            difference = f"is of other documents or options than {shards[1]}"
+        elif begin != after:
+            difference = f"begins with batch {begin}, expected {after}"
+        if difference is not None:
+            message = f"shard {name} {difference}: the shards were not cut from the same source"
+            raise InputError.at("index.shards", shards[number], None, message)
+        after = end
+    return [shards[number] for number in numbers]
+
+
+def _name_shard(header: Mapping[str, Any]) -> str:
+    return f"{header['shard']['number']}/{header['shard']['of']} of {header['source']!r}"
+
+
+# -- parsing, in any process -----------------------------------------------------------------------
+
+
+class _Parsed(NamedTuple):
+    """A parsed batch of documents as a worker returns it."""
+
+    batch: Batch
+    places: tuple[str, ...]
+    inside: tuple[bool, ...]
+    """True for a document whose name is from within, not from where it lies."""
+    failures: tuple[Problem, ...]
+    size: int
+    done: float
+
+
+def _parse(task: Task, options: BuildOptions, within: str = "") -> _Parsed:
+    """Parse one batch, all places of which begin with `within`."""
     sizes: list[int] = []
     without: set[int] = set()
     while True:
         try:
-            return _attempt(task, options, within, without, sizes)
+            return _try_parse(task, options, within, without, sizes)
         except MemoryError:
-            # Together they take too much. The largest is to blame; the others may do without it.
+            # Together they take too much. Leave the largest out; the others may fit.
             left = [i for i in range(len(sizes)) if i not in without]
             if not left:
                 raise
             without.add(max(left, key=sizes.__getitem__))
 
 
-def _attempt(
+def _try_parse(
     task: Task, options: BuildOptions, within: str, without: set[int], sizes: list[int]
-) -> Parsed:
-    """Parse a batch but for some documents, and note the size of each."""
+) -> _Parsed:
+    """Parse a batch without some documents, and note the size of each."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
     failures, places, inside = [], [], []
     sizes.clear()
@@ -170,35 +313,21 @@ def _attempt(
         try:
             if number in without:
                 raise DocumentError("document.memory", NO_MEMORY)
-            add_item(item, recorder, options.name_tag)
+            item.record(recorder, options.name_tag)
         except DocumentError as error:
-            failures.append(error.placed(place))
+            failures.append(error.at(place))
         else:
             places.append(place)
-            inside.append(named_inside(item, options.name_tag))
+            inside.append(item.is_named_inside(options.name_tag))
     batch = recorder.batch()
-    return Parsed(batch, tuple(places), tuple(inside), tuple(failures), sum(sizes), task.done)
+    return _Parsed(batch, tuple(places), tuple(inside), tuple(failures), sum(sizes), task.done)
 
 
-def open_sources(paths: Sequence[Path | Source | IndexSource]) -> list[Source | IndexSource]:
-    """What documents come from; indexes are recognised, and shards put in their order."""
-    found: dict[str, Source | IndexSource] = {}
-    for path in paths:
-        opened = _opened(path) if isinstance(path, Path) else path
-        if found.setdefault(str(opened.path), opened) is not opened:
-            raise InputError.at(
-                "unclassified", str(opened.path), None, "is given twice as a source"
-            )
-    order = arranged({path: getattr(source, "header", {}) for path, source in found.items()})
-    return [found[path] for path in order]
-
-
-def _opened(path: Path) -> Source | IndexSource:
-    return IndexSource(path) if is_index(path) else Source(path)
+# -- building --------------------------------------------------------------------------------------
 
 
 def build_index(
-    source: Path | Source | Sequence[Path | Source | IndexSource],
+    source: Path | DocumentSource | Sequence[Path | DocumentSource | IndexSource],
     output: Path,
     options: BuildOptions | None = None,
     *,
@@ -212,11 +341,10 @@ def build_index(
     Parameters
     ----------
     source : Path, or a sequence of them
-        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file. An index is
-        taken over as it is; one of them may be the output.
+        Directory, zip, tar (gz, bz2, xz, zst), or one XML, text or JSON Lines file. The documents
+        of an index are taken over as they are; an index may also be the output.
     output : Path
-        The index file; nothing is left there unless the build succeeds. After an interruption
-        the same call goes on where it stopped.
+        The index file; it appears only when it is complete.
     options : BuildOptions, optional
     shard : Shard, optional
         Index only this share of the sources.
@@ -225,22 +353,25 @@ def build_index(
     ahead : int, optional
         Batches to keep under way in the executor; by default two for each of its workers.
     progress : callable, optional
-        Called after each batch with its documents, its bytes and the share of the work behind.
+        Called after each batch with its documents, its bytes and the share of the work done.
     """
     try:
-        given = [source] if isinstance(source, Path | Source) else source
-        opened = open_sources(given)
-        build = _Build(opened, output, options or BuildOptions(), shard)
-        return build.run(executor, ahead, progress)
+        given = [source] if isinstance(source, Path | DocumentSource) else source
+        build = _Build(open_sources(given), output, options or BuildOptions(), shard)
+        with closing(IndexWriter(output)) as writer:
+            for documents, size, done in build.grow(writer, executor, ahead):
+                if len(writer.failures) > build.options.max_errors + _MOST_FAILURES:
+                    break
+                if progress is not None:
+                    progress(documents, size, done)
+            return build.finish(writer)
     except OSError as error:
         place, reason = error.filename or output, error.strerror or error
-        raise InputError.at(
-            "unclassified", str(place), None, f"cannot be read or written: {reason}"
-        ) from None
+        message = f"cannot be read or written: {reason}"
+        raise InputError.at("file.unreadable", str(place), None, message) from None
     except MemoryError:
         raise FovealError(
-            "the build takes more memory than there is; with fewer processes it takes less, "
-            "and the same command goes on where it stopped"
+            "the build takes more memory than there is; with fewer processes it takes less"
         ) from None
 
 
@@ -249,143 +380,83 @@ class _Build:
 
     def __init__(
         self,
-        sources: Sequence[Source | IndexSource],
+        sources: Sequence[DocumentSource | IndexSource],
         output: Path,
         options: BuildOptions,
         shard: Shard | None,
     ) -> None:
-        self.sources, self.output, self.options = sources, output, options
-        self.shard = shard or Shard(1, 1)
-        self.is_shard = shard is not None
+        self.sources, self.options = sources, options
+        self.shard, self.is_shard = shard or Shard(1, 1), shard is not None
         self.batches = [0, 0]
         """Batches of all sources before this shard, and before the next one."""
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse an output that cannot be, or sources that do not fit."""
-        if self.output.is_dir():
-            raise InputError.at(
-                "unclassified", str(self.output), None, "is a directory; expected a file name"
-            )
-        if Path(os.path.realpath(self.output)).is_symlink():
-            raise InputError.at(
-                "unclassified", str(self.output), None, "is a loop of links; expected a file name"
-            )
-        if not self.output.parent.is_dir():
-            raise InputError.at(
-                "unclassified", str(self.output), None, "its directory does not exist"
-            )
-        for source in self.sources:
+        problem = None
+        if output.is_dir():
+            problem = "is a directory; expected a file name"
+        elif Path(os.path.realpath(output)).is_symlink():
+            problem = "is a loop of links; expected a file name"
+        elif not output.parent.is_dir():
+            problem = "its directory does not exist"
+        for source in sources:
             if isinstance(source, IndexSource):
                 self._check_index(source)
-            elif source.would_take(self.output):
+            elif source.would_take(output):
                 is_dir = source.path.is_dir()
                 what = "is a document of the source" if is_dir else "is the source itself"
-                message = f"{what}; expected another place for the index"
-                raise InputError.at("unclassified", str(self.output), None, message)
+                problem = f"{what}; expected another place for the index"
+        if problem is not None:
+            raise InputError.at("index.output", str(output), None, problem)
 
     def _check_index(self, source: IndexSource) -> None:
         if self.is_shard:
             message = "is an index; expected documents, of which a shard can be taken"
-            raise InputError.at("unclassified", str(source.path), None, message)
+            raise InputError.at("index.shards", str(source.path), None, message)
         found, expected = source.header["whitespace"], self.options.whitespace
         if found != expected:
             message = f"was built with white space {found!r}, expected {expected!r} as the others"
-            raise InputError.at("unclassified", str(source.path), None, message)
+            raise InputError.at("index.whitespace", str(source.path), None, message)
 
-    def run(
-        self,
-        executor: Executor | None,
-        ahead: int | None,
-        progress: Callable[[int, int, float], None] | None,
-    ) -> Summary:
-        partial_index = Partial(self.output, self._identity())
-        try:
-            self._check_in_place()
-            for documents, size, done in self._grow(partial_index, executor, ahead):
-                if len(partial_index.failures) > self.options.max_errors + _TOLD:
-                    break
-                if progress is not None:
-                    progress(documents, size, done)
-            return self._finish(partial_index)
-        except InputError:
-            partial_index.remove()
-            raise
-        except FovealError as error:  # whoever parses has given up, not the documents
-            if not partial_index.batches:
-                partial_index.remove()
-                raise
-            message = f"{error}; the same command goes on where it stopped"
-            raise FovealError(message) from error
-        except BaseException:
-            if not partial_index.batches:  # nothing to go on with
-                partial_index.remove()
-            raise
-        finally:
-            partial_index.close()
-
-    def _check_in_place(self) -> None:
-        """Now that no other build can change the output, see that none has: it may be a source."""
-        for source in self.sources:
-            if isinstance(source, IndexSource):
-                source.check_in_place()
-
-    def _identity(self) -> str:
-        """What must be the same for a build to go on with what another one left."""
-        prints = [source.fingerprint for source in self.sources]
-        shard = self.shard if self.is_shard else None
-        text = f"{prints}{self.options!r}{shard}{__version__}"
-        return hashlib.blake2b(text.encode()).hexdigest()
-
-    def _grow(
-        self, index: Partial, executor: Executor | None, ahead: int | None
+    def grow(
+        self, writer: IndexWriter, executor: Executor | None, ahead: int | None
     ) -> Iterator[tuple[int, int, float]]:
-        """Add batch after batch; of each its documents, its bytes and the share behind."""
+        """Add batch after batch; yield documents and bytes of each, and the share that is done."""
         total = max(sum(source.size for source in self.sources), 1)
         before = 0
-        for number, source in enumerate(self.sources):
-            skipped = index.begin(number, apart=source.archive)
+        for source in self.sources:
+            writer.begin_source(is_archive=source.is_archive)
             if isinstance(source, IndexSource):
+                source.check_unchanged()
                 source.verify()
-                numbers = index.add_paths(*source.paths())
-                for block in source.blocks(skipped):
-                    index.add_block(block, str(source.path), numbers)
-                    done = (before + block.done * source.size) / total
-                    yield len(block.documents), 12 * len(block.path), done
+                paths, place = source.read_paths(), str(source.path)
+                numbers = writer.add_paths(paths)
+                for batch, share in source.read_batches(paths):
+                    documents = len(batch.documents)
+                    writer.add(batch, [place] * documents, [True] * documents, numbers)
+                    yield documents, 12 * len(batch.path), (before + share * source.size) / total
             else:
-                tasks = islice(self._own_tasks(source, before, total), skipped, None)
-                parse = partial(_parse, options=self.options, within=self._within(source))
+                tasks = self._select_tasks(source, before, total)
+                parse = partial(_parse, options=self.options, within=self._place_prefix(source))
                 for parsed in map_in_order(executor, parse, tasks, ahead=ahead):
-                    index.add(parsed)
+                    writer.failures += parsed.failures
+                    writer.add(parsed.batch, parsed.places, parsed.inside)
                     yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
             before += source.size
 
-    def _within(self, source: Source) -> str:
-        """What the places of a source begin with, so that nobody takes them for those of another.
+    def _place_prefix(self, source: DocumentSource) -> str:
+        """Return what places of a source begin with, to tell them from those of other sources.
 
-        The name of the source where that tells them apart: the index must not depend on where
-        the sources lie.
+        That is the name of the source where it is enough: the index must not depend on where the
+        sources lie.
         """
         if len(self.sources) == 1:
             return ""
-        named_alike = sum(other.path.name == source.path.name for other in self.sources) > 1
-        path = source.path if named_alike else Path(source.path.name)
-        if not source.archive and not source.path.is_dir():
+        same_name = sum(other.path.name == source.path.name for other in self.sources) > 1
+        path = source.path if same_name else Path(source.path.name)
+        if not source.is_archive and not source.path.is_dir():
             path = path.parent  # the place of a document in one file begins with the file
         return "" if path == Path() else f"{path}/"
 
-    def _cut_from(self) -> str:
-        """What must be the same for shards to be of one index, whenever and wherever they are made.
-
-        Times are not in it: copies of the sources on other machines have others.
-        """
-        contents = [source.contents for source in self.sources if isinstance(source, Source)]
-        options = self.options
-        text = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-    def _own_tasks(self, source: Source, before: int, total: int) -> Iterator[Task]:
-        """The batches of a source that are in this shard, by the share of all sources behind."""
+    def _select_tasks(self, source: DocumentSource, before: int, total: int) -> Iterator[Task]:
+        """Yield the batches of a source that are in this shard, by the share of all sources."""
         number, of = self.shard.number, self.shard.of
         begun = before / total
         for task in source.tasks(self.options.limits.size):
@@ -398,52 +469,62 @@ class _Build:
                 # A worker of a cluster may be in another folder.
                 share_done = min(done * of - (number - 1), 1.0)
                 yield replace(task, root=task.root.absolute(), done=share_done)
-            elif share > number and not source.archive:
+            elif share > number and not source.is_archive:
                 return  # of an archive all places must be seen: names lose folders of all
 
-    def _finish(self, index: Partial) -> Summary:
-        if len(index.failures) > self.options.max_errors:
-            raise InputError(
-                Problem("unclassified", place, None, text) for place, text in index.failures
-            )
-        if index.batches == 0 and not self.is_shard:
-            raise InputError.at(
-                "unclassified", str(self.sources[0].path), None, "holds no document"
-            )
+    def finish(self, writer: IndexWriter) -> Summary:
+        """Complete the index with its header, and put it in place."""
+        if len(writer.failures) > self.options.max_errors:
+            raise InputError(writer.failures)
+        if writer.batches == 0 and not self.is_shard:
+            place = str(self.sources[0].path)
+            raise InputError.at("collection.empty", place, None, "holds no document")
         failures: list[tuple[str, str]] = []
         passed_over: Counter[str] = Counter()
+        names: dict[str, None] = {}
         for number, source in enumerate(self.sources):
-            failures += source.failures if isinstance(source, IndexSource) else ()
-            failures += index.own_failures(number)
+            if isinstance(source, IndexSource):
+                if os.path.realpath(source.path) == os.path.realpath(writer.output):
+                    source.check_unchanged()
+                names[str(source.header["source"])] = None
+                failures += source.failures
+            else:
+                names[source.path.name] = None
+            failures += writer.list_failures(number)
             # Each shard goes through all of them; together they must not count more.
             passed_over += source.passed_over if self.shard.number == 1 else Counter()
         summary = Summary(
-            documents=index.documents,
-            elements=index.elements,
-            paths=len(index.paths),
-            tags=len(index.tags),
-            characters=index.characters,
+            documents=writer.documents,
+            elements=writer.elements,
+            paths=len(writer.paths),
+            tags=len(writer.tags),
+            characters=writer.characters,
             failures=tuple(failures),
             passed_over=tuple(sorted(passed_over.items())),
         )
-        names = dict.fromkeys(_source_name(source) for source in self.sources)
         header = {
             "foveal": __version__,
             "source": ", ".join(names),
             "whitespace": self.options.whitespace,
             **asdict(summary),
-            "tags": list(index.tags),
+            "tags": list(writer.tags),
         }
         if self.is_shard:
-            own = {"batches": self.batches, "cut_from": self._cut_from()}
+            own = {"batches": self.batches, "cut_from": self._identify_sources()}
             header["shard"] = asdict(self.shard) | own
         folders = [
-            "".join(f"{folder}/" for folder in source.folders or ()) if source.archive else None
+            "".join(f"{folder}/" for folder in source.folders or ()) if source.is_archive else None
             for source in self.sources
         ]
-        index.finish(self.output, header, folders)
+        writer.finish(header, folders)
         return summary
 
+    def _identify_sources(self) -> str:
+        """Return what must be the same for shards to be of one index, wherever they are built.
 
-def _source_name(source: Source | IndexSource) -> str:
-    return str(source.header["source"]) if isinstance(source, IndexSource) else source.path.name
+        Times are not in it: copies of the sources on other machines have others.
+        """
+        contents = [s.contents for s in self.sources if isinstance(s, DocumentSource)]
+        options = self.options
+        text = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

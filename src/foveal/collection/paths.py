@@ -1,15 +1,19 @@
-"""The distinct paths of an index: from numbers to XPaths and back, without writing all of them.
+"""XPaths of a collection: how INEX wrote places, the distinct paths of an index, text nodes.
 
-Together they may take many times the memory of the rest of the index, for each repeats those above
-it; and few runs name more than a small part of them.
+A result or passage names its place by one path, or by two separated by a blank: where it starts
+and where it ends. ``PATH/text()[k].n`` is the position before the n-th character (from 0) of the
+k-th text node of PATH. Ordinals may be left out where they are 1.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import distinct
@@ -18,13 +22,130 @@ from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-__all__ = ["Paths"]
+__all__ = [
+    "PathIndex",
+    "Points",
+    "TextNodes",
+    "canonical",
+    "owners",
+    "parse_ranges",
+    "text_nodes",
+]
+
+_STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
+_STEPS = r"^(?:/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?)+$"
+_POINT = (
+    r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
+    r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
+)
+_BEYOND = 1 << 62
+"""A number that no text node and no offset has."""
 
 
-class Paths:
+class Points(NamedTuple):
+    """Places: elements, and in them a text node and an offset where the path goes on that far."""
+
+    element: pl.Series
+    """Paths with every ordinal, null where they are malformed."""
+    node: Ints
+    """The number of the text node, 0 where there is none."""
+    offset: Ints
+    """-1 where there is none."""
+    attribute: npt.NDArray[np.bool_]
+
+    @property
+    def inner(self) -> npt.NDArray[np.bool_]:
+        """Which are places in an element, not the element itself."""
+        return (self.node > 0) | self.attribute
+
+
+def canonical(path: str) -> str | None:
+    """Return the path of an element with every ordinal, None if it is not of this form.
+
+    >>> canonical("/article/bdy[1]/sec[2]")
+    '/article[1]/bdy[1]/sec[2]'
+    """
+    steps: list[str] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            return None
+        steps.append(f"/{step['name']}[{step['ordinal'] or 1}]")
+        at = step.end()
+    return "".join(steps) or None
+
+
+def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
+    """Return start and end of places, the same twice where it is one path.
+
+    >>> first, last = parse_ranges(pl.Series(["/a/p /a/p[3]/text().2", "/a/p[2]/@id", "//p"]))
+    >>> first.element.to_list(), last.element.to_list()
+    (['/a[1]/p[1]', '/a[1]/p[2]', None], ['/a[1]/p[3]', '/a[1]/p[2]', None])
+    >>> last.node.tolist(), last.offset.tolist(), last.attribute.tolist()
+    ([1, 0, 0], [2, -1, -1], [False, True, False])
+    """
+    parts = pl.DataFrame({"parts": paths.fill_null("")}).select(
+        pl.col("parts").str.extract_all(r"\S+")
+    )["parts"]
+    count = parts.list.len()
+    parts = parts.set(~count.is_in([1, 2]), None)
+    first = _points(parts.list.get(0, null_on_oob=True))
+    if (count < 2).all():
+        return first, first
+    return first, _points(parts.list.get(-1, null_on_oob=True))
+
+
+def owners(paths: pl.Series) -> pl.Series:
+    """Return the elements of attributes and of points in text, null for other places.
+
+    Such a place has no extent, and where elements meet only its path tells which one is meant.
+
+    >>> owners(pl.Series(["/a/p/@id", "/a/p/text()[2].5", "/a/p", "/a/p/text()"])).to_list()
+    ['/a[1]/p[1]', '/a[1]/p[1]', None, None]
+    """
+    points = _points(paths.str.strip_chars())
+    without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
+    return points.element.set(~without_extent, None)
+
+
+def _points(paths: pl.Series) -> Points:
+    """Parse paths that may end in a text node, an offset or an attribute."""
+    found = pl.DataFrame({"path": paths}).select(pl.col("path").str.extract_groups(_POINT))
+    found = found.unnest("path")
+    has_text = found["text"].is_not_null()
+    # A step without its ordinal ends in something else than a bracket.
+    element = found.select(
+        pl.when(pl.col("element").str.contains(_STEPS)).then(
+            pl.col("element").str.replace_all(r"([^\]/])(/|$)", "${1}[1]${2}")
+        )
+    )["element"]
+    node = _numbers(found["node"], 1)
+    return Points(
+        element,
+        np.where(has_text.to_numpy(), node, 0),
+        _numbers(found["offset"], -1),
+        found["attribute"].is_not_null().to_numpy(),
+    )
+
+
+def _numbers(texts: pl.Series, default: int) -> Ints:
+    numbers = texts.cast(pl.Int64, strict=False).fill_null(_BEYOND).to_numpy()
+    return np.where(texts.is_null().to_numpy(), default, np.minimum(numbers, _BEYOND))
+
+
+# -- paths of an index -----------------------------------------------------------------------------
+
+
+class PathIndex:
     """Paths as an index has them: the parent of each, and tag and ordinal of its last step.
 
-    >>> paths = Paths(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), ["a", "p"])
+    They turn from numbers to XPaths and back without writing all of them. Together they may take
+    many times the memory of the rest of the index, for each repeats those above it; and few runs
+    name more than a small part of them.
+
+    >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
+    >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
     >>> paths.texts(np.array([2, 0])).to_list()
     ['/a[1]/p[2]', '/a[1]']
     >>> paths.numbers(pl.Series(["/a[1]/p[2]", "/a[1]/p[3]", "/a", None])).tolist()
@@ -41,30 +162,26 @@ class Paths:
         return len(self._parent)
 
     def texts(self, numbers: Ints) -> pl.Series:
-        """The XPaths of these numbers."""
+        """Return the XPaths of these numbers."""
         asked, which = np.unique(numbers, return_inverse=True)
-        needed = self._with_parents(asked)
+        levels, above = [asked], asked
+        while len(above):
+            parent = self._parent[above]
+            above = np.unique(parent[parent >= 0])
+            levels.append(above)
+        needed = np.unique(np.concatenate(levels))
         # A parent has a smaller number than its children, so it is written before them.
-        above = np.searchsorted(needed, self._parent[needed]).tolist()
+        place = np.searchsorted(needed, self._parent[needed]).tolist()
         tags, texts = self._tags, [""] * len(needed)
         columns = (self._parent[needed], self._tag[needed], self._ordinal[needed])
-        rows = zip(above, *(column.tolist() for column in columns), strict=True)
+        rows = zip(place, *(column.tolist() for column in columns), strict=True)
         for i, (at, parent, tag, ordinal) in enumerate(rows):
             texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
         written = pl.Series("xpath", texts, dtype=pl.String)
         return written.gather(np.searchsorted(needed, asked)[which])
 
-    def _with_parents(self, numbers: Ints) -> Ints:
-        """These paths and all above them, sorted."""
-        needed = [numbers]
-        while len(numbers):
-            above = self._parent[numbers]
-            numbers = np.unique(above[above >= 0])
-            needed.append(numbers)
-        return np.unique(np.concatenate(needed))
-
     def numbers(self, xpaths: pl.Series) -> Ints:
-        """The number of each XPath, `UNKNOWN` for those that no document has.
+        """Return the number of each XPath, `UNKNOWN` for those that no document has.
 
         Every ordinal must be there.
         """
@@ -72,30 +189,29 @@ class Paths:
         return self._known(xpaths) if coded is None else self._of_texts(coded)
 
     def _search(self, xpaths: pl.Series) -> Ints:
-        """The numbers of distinct XPaths: down from the root, a step of all paths at a time."""
+        """Return the numbers of distinct XPaths: down from the root, one step of all at a time."""
+        if not len(self):
+            return np.full(len(xpaths), UNKNOWN)
         rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
         steps = xpaths.gather(rooted).str.slice(1).str.split("/")
         depth = steps.list.len().to_numpy().astype(np.int64)
-        step = _looked_up(steps.explode().rename("step"), self._step_texts)
+        table = steps.explode().rename("step").to_frame()
+        table = table.join(self._step_texts, on="step", how="left", maintain_order="left")
+        step = table["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+        keys, order = self._keys
         first = np.cumsum(depth) - depth
         found = np.full(len(rooted), UNKNOWN)
         left = np.arange(len(rooted))
         for level in range(int(depth.max(initial=0))):
             left = left[depth[left] > level]
-            found[left] = self._below(found[left], step[first[left] + level])
+            own = step[first[left] + level]
+            key = np.where(own >= 0, (found[left] + 1) * len(self._steps[0]) + own, UNKNOWN)
+            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            found[left] = np.where(keys[at] == key, order[at], UNKNOWN)
             left = left[found[left] >= 0]
         number = np.full(len(xpaths), UNKNOWN)
         number[rooted] = found
         return number
-
-    def _below(self, parent: Ints, step: Ints) -> Ints:
-        """The path one step below each, `UNKNOWN` where there is none."""
-        keys, order = self._keys
-        if not len(keys):
-            return np.full(len(parent), UNKNOWN)
-        key = np.where(step >= 0, (parent + 1) * len(self._steps[0]) + step, UNKNOWN)
-        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        return np.where(keys[at] == key, order[at], UNKNOWN)
 
     @cached_property
     def _steps(self) -> tuple[Ints, Ints]:
@@ -120,7 +236,64 @@ class Paths:
         return key[order], order
 
 
-def _looked_up(texts: pl.Series, table: pl.DataFrame) -> Ints:
-    """The number of each text in a table, `UNKNOWN` where it is not there."""
-    found = texts.to_frame().join(table, on=texts.name, how="left", maintain_order="left")
-    return found["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+# -- text nodes ------------------------------------------------------------------------------------
+
+
+class TextNodes(NamedTuple):
+    """The text nodes of some elements, element after element.
+
+    Parameters
+    ----------
+    start, end : int64 array
+        Where each begins and ends.
+    owner : int64 array
+        The element that it is a child of.
+    """
+
+    start: Ints
+    end: Ints
+    owner: Ints
+
+    def ordinals(self) -> Ints:
+        """Return the number of each among the text nodes of its element, from 1."""
+        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner) + 1
+
+    def find(self, element: Ints, number: Ints) -> Ints:
+        """Return the text node of that number in each element, `UNKNOWN` if it has fewer."""
+        at = np.searchsorted(self.owner, element) + np.minimum(number, len(self.owner) + 1) - 1
+        return np.where(at < np.searchsorted(self.owner, element, side="right"), at, UNKNOWN)
+
+
+def text_nodes(
+    start: Ints, end: Ints, parent: Ints, child_start: Ints, child_end: Ints
+) -> TextNodes:
+    """Return the text nodes of elements, given where their children are.
+
+    Parameters
+    ----------
+    start, end : int64 array
+        The elements.
+    parent : int64 array
+        For each child the number of its element; children come in any order.
+    child_start, child_end : int64 array
+
+    Examples
+    --------
+    ``<a>..<b>..</b><c/>.....</a>``:
+
+    >>> text_nodes(*map(np.array, ([0], [9], [0, 0], [2, 4], [4, 4])))
+    TextNodes(start=array([0, 4]), end=array([2, 9]), owner=array([0, 0]))
+    """
+    order = np.lexsort((child_end, child_start, parent))
+    parent = parent[order]
+    children = np.bincount(parent, minlength=len(start))
+    element = np.arange(len(start))
+    # One gap before each child, and one more after the last; also an empty child divides the text.
+    before = np.arange(len(parent)) + parent
+    after = np.cumsum(children) + element
+    gap_start, gap_end = np.empty((2, len(parent) + len(start)), dtype=np.int64)
+    gap_start[after - children], gap_start[before + 1] = start, child_end[order]
+    gap_end[before], gap_end[after] = child_start[order], end
+    full = gap_start < gap_end
+    owner = np.repeat(element, children + 1)
+    return TextNodes(gap_start[full], gap_end[full], owner[full])

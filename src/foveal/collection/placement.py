@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.lookup import Collection, Trees, held
-from foveal.collection.xpaths import owners
+from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees, held
+from foveal.collection.paths import owners
 from foveal.errors import InputError, Problem, Tally
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
@@ -33,11 +33,11 @@ _SHOWN = 3
 
 CLIPPED = "results clipped at the end of their document: {}"
 MAPPED = "results mapped to the smallest element around them: {}"
-"""What may be said of results."""
+"""Notes on results."""
 
 
 def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run:
-    """The run with every result on the text of its document.
+    """Return the run with every result on the text of its document.
 
     Documents and paths that the collection does not hold are errors with the line; with `lenient`
     such results keep their rank, hold nothing, and are counted.
@@ -53,7 +53,7 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
 
 
 def describe_missing(number: int, shown: Sequence[str]) -> str:
-    """What is said of `number` results that have no place."""
+    """Return the note on `number` results that have no place."""
     more = "; ..." if number > _SHOWN else ""
     return (
         f"results that the collection does not hold: {number} ({'; '.join(shown[:_SHOWN])}{more})"
@@ -61,12 +61,15 @@ def describe_missing(number: int, shown: Sequence[str]) -> str:
 
 
 def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
-    """The run on the collection's text, and the results that have no place there (left empty)."""
+    """Return the run on the collection's text, and the results without a place (left empty)."""
     # Each document of a topic is looked up once: half of the results, or a third.
     number = collection.numbers(run.doc.gather(run.documents.first_rows))
     length = collection.lengths_of(number)[run.documents.number]
     number = number[run.documents.number]
-    if run.xpath is not None and _all_by_path(run, length):
+    # Mostly every result is a path in a document of the collection.
+    by_path_only = run.xpath is not None and not run.xpath.null_count()
+    if by_path_only and bool((run.end < 0).all()) and bool((length >= 0).all()):
+        assert run.xpath is not None
         found = collection.resolve_numbered(run.doc, number, run.xpath)
         if not found.problem:
             start, end, _, element = found
@@ -79,8 +82,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     whole = (end < 0) & ~named
     end[whole] = length[whole]
     problem: dict[int, str] = {
-        i: f"document {run.doc[i]!r} is not in the collection"
-        for i in np.flatnonzero(length < 0).tolist()
+        i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()
     }
     if len(by_path) and run.xpath is not None:
         # To gather long texts takes as long as to look them up, and mostly it is all of them.
@@ -95,26 +97,24 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
     problems = [
-        Problem("unclassified", run.source.path, int(run.line[i]), problem[i])
+        Problem(
+            "collection.unknown_document" if length[i] < 0 else "collection.unknown_path",
+            run.source.path,
+            int(run.line[i]),
+            problem[i],
+        )
         for i in sorted(problem)
     ]
     return run.with_columns(start=start, end=end, length=length, element=element), problems
 
 
-def _all_by_path(run: Run, length: Ints) -> bool:
-    """Whether every result is a path in a document that is there."""
-    assert run.xpath is not None
-    given = not run.xpath.null_count() and bool((run.end < 0).all())
-    return given and bool((length >= 0).all())
-
-
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
-    """The judgements on the collection's text: lengths checked, passages of XPaths placed."""
-    length = collection.lengths(judgements.doc)
+    """Return the judgements on the collection's text: lengths checked, XPaths as passages."""
+    length = collection.lengths_of(collection.numbers(judgements.doc))
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
         raise InputError.at(
-            "unclassified",
+            "index.whitespace",
             judgements.sources[0].path,
             None,
             f"offsets count white space by the rule {declared!r}, but the index "
@@ -127,7 +127,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     beyond = ~unknown & ~differs & (reach > length)
     problems = [
         judgements.problem(
-            "unclassified",
+            "collection.length",
             i,
             f"document {judgements.doc[i]!r} is {judgements.length[i]} characters long here, but "
             f"{length[i]} in the collection; the index is of other documents or white space",
@@ -136,7 +136,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     ]
     problems += [
         judgements.problem(
-            "unclassified",
+            "collection.length",
             i,
             f"a span ends at {reach[i]}, past the end of document {judgements.doc[i]!r} of "
             f"{length[i]} characters in the collection",
@@ -148,7 +148,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
     notes = judgements.notes
     if unknown.all() and len(unknown):
         raise InputError.at(
-            "unclassified",
+            "collection.unknown_document",
             judgements.sources[0].path,
             None,
             f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
@@ -164,7 +164,7 @@ def place_judgements(judgements: Judgements, collection: Collection) -> Judgemen
 
 
 def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
-    """Passages and best entry points that were XPaths as spans and offsets."""
+    """Return judgements with passages and best entry points that were XPaths as offsets."""
     assert judgements.places is not None
     places = judgements.places.sort("row", maintain_order=True)
     row = places["row"].to_numpy()
@@ -173,7 +173,10 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     if found.problem:
         raise InputError(
             judgements.problem(
-                "unclassified", int(row[i]), found.problem[i], line=int(places["line"][i])
+                "collection.unknown_path",
+                int(row[i]),
+                found.problem[i],
+                line=int(places["line"][i]),
             )
             for i in sorted(found.problem)
         )
@@ -184,7 +187,7 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
     if len(lost):
         first = judgements.problem(
-            "unclassified", int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}"
+            "judgements.passages", int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}"
         )
         notes = (
             *notes,
@@ -214,16 +217,12 @@ def is_element(run: Run) -> Bools:
     """Return which results name an element by its XPath."""
     if run.xpath is None:
         return np.zeros(len(run), dtype=bool)
-    return _is_element(run.xpath)
-
-
-def _is_element(xpath: pl.Series) -> Bools:
-    found: Bools = xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
+    found: Bools = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
     return found
 
 
 def is_whole_document(run: Run) -> Bools:
-    """Which results are whole documents, as long as no collection gave them an end."""
+    """Return which results are whole documents, as long as no collection gave them an end."""
     article: Bools = (run.start == 0) & (run.end < 0)
     return article if run.xpath is None else article & run.xpath.is_null().to_numpy()
 
@@ -236,7 +235,7 @@ def place_elements(
     lenient: bool = False,
     passages: bool = False,
 ) -> Run:
-    """The run on the text of a collection, every result with the XPath of an element.
+    """Return the run on the text of a collection, every result with the XPath of an element.
 
     Of elements with the same extent the deepest is meant, but a whole document is its root. A
     result past the end of its document is left for the measures to refuse.
@@ -257,28 +256,39 @@ def place_elements(
     """
     placed = place_run(run, collection, lenient=lenient)
     if lenient:
-        placed = _clipped(placed)
-    left = _to_name(run, placed, lenient=lenient, passages=passages)
+        placed = _clip(placed)
+    left = _list_unnamed(run, placed, lenient=lenient, passages=passages)
     if not len(left):
         return placed
     docs = placed.doc.gather(left)
     names = docs.unique(maintain_order=True)
-    trees, tree = collection.trees(names), _numbers(docs, names)
-    element = _of_extent(trees, tree, placed.start[left], placed.end[left])
-    if snap:  # a place without extent is a point, not an empty element that stands there
+    table = pl.DataFrame({"doc": names, "number": np.arange(len(names))})
+    joined = docs.rename("doc").to_frame().join(table, on="doc", maintain_order="left")
+    trees, tree = collection.trees(names), joined["number"].to_numpy()
+    element = _find_extents(trees, tree, placed.start[left], placed.end[left])
+    if snap:  # a place without extent is a point, not an empty element there
         element[placed.start[left] == placed.end[left]] = UNKNOWN
     articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
     odd = np.flatnonzero(element < 0)
     points: list[str] = []
     if len(odd) and passages and not snap:
-        points = _points(placed, collection, left[odd])
+        points = _list_points(placed, collection, left[odd])
     elif len(odd):
         rows = left[odd]
-        element[odd] = _around(placed, collection, trees, tree[odd], rows)
+        element[odd] = _find_enclosing(placed, collection, trees, tree[odd], rows)
         if not snap:
             around = collection.xpaths(trees.path[element[odd]])
-            raise InputError(map(_no_element, [placed] * len(odd), rows.tolist(), around))
+            raise InputError(
+                Problem(
+                    "run.element",
+                    placed.source.path,
+                    int(placed.line[row]),
+                    f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
+                    f"element; the smallest around it is {xpath} (--snap takes it)",
+                )
+                for row, xpath in zip(rows.tolist(), around, strict=True)
+            )
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
@@ -299,7 +309,7 @@ def place_elements(
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
 
 
-def _clipped(run: Run) -> Run:
+def _clip(run: Run) -> Run:
     assert run.length is not None
     past = (run.length >= 0) & ((run.end > run.length) | (run.start > run.length))
     if not past.any():
@@ -313,8 +323,8 @@ def _clipped(run: Run) -> Run:
     )
 
 
-def _to_name(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
-    """Results that need the name of an element; those that have no place get none."""
+def _list_unnamed(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
+    """Return the results that need the name of an element; those without a place get none."""
     assert placed.length is not None
     if not passages and placed.element is not None and (placed.element >= 0).all():
         return np.zeros(0, dtype=np.int64)
@@ -327,18 +337,13 @@ def _to_name(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
         done = placed.element >= 0
         others = np.flatnonzero(~done & by_path)
         if len(others) and run.xpath is not None:
-            done[others] = _is_element(run.xpath.gather(others))
+            is_path = run.xpath.gather(others).str.contains(ELEMENT)
+            done[others] = is_path.fill_null(value=False).to_numpy()
     return np.flatnonzero(~done & ~lost & inside & (placed.length >= 0))
 
 
-def _numbers(values: pl.Series, distinct: pl.Series) -> Ints:
-    table = pl.DataFrame({"value": distinct, "number": np.arange(len(distinct))})
-    found = pl.DataFrame({"value": values}).join(table, on="value", maintain_order="left")
-    return found["number"].to_numpy()
-
-
-def _of_extent(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
-    """The deepest element with each extent, `UNKNOWN` where there is none."""
+def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
+    """Return the deepest element with each extent, `UNKNOWN` for no element."""
     of_tree = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
     elements = pl.DataFrame(
         {
@@ -354,10 +359,22 @@ def _of_extent(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
     return found["element"].fill_null(UNKNOWN).to_numpy().copy()
 
 
-def _around(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
-    """The element of each attribute or point by its path, else the smallest around each result."""
+def _find_enclosing(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
+    """Return the element of each attribute or point by its path, else the smallest around it.
+
+    Of elements of the same size that is the deepest.
+    """
     assert run.length is not None
-    found = _smallest(trees, tree, *held(run.start[rows], run.end[rows], run.length[rows]))
+    found = np.empty(len(tree), dtype=np.int64)
+    spans = held(run.start[rows], run.end[rows], run.length[rows])
+    asked = zip(tree.tolist(), *(column.tolist() for column in spans), strict=True)
+    for i, (number, first, after) in enumerate(asked):
+        own = slice(int(trees.bounds[number]), int(trees.bounds[number + 1]))
+        starts, ends = trees.start[own], trees.end[own]
+        around = (starts <= first) & (ends >= after)
+        size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
+        # Children come after their parents; without any text the root is meant.
+        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
     if run.xpath is not None:
         paths = collection.path_numbers(owners(run.xpath.gather(rows)))
         for i in np.flatnonzero(paths >= 0).tolist():
@@ -367,22 +384,8 @@ def _around(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: In
     return found
 
 
-def _smallest(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
-    """The smallest element around each span; of equals the deepest."""
-    found = np.empty(len(tree), dtype=np.int64)
-    asked = zip(tree.tolist(), start.tolist(), end.tolist(), strict=True)
-    for i, (number, first, after) in enumerate(asked):
-        own = slice(int(trees.bounds[number]), int(trees.bounds[number + 1]))
-        starts, ends = trees.start[own], trees.end[own]
-        around = (starts <= first) & (ends >= after)
-        size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
-        # Children come after their parents; without any text the root is meant.
-        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
-    return found
-
-
-def _points(run: Run, collection: Collection, which: Ints) -> list[str]:
-    """The points between which each result lies, document by document."""
+def _list_points(run: Run, collection: Collection, which: Ints) -> list[str]:
+    """Return the points between which each result lies, document by document."""
     ranges = np.empty(len(which), dtype=object)
     asked = pl.DataFrame({"doc": run.doc.gather(which), "at": np.arange(len(which))})
     for (doc,), group in asked.group_by("doc"):
@@ -392,13 +395,3 @@ def _points(run: Run, collection: Collection, which: Ints) -> list[str]:
         closing = collection.points(str(doc), end, end > start)
         ranges[at] = [f"{a} {b}" for a, b in zip(opening, closing, strict=True)]
     return list(ranges.tolist())
-
-
-def _no_element(run: Run, row: int, around: str) -> Problem:
-    return Problem(
-        "unclassified",
-        run.source.path,
-        int(run.line[row]),
-        f"[{run.start[row]},{run.end[row]}) of {run.doc[row]!r} is no element; the smallest around "
-        f"it is {around} (--snap takes it)",
-    )

@@ -1,8 +1,7 @@
 """Where documents come from: a directory, an archive or one file; XML, text or JSON Lines.
 
-Work is cut into batches of a few megabytes, always in the same order and at the same places, so
-that an interrupted build can go on where it stopped. A batch of a directory holds names only:
-whoever works on it reads the bytes.
+Work is cut into batches of a few megabytes, always in the same order and at the same places. A
+batch of a directory holds names only: the worker that parses it reads the bytes.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from typing import IO, Any, Self
 
 import zstandard
 
+from foveal.collection.parsing import Recorder
 from foveal.errors import InputError
 from foveal.files.xml import BYTES, DocumentError, explain_undecodable
 
@@ -36,13 +36,12 @@ __all__ = [
     "LINE",
     "TEXT",
     "XML",
+    "DocumentSource",
     "Item",
-    "Source",
     "Task",
-    "document_of_line",
     "name_of",
     "read_items",
-    "shared",
+    "shared_folder",
 ]
 
 XML, TEXT, LINE = "xml", "text", "line"
@@ -96,6 +95,26 @@ class Item:
     def folder(self) -> tuple[str, ...]:
         """The folders that its file lies in."""
         return tuple(str(PurePosixPath(self.place)).split("/")[:-1])
+
+    def is_named_inside(self, name_tag: str | None) -> bool:
+        """Return True if the document has its name from within, not from where it lies."""
+        return self.kind == LINE or (self.kind == XML and name_tag is not None)
+
+    def record(self, recorder: Recorder, name_tag: str | None) -> None:
+        """Add the document to a recorder, as its kind demands."""
+        if self.problem is not None:
+            raise DocumentError("document.size", self.problem)
+        try:
+            if self.kind == XML:
+                recorder.add(self.name, self.data, name_tag=name_tag)
+            elif self.kind == LINE:
+                recorder.add_text(*_parse_line(self.data))
+            else:
+                recorder.add_text(self.name, self.data.decode())
+        except UnicodeDecodeError as error:
+            raise explain_undecodable(error, "UTF-8") from None
+        except MemoryError:
+            raise DocumentError("document.memory", NO_MEMORY) from None
 
 
 @dataclass(frozen=True)
@@ -165,10 +184,10 @@ def _reason(member: str) -> str:
     return BARE if _is_bare(member) else path.suffix.lower()
 
 
-def shared(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders that two places have in common; of one alone, its own.
+def shared_folder(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the folders that two places have in common; of one alone, its own.
 
-    >>> shared(("wiki", "a"), ("wiki", "b")), shared(None, ("wiki",))
+    >>> shared_folder(("wiki", "a"), ("wiki", "b")), shared_folder(None, ("wiki",))
     (('wiki',), ('wiki',))
     """
     if folder is None:
@@ -180,50 +199,42 @@ def shared(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str,
 class _Files:
     """Names and sizes of many files in little memory: a million take some thirty megabytes.
 
-    >>> files = _Files([("a.xml", 3, 0), ("b.xml", 4, 0)])
+    >>> files = _Files([("a.xml", 3), ("b.xml", 4)])
     >>> list(files), files.size
     ([('a.xml', 3), ('b.xml', 4)], 7)
     """
 
-    def __init__(self, files: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, files: Iterable[tuple[str, int]] = ()) -> None:
         self._names = bytearray()
-        self._sizes, self._times = array("q"), array("q")
-        digest, contents = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
-        for name, size, changed in files:
+        self._sizes = array("q")
+        contents = hashlib.blake2b(digest_size=16)
+        for name, size in files:
             raw = os.fsencode(name) + b"\0"
-            digest.update(raw + f"{size} {changed}\n".encode())
             contents.update(raw + f"{size}\n".encode())
             self._names += raw
             self._sizes.append(size)
-            self._times.append(changed)
         self.size = sum(self._sizes)
-        self.fingerprint, self.contents = digest.hexdigest(), contents.hexdigest()
+        self.contents = contents.hexdigest()
 
     def __len__(self) -> int:
         return len(self._sizes)
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
-        return ((name, size) for name, size, _ in self.rows())
-
-    def rows(self) -> Iterator[tuple[str, int, int]]:
-        """Name, size and time of each."""
         at = 0
-        for size, changed in zip(self._sizes, self._times, strict=True):
+        for size in self._sizes:
             after = self._names.index(0, at)
-            yield os.fsdecode(bytes(self._names[at:after])), size, changed
+            yield os.fsdecode(bytes(self._names[at:after])), size
             at = after + 1
 
 
-class Source:
+class DocumentSource:
     """A collection as it lies on the disk.
 
     Attributes
     ----------
     path : Path
-    archive : bool
-        Whether documents are members of a zip or tar file.
-    fingerprint : str
-        Tells whether the source is still the one that a build began with.
+    is_archive : bool
+        True if documents are members of a zip or tar file.
     contents : str
         Tells whether another machine sees the same documents, by their names and sizes; of an
         archive, when all batches are out, and of one file by its size alone.
@@ -241,44 +252,40 @@ class Source:
         self.passed_over: Counter[str] = Counter()
         self.folders: tuple[str, ...] | None = None
         self._tasks: Callable[[int], Iterator[Task]] = self._directory_tasks
-        self.archive = False
+        self.is_archive = False
         try:
             self._look()
         except OSError as error:
             place, reason = error.filename or path, error.strerror or error
-            raise InputError.at(
-                "unclassified", str(place), None, f"cannot be read: {reason}"
-            ) from None
+            message = f"cannot be read: {reason}"
+            raise InputError.at("file.unreadable", str(place), None, message) from None
 
     def _look(self) -> None:
         path = self.path
         if not path.exists():
-            raise InputError.at("unclassified", str(path), None, "no such file or directory")
+            raise InputError.at("file.missing", str(path), None, "no such file or directory")
         if path.is_dir():
             self._files = self._scan()
-            self.fingerprint, self.size = self._files.fingerprint, self._files.size
-            self.contents = self._files.contents
+            self.size, self.contents = self._files.size, self._files.contents
             return
         if not path.is_file():
             raise InputError.at(
-                "unclassified",
+                "file.stream",
                 str(path),
                 None,
                 "is a pipe or a device, which can be read only once; expected a file or directory",
             )
-        status = path.stat()
-        self.size = status.st_size
+        self.size = path.stat().st_size
         self.contents = str(self.size)
-        self.fingerprint = f"{path.name} {status.st_size} {status.st_mtime_ns}"
         if zipfile.is_zipfile(path):
-            self.archive, self._tasks = True, self._zip_tasks
+            self.is_archive, self._tasks = True, self._zip_tasks
         elif _is_tar(path):
-            self.archive, self._tasks = True, self._tar_tasks
+            self.is_archive, self._tasks = True, self._tar_tasks
         elif self._kind_of_file() is not None:
             self._tasks = self._file_tasks
         else:
             raise InputError.at(
-                "unclassified",
+                "collection.format",
                 str(path),
                 None,
                 "is no collection; expected a directory, zip, tar, XML, text or JSON Lines file",
@@ -322,7 +329,7 @@ class Source:
         known = {_identity(folder.stat()) for folder in above}
         links: list[tuple[Path, str]] = []
         real = _Files(self._walk(self.path, "", known, links))
-        linked: list[tuple[str, int, int]] = []
+        linked: list[tuple[str, int]] = []
         while links:
             later: list[tuple[Path, str]] = []
             for folder, prefix in sorted(links):
@@ -333,17 +340,17 @@ class Source:
                     known.add(identity)
                     linked += self._walk(folder, prefix, known, later)
             links = later
-        files = _Files(sorted(chain(real.rows(), linked))) if linked else real
+        files = _Files(sorted(chain(real, linked))) if linked else real
         if not len(files):
             raise InputError.at(
-                "unclassified", str(self.path), None, f"holds no document ({', '.join(_KINDS)})"
+                "collection.empty", str(self.path), None, f"holds no document ({', '.join(_KINDS)})"
             )
         return files
 
     def _walk(
         self, root: Path, prefix: str, known: set[tuple[int, int]], links: list[tuple[Path, str]]
-    ) -> Iterator[tuple[str, int, int]]:
-        """Name, size and time of the documents below a directory, in the order of their names.
+    ) -> Iterator[tuple[str, int]]:
+        """Yield name and size of the documents below a directory, in the order of their names.
 
         Notes links to directories, with their names.
         """
@@ -355,9 +362,9 @@ class Source:
             if entry is None:
                 open_folders.pop()
                 continue
-            name, size, changed, folder = entry
+            name, size, folder = entry
             if folder is None:
-                yield name, size, changed
+                yield name, size
                 continue
             identity = _identity(folder.stat())  # scandir knows none on Windows
             if identity not in known:
@@ -366,21 +373,20 @@ class Source:
 
     def _entries(
         self, folder: Path, prefix: str, links: list[tuple[Path, str]]
-    ) -> list[tuple[str, int, int, Path | None]]:
-        """The documents and folders of a directory, sorted; the path is there for folders."""
-        found: list[tuple[str, int, int, Path | None]] = []
+    ) -> list[tuple[str, int, Path | None]]:
+        """Return the documents and folders of a directory, sorted; folders with their path."""
+        found: list[tuple[str, int, Path | None]] = []
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = f"{prefix}{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    found.append((f"{name}/", 0, 0, Path(entry.path)))
+                    found.append((f"{name}/", 0, Path(entry.path)))
                 elif entry.is_dir():
                     links.append((Path(entry.path), f"{name}/"))
                 elif not entry.is_file():  # also a link that leads nowhere
                     self.passed_over[NO_FILE] += 1
                 elif _kind(name) or (_is_bare(name) and _file_is_xml(Path(entry.path))):
-                    status = entry.stat()
-                    found.append((name, status.st_size, status.st_mtime_ns, None))
+                    found.append((name, entry.stat().st_size, None))
                 else:
                     self.passed_over[_reason(name)] += 1
         found.sort(key=itemgetter(0))
@@ -408,7 +414,7 @@ class Source:
         contents = hashlib.blake2b(digest_size=16)
         for item, done in items:
             contents.update(os.fsencode(item.place) + f"\0{len(item.data)}\n".encode())
-            self.folders = shared(self.folders, item.folder)
+            self.folders = shared_folder(self.folders, item.folder)
             batch.append(item)
             size += len(item.data)
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
@@ -416,7 +422,7 @@ class Source:
                 batch, size = [], 0
         if batch:
             yield Task(self.path, done, items=tuple(batch))
-        if self.archive:  # one file is not read to its end for every shard
+        if self.is_archive:  # one file is not read to its end for every shard
             self.contents = contents.hexdigest()
 
     def _zip_tasks(self, most: int) -> Iterator[Task]:
@@ -481,10 +487,10 @@ class Source:
             yield from items
         except MemoryError:
             message = "the archive takes more memory than there is"
-            raise InputError.at("unclassified", str(self.path), None, message) from None
+            raise InputError.at("file.memory", str(self.path), None, message) from None
         except (*_DAMAGE, RuntimeError, NotImplementedError) as error:
             raise InputError.at(
-                "unclassified", str(self.path), None, f"damaged archive: {error}"
+                "file.compression", str(self.path), None, f"damaged archive: {error}"
             ) from None
 
 
@@ -573,8 +579,8 @@ def _line_items(lines: IO[bytes], place: str, most: int) -> Iterator[Item]:
             yield Item("", LINE, line, f"{place}:{number}", problem)
 
 
-def document_of_line(line: bytes) -> tuple[str, str]:
-    """Name and text of a document in JSON Lines."""
+def _parse_line(line: bytes) -> tuple[str, str]:
+    """Return name and text of a document in JSON Lines."""
     try:
         record = json.loads(line.removeprefix(_BOM))
         name, text = record["doc"], record["text"]

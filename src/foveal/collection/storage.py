@@ -12,7 +12,7 @@ import json
 import os
 import struct
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from io import FileIO
 from pathlib import Path
@@ -27,12 +27,11 @@ from foveal.files.source import is_stream
 __all__ = [
     "MAGIC",
     "VERSION",
-    "Sections",
+    "IndexSections",
     "identity",
     "is_index",
     "open_sections",
     "sync_folder",
-    "verify",
     "write_sections",
 ]
 
@@ -45,15 +44,16 @@ _BLOCK = 1 << 20
 """Bytes that are read or hashed at once."""
 
 
-class Sections(Mapping[str, npt.NDArray[Any]]):
+class IndexSections(dict[str, npt.NDArray[Any]]):
     """The memory-mapped arrays of an index by their names; each is hashed when it is first used.
 
-    What has changed in an array would show as results that are wrong and look right, so nobody
-    gets hold of one that differs. Everything is read from the file that was opened, although
-    another one may have taken its name.
+    Changes in an array would give wrong results that look right, so a damaged one is refused.
+    Everything is read from the file that was opened, although another one may have taken its name.
 
     Attributes
     ----------
+    layout : mapping
+        Type, offset, size and hash of each section.
     identity : str
         As of the function.
     """
@@ -61,13 +61,13 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
     def __init__(
         self, path: Path, stream: FileIO, start: int, layout: Mapping[str, Any], identity: str
     ) -> None:
+        super().__init__()
         self._path = path
         self._stream = stream
         weakref.finalize(self, stream.close)
         self._start = start
-        self._layout = layout
+        self.layout = layout
         self.identity = identity
-        self._checked: dict[str, npt.NDArray[Any]] = {}
 
     @cached_property
     def _raw(self) -> npt.NDArray[np.uint8]:
@@ -75,28 +75,23 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
         with self._stream:
             return np.memmap(self._stream, dtype=np.uint8, mode="r")
 
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        if name not in self._checked:
-            self.check(name)
-        return self._checked[name]
-
-    def check(self, name: str) -> None:
-        """Hash a section; raises if it differs."""
-        entry = self._layout[name]
+    def __missing__(self, name: str) -> npt.NDArray[Any]:
+        entry = self.layout[name]
         first = self._start + entry["offset"]
         data = self._raw[first : first + entry["bytes"]]
         if _hash(data.data).hex() != entry["hash"]:
             self._refuse(name)
         # A plain array: memmap's own class takes its time at every slice.
-        self._checked[name] = data.view(np.ndarray).view(entry["dtype"])
+        self[name] = data.view(np.ndarray).view(entry["dtype"])
+        return self[name]
 
     def _refuse(self, name: str) -> NoReturn:
         message = f"the index is damaged: section {name} differs"
-        raise InputError.at("unclassified", str(self._path), None, message)
+        raise InputError.at("index.damaged", str(self._path), None, message)
 
     def verify(self) -> None:
         """Hash every section, in little memory; raises if one differs."""
-        for name, entry in self._layout.items():
+        for name, entry in self.layout.items():
             digest = hashlib.blake2b(digest_size=16)
             for first in range(0, entry["bytes"], _BLOCK):
                 size = min(entry["bytes"] - first, _BLOCK)
@@ -105,22 +100,22 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
                 self._refuse(name)
 
     def size(self, name: str) -> int:
-        """How many numbers a section has."""
-        entry = self._layout[name]
+        """Return how many numbers a section has."""
+        entry = self.layout[name]
         return int(entry["bytes"] // np.dtype(entry["dtype"]).itemsize)
 
     def read(self, name: str, first: int, after: int) -> npt.NDArray[Any]:
-        """Some numbers of a section as they are on the disk, unchecked.
+        """Read some numbers of a section as they are on the disk, unchecked.
 
-        Unlike what is mapped they leave the memory when nobody has them any more.
+        Unlike mapped ones they leave the memory when they are no longer used.
         """
-        entry = self._layout[name]
+        entry = self.layout[name]
         kind = np.dtype(entry["dtype"])
         return self._read(name, first * kind.itemsize, (after - first) * kind.itemsize).view(kind)
 
     def _read(self, name: str, first: int, size: int) -> npt.NDArray[np.uint8]:
-        """Some bytes of a section; raises if the file has become shorter."""
-        first += self._start + self._layout[name]["offset"]
+        """Read some bytes of a section; raises if the file has become shorter."""
+        first += self._start + self.layout[name]["offset"]
         if self._stream.closed:
             return np.array(self._raw[first : first + size])
         self._stream.seek(first)
@@ -133,19 +128,13 @@ class Sections(Mapping[str, npt.NDArray[Any]]):
             left = left[read:]
         return data
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._layout)
-
-    def __len__(self) -> int:
-        return len(self._layout)
-
 
 def _hash(data: bytes | memoryview) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _aligned(size: int) -> int:
-    """The next multiple of the alignment."""
+    """Return the next multiple of the alignment."""
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
@@ -180,7 +169,7 @@ def write_sections(
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk know what its files are called, where the system can do that."""
+    """Bring the names of files to the disk, where the system can do that."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -216,17 +205,17 @@ def _copy(section: Any, stream: Any) -> str:
 
 
 def identity(path: Path) -> str:
-    """The sha256 of the header, which holds the hashes of all sections."""
+    """Return the sha256 of the header, which holds the hashes of all sections."""
     with path.open("rb") as stream:
         prefix = stream.read(_PREFIX.size)
         return hashlib.sha256(prefix + stream.read(_PREFIX.unpack(prefix)[2])).hexdigest()
 
 
-def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
-    """Header and memory-mapped arrays of an index file."""
+def open_sections(path: Path) -> tuple[dict[str, Any], IndexSections]:
+    """Return header and memory-mapped arrays of an index file."""
     if is_stream(path):
         raise InputError.at(
-            "unclassified", str(path), None, "is a pipe or a device; expected an index file"
+            "file.stream", str(path), None, "is a pipe or a device; expected an index file"
         )
     try:
         stream = path.open("rb", buffering=0)  # nothing older than the disk
@@ -237,25 +226,26 @@ def open_sections(path: Path) -> tuple[dict[str, Any], Sections]:
             raise
     except IsADirectoryError:
         raise InputError.at(
-            "unclassified", str(path), None, "is a directory; expected an index file"
+            "index.directory", str(path), None, "is a directory; expected an index file"
         ) from None
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        raise InputError.at("unclassified", str(path), None, f"cannot be read: {reason}") from None
+        code = "file.missing" if isinstance(error, FileNotFoundError) else "file.unreadable"
+        raise InputError.at(code, str(path), None, f"cannot be read: {reason}") from None
 
 
-def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], Sections]:
+def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], IndexSections]:
     prefix = stream.read(_PREFIX.size)
     if len(prefix) < _PREFIX.size or not prefix.startswith(MAGIC):
-        raise InputError.at("unclassified", str(path), None, "is no collection index of Foveal")
+        raise InputError.at("index.format", str(path), None, "is no collection index of Foveal")
     _, version, length, expected = _PREFIX.unpack(prefix)
     if version != VERSION:
         message = f"index of version {version}, expected {VERSION}; build it anew"
-        raise InputError.at("unclassified", str(path), None, message)
+        raise InputError.at("index.version", str(path), None, message)
     head = stream.read(length)
     if len(head) < length or _hash(head) != expected:
         raise InputError.at(
-            "unclassified", str(path), None, "the index is damaged: its header is not whole"
+            "index.damaged", str(path), None, "the index is damaged: its header is not whole"
         )
     # The first indexes did not say what was passed over.
     header = {"passed_over": [], **json.loads(head)}
@@ -265,18 +255,13 @@ def _open_sections(path: Path, stream: FileIO) -> tuple[dict[str, Any], Sections
     expected_size = start + sum(_aligned(e["bytes"]) for e in layout.values())
     if size != expected_size:
         message = f"the index is damaged: it has {size} bytes, expected {expected_size}"
-        raise InputError.at("unclassified", str(path), None, message)
+        raise InputError.at("index.damaged", str(path), None, message)
     found = hashlib.sha256(prefix + head).hexdigest()
-    return header, Sections(path, stream, start, layout, found)
-
-
-def verify(path: Path) -> None:
-    """Hash every section; raises if one differs."""
-    open_sections(path)[1].verify()
+    return header, IndexSections(path, stream, start, layout, found)
 
 
 def is_index(path: Path) -> bool:
-    """Whether a file begins as an index does."""
+    """Return True if a file begins as an index does."""
     try:
         if not path.is_file():
             return False
@@ -284,5 +269,5 @@ def is_index(path: Path) -> bool:
             return stream.read(len(MAGIC)) == MAGIC
     except OSError as error:
         raise InputError.at(
-            "unclassified", str(path), None, f"cannot be read: {error.strerror}"
+            "file.unreadable", str(path), None, f"cannot be read: {error.strerror}"
         ) from None

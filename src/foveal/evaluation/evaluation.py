@@ -234,9 +234,9 @@ class Evaluation:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if self.collection is not None:
-            from foveal.collection.opened import opened
+            from foveal.collection.element_index import open_cached
 
-            self.index = opened(self.locate(self.collection))
+            self.index = open_cached(self.locate(self.collection))
 
     # -- scoring --------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from foveal.collection import Collection
-from foveal.collection.lookup import held
+from foveal.collection.element_index import held
+from foveal.collection.paths import owners
 from foveal.collection.placement import resolve_results
-from foveal.collection.xpaths import owners
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas_filter import parse_tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task

@@ -18,6 +18,8 @@ from itertools import islice
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from foveal.errors import Problem
+
 __all__ = [
     "DocumentError",
     "Limits",
@@ -71,11 +73,11 @@ class DocumentError(Exception):
             return self.message
         return f"line {self.line}, column {self.column}: {self.message}"
 
-    def placed(self, place: str) -> tuple[str, str]:
-        """Return where in which document, and what: the parts of ``place:line: message``."""
+    def at(self, place: str) -> Problem:
+        """Return the problem of the document at this place."""
         if self.line is None:
-            return place, self.message
-        return f"{place}:{self.line}", f"column {self.column}: {self.message}"
+            return Problem(self.code, place, None, self.message)
+        return Problem(self.code, place, self.line, f"column {self.column}: {self.message}")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
-"""An open index: from documents and XPaths to spans and back, many at a time."""
+"""An open index: from documents and XPaths to spans and back, many at a time.
+
+An open index has its arrays hashed and remembers the documents and paths that it was asked for.
+`open_cached` keeps some open while a process scores run after run.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,16 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import Paths
+from foveal.collection.paths import (
+    PathIndex,
+    Points,
+    canonical,
+    parse_ranges,
+    text_nodes,
+)
 from foveal.collection.sources import name_of
-from foveal.collection.storage import Sections, open_sections
-from foveal.collection.textnodes import text_nodes
-from foveal.collection.xpaths import Points, canonical, parse_ranges
-from foveal.lookup import CachedTextFunction, Hashes, KeyTable
+from foveal.collection.storage import IndexSections, open_sections
+from foveal.errors import InputError
+from foveal.lookup import CachedTextFunction, KeyTable
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, ordered
 
-__all__ = ["Collection", "Element", "Resolved", "Trees", "held"]
+__all__ = ["Collection", "Element", "Resolved", "Trees", "held", "open_cached"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -34,6 +43,8 @@ _FEW_ELEMENTS = 1 << 22
 """Elements that are looked up by slots of their own, which take 16 to 24 bytes each."""
 _AT_ONCE = 1_000_000
 """Elements of documents whose text nodes are worked out together."""
+_MOST_OPEN = 4
+"""Indexes that `open_cached` keeps open."""
 
 
 class Element(NamedTuple):
@@ -79,29 +90,29 @@ class Collection:
     Element(xpath='/a[1]/p[2]', start=4, end=7)
     """
 
-    def __init__(self, path: str, header: dict[str, Any], sections: Sections) -> None:
+    def __init__(self, path: str, header: dict[str, Any], sections: IndexSections) -> None:
         self.path = path
         self.header = header
+        self.whitespace = str(header["whitespace"])
+        self.elements = int(header["elements"])
+        self.source = Provenance(path, sections.identity)
+        """The index file; its hash is that of the header, which holds those of all else."""
         self._sections = sections
         self._asked = 0
+        self.numbers = CachedTextFunction(self._search)
+        """Returns the numbers of documents, `UNKNOWN` for those not in the collection."""
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
-        """Open an index; refuses what is no index. A damaged part is refused when it is used.
-
-        Of a directory all indexes (``*.fvx``) are opened, as one.
-        """
+        """Open an index; refuses other files. A damaged part is refused when it is used."""
         if os.path.isdir(path):  # noqa: PTH112 - Path's raises if a name is too long
-            from foveal.collection.several import Several  # which is a collection itself
-
-            return Several.open(path)
+            message = (
+                "is a directory; expected an index file (merge the shards of a collection with "
+                "foveal index SHARD... -o INDEX)"
+            )
+            raise InputError.at("index.directory", str(path), None, message)
         header, sections = open_sections(Path(path))
         return cls(str(path), header, sections)
-
-    @property
-    def source(self) -> Provenance:
-        """The index file; its hash is that of the header, which holds those of all else."""
-        return Provenance(self.path, self._sections.identity)
 
     def verify(self) -> None:
         """Hash the whole file; raises if anything in it has changed."""
@@ -111,7 +122,7 @@ class Collection:
     def _bounds(self) -> Ints:
         return self._sections["doc_bounds"].astype(np.int64)
 
-    @property
+    @cached_property
     def _parent(self) -> Ints:
         return self._sections["path_parent"]
 
@@ -121,17 +132,9 @@ class Collection:
     def __len__(self) -> int:
         return len(self._bounds) - 1
 
-    @property
-    def elements(self) -> int:
-        return int(self._bounds[-1])
-
     def count_nonempty(self) -> int:
-        """How many elements hold at least one character."""
+        """Return how many elements hold at least one character."""
         return int(np.count_nonzero(self._sections["end"] > self._sections["start"]))
-
-    @property
-    def whitespace(self) -> str:
-        return str(self.header["whitespace"])
 
     @property
     def mean_length(self) -> float:
@@ -163,24 +166,24 @@ class Collection:
         return pl.DataFrame({"xpath": self._paths.texts(numbers), "path": numbers})
 
     @cached_property
-    def _paths(self) -> Paths:
+    def _paths(self) -> PathIndex:
         tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
-        return Paths(self._parent, tag, ordinal, self.header["tags"])
+        return PathIndex(self._parent, tag, ordinal, self.header["tags"])
 
     def xpaths(self, paths: Ints) -> pl.Series:
-        """The XPaths of paths by their numbers."""
+        """Return the XPaths of paths by their numbers."""
         return self._paths.texts(paths)
 
     def path_numbers(self, xpaths: pl.Series) -> Ints:
-        """The way back: numbers of XPaths with all ordinals, `UNKNOWN` where none has it."""
+        """Return the numbers of XPaths with all ordinals, `UNKNOWN` for unknown ones."""
         return self._paths.numbers(xpaths)
 
     def path_counts(self) -> Ints:
-        """How many elements have each path."""
+        """Return how many elements have each path."""
         return np.bincount(self._sections["path"], minlength=len(self._parent)).astype(np.int64)
 
     def path_depths(self) -> Ints:
-        """How deep each path goes; the root's is 1."""
+        """Return the depth of each path; the root's is 1."""
         depth = np.ones(len(self._parent), dtype=np.int64)
         for i, parent in enumerate(self._parent.tolist()):  # a parent comes before its children
             if parent >= 0:
@@ -188,20 +191,11 @@ class Collection:
         return depth
 
     def path_tags(self) -> list[str]:
-        """The tag of each path."""
+        """Return the tag of each path."""
         return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
 
-    def path_columns(self) -> tuple[Ints, Ints, Ints]:
-        """Parent of each path, tag (its place in the header) and ordinal of its last step."""
-        tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
-        return self._parent.astype(np.int64), tag.astype(np.int64), ordinal.astype(np.int64)
-
-    @cached_property
-    def _known(self) -> CachedTextFunction:
-        return CachedTextFunction(self._search)
-
     def _search(self, names: pl.Series) -> Ints:
-        """The numbers of documents that were not asked for before, `UNKNOWN` for foreign ones.
+        """Return the numbers of documents that were not asked for before.
 
         A name that is not known is looked up without the extension of a file.
         """
@@ -220,59 +214,49 @@ class Collection:
         number[found["row"].to_numpy()] = found["code"].to_numpy()
         return number
 
-    def numbers(self, docs: pl.Series) -> Ints:
-        """The numbers of documents, `UNKNOWN` for those not in the collection."""
-        return self._known(docs)
-
     def lengths(self, docs: pl.Series) -> Ints:
-        """Lengths of documents, `UNKNOWN` for those not in the collection."""
+        """Return the lengths of documents, `UNKNOWN` for those not in the collection."""
         return self.lengths_of(self.numbers(docs))
 
     def lengths_of(self, numbers: Ints) -> Ints:
-        """Lengths of documents by their numbers, `UNKNOWN` for `UNKNOWN`."""
+        """Return the lengths of documents by their numbers, `UNKNOWN` for `UNKNOWN`."""
         length = self._sections["doc_length"]
         if not len(length):
             return np.full(len(numbers), UNKNOWN)
         return np.where(numbers < 0, UNKNOWN, length[numbers].astype(np.int64))
 
     def digests(self) -> dict[str, bytes]:
-        """The hash of each document's text, of 16 bytes."""
+        """Return the hash of each document's text, of 16 bytes."""
         raw = self._sections["doc_digest"].tobytes()
         return {doc: raw[16 * i : 16 * i + 16] for i, doc in enumerate(self)}
 
     # -- XPath to span --------------------------------------------------------------------------
 
     def find(self, doc: Ints, path: Ints) -> Ints:
-        """The element of each document and path (numbers), `UNKNOWN` where there is none.
+        """Return the element of each document and path (numbers), `UNKNOWN` for no element.
 
         Once as many were asked for as there are elements, each element gets a slot, which pays for
         itself within a few runs; a large collection does without.
         """
         self._asked += len(doc)
-        if self.elements <= min(self._asked, _FEW_ELEMENTS):
-            return self._find_in_slots(doc, path)
-        return self._find_in_order(doc, path)
-
-    @cached_property
-    def _slots(self) -> KeyTable:
-        doc = np.repeat(np.arange(len(self)), np.diff(self._bounds))
-        return KeyTable(self._pairs(doc, self._sections["path"]))
-
-    def _pairs(self, doc: Ints, path: Ints) -> Hashes:
-        """One number for each pair of document and path."""
-        return (doc * len(self._parent) + path).view(np.uint64)
-
-    def _find_in_slots(self, doc: Ints, path: Ints) -> Ints:
-        found = self._slots.find(self._pairs(doc, path))
+        if self.elements > min(self._asked, _FEW_ELEMENTS):
+            return self._find_in_order(doc, path)
+        found = self._slots.find((doc * len(self._parent) + path).view(np.uint64))
         # With the other, a number that is not known may look like a pair.
         found[np.flatnonzero((doc < 0) | (path < 0))] = UNKNOWN
         return found
 
-    def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
-        """By a binary search: elements are sorted by document and path.
+    @cached_property
+    def _slots(self) -> KeyTable:
+        """A hash table of elements by one number for each pair of document and path."""
+        doc = np.repeat(np.arange(len(self._bounds) - 1), np.diff(self._bounds))
+        return KeyTable((doc * len(self._parent) + self._sections["path"]).view(np.uint64))
 
-        That is one in each document's part, all of them at once. Document after document they stay
-        in the processor's cache.
+    def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
+        """Find elements by binary search: they are sorted by document and path.
+
+        All searches run at once, each in its document's part. Document after document they stay in
+        the processor's cache.
         """
         column, found = self._sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
@@ -294,11 +278,11 @@ class Collection:
         return found
 
     def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
-        """The span of each document and XPath."""
+        """Return the span of each document and XPath."""
         return self.resolve_numbered(docs, self.numbers(docs), xpaths)
 
     def resolve_numbered(self, docs: pl.Series, doc: Ints, xpaths: pl.Series) -> Resolved:
-        """As `resolve`, for documents whose numbers are known."""
+        """Resolve XPaths of documents whose numbers are known, as `resolve` does."""
         path = self.path_numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
@@ -321,7 +305,7 @@ class Collection:
         return Resolved(start, end, problem, place)
 
     def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
-        """Elements, ranges, points and attributes as they may be written; and what is wrong."""
+        """Resolve elements, ranges, points and attributes in all their spellings."""
         xpaths = xpaths.fill_null("")
         distinct = xpaths.unique(maintain_order=True)
         table = pl.DataFrame({"xpath": distinct, "number": np.arange(len(distinct))})
@@ -362,7 +346,7 @@ class Collection:
     def _between(
         self, doc: Ints, opening: Ints, closing: Ints, first: Points, last: Points
     ) -> tuple[Ints, Ints, Ints]:
-        """Where the first points start, and where the last ones start and end."""
+        """Return where the first points start, and where the last ones start and end."""
         if first is last:
             start, end = self._inside(doc, opening, first)
             return start, start, end
@@ -374,7 +358,7 @@ class Collection:
         return starts[: len(doc)], starts[len(doc) :], ends[len(doc) :]
 
     def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
-        """Where points of elements start and end, `UNKNOWN` where there is no such place."""
+        """Return where points of elements start and end, `UNKNOWN` for no such place."""
         start, end = self._spans(element)
         # An attribute has no text of its own; it stands at its element.
         end = np.where(points.attribute, start, end)
@@ -393,12 +377,14 @@ class Collection:
         return np.where(offset < 0, start, point), np.where(offset < 0, end, point)
 
     def _in_nodes(self, element: Ints, number: Ints) -> tuple[Ints, Ints]:
-        """Where text nodes of elements start and end, from the children of those elements."""
+        """Return where text nodes of elements start and end, from the children of those."""
         owner, which = np.unique(element, return_inverse=True)
         codes = np.searchsorted(self._bounds, owner, side="right") - 1
         docs, own = np.unique(codes, return_inverse=True)
         counts = self._bounds[docs + 1] - self._bounds[docs]
-        every, of_doc = self._of_documents(docs, counts), np.repeat(np.arange(len(docs)), counts)
+        of_doc = np.repeat(np.arange(len(docs)), counts)
+        shift = self._bounds[docs] - (np.cumsum(counts) - counts)
+        every = np.arange(counts.sum()) + np.repeat(shift, counts)
         path = self._sections["path"]
         # Elements are sorted by document and path, and so are those that are asked for.
         wanted = own * len(self._parent) + path[owner]
@@ -413,20 +399,11 @@ class Collection:
         start = np.where(node < 0, UNKNOWN, nodes.start[node])
         return start, np.where(node < 0, UNKNOWN, nodes.end[node])
 
-    def _of_documents(self, docs: Ints, counts: Ints) -> Ints:
-        """The numbers of all elements of these documents, document after document."""
-        before = np.cumsum(counts) - counts
-        every: Ints = np.arange(counts.sum()) + np.repeat(self._bounds[docs] - before, counts)
-        return every
-
     # -- whole trees ----------------------------------------------------------------------------
 
     def trees(self, docs: pl.Series) -> Trees:
-        """The elements of these documents; one that is not in the collection has none."""
-        return self._trees(self.numbers(docs))
-
-    def _trees(self, code: Ints) -> Trees:
-        """The elements of documents by their numbers."""
+        """Return the elements of these documents; those not in the collection have none."""
+        code = self.numbers(docs)
         known = code >= 0
         first = np.where(known, self._bounds[code], 0)
         counts = np.where(known, self._bounds[code + 1] - first, 0)
@@ -441,14 +418,15 @@ class Collection:
 
     # -- the way back ---------------------------------------------------------------------------
 
-    def _document(self, doc: str) -> tuple[int, slice]:
+    def _slice_document(self, doc: str) -> slice:
+        """Return the places of a document's elements; raises KeyError without the document."""
         code = int(self.numbers(pl.Series([doc]))[0])
         if code < 0:
             raise KeyError(doc)
-        return code, slice(int(self._bounds[code]), int(self._bounds[code + 1]))
+        return slice(int(self._bounds[code]), int(self._bounds[code + 1]))
 
     def _elements(self, own: slice, chosen: Bools) -> list[Element]:
-        """The chosen elements of a document, in document order.
+        """Return the chosen elements of a document, in document order.
 
         Empty elements of different tags at one place come in any order: the index keeps none.
         """
@@ -464,7 +442,7 @@ class Collection:
         return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def element(self, doc: str, xpath: str) -> Element:
-        """One element; raises KeyError if there is none."""
+        """Return one element; raises KeyError without it."""
         resolved = self.resolve(pl.Series([doc]), pl.Series([xpath]))
         path = canonical(xpath)
         if resolved.problem or path is None:
@@ -472,18 +450,18 @@ class Collection:
         return Element(path, int(resolved.start[0]), int(resolved.end[0]))
 
     def all_elements(self, doc: str) -> list[Element]:
-        """Every element of a document, in document order."""
-        _, own = self._document(doc)
+        """Return every element of a document, in document order."""
+        own = self._slice_document(doc)
         return self._elements(own, np.ones(own.stop - own.start, dtype=bool))
 
     def elements_inside(self, doc: str, start: int, end: int) -> list[Element]:
-        """The elements that lie wholly in ``[start, end)``."""
-        _, own = self._document(doc)
+        """Return the elements that lie wholly in ``[start, end)``."""
+        own = self._slice_document(doc)
         inside = (self._sections["start"][own] >= start) & (self._sections["end"][own] <= end)
         return self._elements(own, inside)
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
-        """The smallest element that holds ``[start, end)``; of equals the deepest.
+        """Return the smallest element that holds ``[start, end)``; of equals the deepest.
 
         A place without extent is held by the element of the character after it (`held`), not by
         one that ends there; in a document without text, by the root.
@@ -491,8 +469,8 @@ class Collection:
         return self.smallest_elements(doc, np.array([start]), np.array([end]))[0]
 
     def smallest_elements(self, doc: str, start: Ints, end: Ints) -> list[Element]:
-        """As `smallest_around`, for many spans of one document."""
-        _, own = self._document(doc)
+        """Return the smallest element around each span of one document (`smallest_around`)."""
+        own = self._slice_document(doc)
         starts = self._sections["start"][own].astype(np.int64)
         ends = self._sections["end"][own].astype(np.int64)
         at = np.zeros(len(start), dtype=np.int64)
@@ -512,17 +490,17 @@ class Collection:
         ]
 
     def point(self, doc: str, offset: int, *, closing: bool = False) -> str:
-        """The XPath point at an offset, in the text node after it, or with `closing` before it."""
+        """Return the XPath point at an offset, in the text node after it or (`closing`) before."""
         return self.points(doc, np.array([offset]), np.array([closing]))[0]
 
     def points(self, doc: str, offset: Ints, closing: Bools) -> list[str]:
-        """XPath points of one document: in the text node after each offset, or before it.
+        """Return XPath points of one document: in the text node after each offset, or before it.
 
         At the end of the text the point is in the last text node; a document without text has its
         root instead.
         """
-        code, own = self._document(doc)
-        _, _, parents, starts, ends = self._trees(np.array([code]))
+        own = self._slice_document(doc)
+        _, _, parents, starts, ends = self.trees(pl.Series([doc]))
         outside = np.flatnonzero((offset < 0) | (offset > ends[0]))
         if len(outside):
             raise KeyError(f"no text of {doc!r} at {offset[outside[0]]}")
@@ -540,24 +518,49 @@ class Collection:
         return [f"{above}/text()[{k}].{n}" for above, k, n in zip(*columns, strict=True)]
 
     def ancestors(self, doc: str, xpath: str) -> list[Element]:
-        """The elements above one, from the root down."""
+        """Return the elements above one, from the root down."""
         path = self.element(doc, xpath).xpath
         steps = path.split("/")[1:]
         return [self.element(doc, f"/{'/'.join(steps[:n])}") for n in range(1, len(steps))]
 
     def children(self, doc: str, xpath: str) -> list[Element]:
-        """The elements just below one, in document order."""
+        """Return the elements just below one, in document order."""
         path = self.element(doc, xpath).xpath
         number = self.path_numbers(pl.Series([path]))[0]
-        _, own = self._document(doc)
+        own = self._slice_document(doc)
         return self._elements(own, self._parent[self._sections["path"][own]] == number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.documents["doc"])
 
 
+def open_cached(path: str | Path) -> Collection:
+    """Return the index at this path, the same object as long as the file is the same.
+
+    >>> import tempfile
+    >>> from foveal.collection import build_index
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "d.xml").write_text("<a>one</a>")
+    >>> _ = build_index(folder, folder / "index")
+    >>> open_cached(folder / "index") is open_cached(str(folder / "index"))
+    True
+    """
+    try:
+        # These change when a file is replaced or rewritten.
+        fact = Path(path).stat()
+        identity = fact.st_dev, fact.st_ino, fact.st_size, fact.st_mtime_ns, fact.st_ctime_ns
+    except OSError:
+        return Collection.open(path)  # which tells what is wrong
+    return _open_identified(str(path), identity)
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _open_identified(path: str, identity: tuple[int, ...]) -> Collection:  # noqa: ARG001 - a key
+    return Collection.open(path)
+
+
 def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
-    """What an element must hold to be around a span of a document of that length.
+    """Return the span that an element must hold to be around a span of a document of that length.
 
     An empty span is a place between two characters, and its element is that of the one after it,
     at the end of the text that of the last: where an element ends, the next one is meant.
@@ -571,7 +574,7 @@ def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
 
 
 def _at(points: Points, which: Ints) -> Points:
-    """These points, as often as they are asked for."""
+    """Return these points, as often as they are asked for."""
     return Points(
         points.element.gather(which),
         points.node[which],
