@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
-from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, warn
+from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, warn
 
 if TYPE_CHECKING:
     from foveal.analysis.agreement import Agreement

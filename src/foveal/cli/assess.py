@@ -13,7 +13,7 @@ import click
 
 from foveal.assess.procedure import PROCEDURES
 from foveal.cli.options import max_bytes_option
-from foveal.cli.output import (
+from foveal.cli.shared import (
     choose_format,
     emit,
     format_option,

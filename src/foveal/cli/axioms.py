@@ -7,7 +7,7 @@ import textwrap
 import click
 
 from foveal.cli.options import seed_option
-from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say
+from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, say
 from foveal.errors import UsageError
 
 __all__ = ["command"]

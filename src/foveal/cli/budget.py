@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import parse_positive
-from foveal.cli.output import (
+from foveal.cli.shared import (
     FORMATS,
     choose_format,
     emit,
     format_option,
+    given_options,
+    list_files,
+    open_inputs,
     output_option,
     render_results,
     say,
+    scoring_options,
     warn,
 )
-from foveal.cli.scoring import given_options, list_files, open_inputs, scoring_options
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:

@@ -12,25 +12,23 @@ import click
 from foveal.analysis.significance import CORRECTIONS, INTERVALS, TESTS
 from foveal.cli.gates import check_summary, conclude
 from foveal.cli.options import seed_option, summary_option
-from foveal.cli.output import (
+from foveal.cli.shared import (
     GRIDS,
+    check_saved,
     choose_format,
+    choose_task,
     emit,
     format_option,
-    output_option,
-    progress_bar,
-    warn,
-)
-from foveal.cli.scoring import (
-    check_saved,
-    choose_task,
     given_options,
     list_files,
     open_inputs,
+    output_option,
+    progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
     scoring_options,
+    warn,
 )
 from foveal.errors import InputError, UsageError
 from foveal.formats.result_files import separated

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import cas_options, max_bytes_option, parse_comma_list
-from foveal.cli.output import say, warn
-from foveal.cli.scoring import TEXTS_USED
+from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS

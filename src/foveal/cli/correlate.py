@@ -13,24 +13,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import parse_positive
-from foveal.cli.output import (
+from foveal.cli.shared import (
     GRIDS,
+    check_saved,
     choose_format,
     emit,
     format_option,
-    output_option,
-    progress_bar,
-    warn,
-)
-from foveal.cli.scoring import (
-    check_saved,
     given_options,
     list_files,
     open_inputs,
+    output_option,
+    progress_bar,
     read_saved,
     refuse_unused,
     score_runs,
     scoring_options,
+    warn,
 )
 from foveal.errors import InputError, UsageError
 

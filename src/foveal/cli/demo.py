@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.output import say
+from foveal.cli.shared import say
 from foveal.errors import FovealError, InputError, UsageError, some
 
 if TYPE_CHECKING:

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foveal.cli.options import summary_option
-from foveal.cli.output import (
+from foveal.cli.shared import (
     FORMATS,
     choose_format,
+    choose_task,
     emit,
     format_option,
-    output_option,
-    render_results,
-    say,
-    warn,
-)
-from foveal.cli.scoring import (
-    choose_task,
     given_options,
     open_inputs,
+    output_option,
     refuse_missing,
+    render_results,
+    say,
     score_runs,
     scoring_options,
     start_workers,
+    warn,
 )
 from foveal.errors import UsageError
 

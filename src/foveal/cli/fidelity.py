@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say, warn
-from foveal.cli.scoring import (
+from foveal.cli.shared import (
+    GRIDS,
+    choose_format,
     choose_task,
+    emit,
+    format_option,
     given_options,
     list_files,
     open_inputs,
+    output_option,
+    say,
     scoring_options,
     start_workers,
+    warn,
 )
 from foveal.errors import UsageError
 

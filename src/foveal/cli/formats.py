@@ -6,7 +6,7 @@ import json
 
 import click
 
-from foveal.cli.output import emit
+from foveal.cli.shared import emit
 
 __all__ = ["command"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.output import say
+from foveal.cli.shared import say
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:

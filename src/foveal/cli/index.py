@@ -11,7 +11,7 @@ import click
 
 from foveal.cli.executors import executor
 from foveal.cli.options import worker_options
-from foveal.cli.output import say
+from foveal.cli.shared import say
 from foveal.collection import (
     WHITESPACE,
     BuildOptions,

@@ -8,7 +8,7 @@ import sys
 import click
 
 from foveal.cli.options import max_bytes_option
-from foveal.cli.output import emit, warn
+from foveal.cli.shared import emit, warn
 from foveal.errors import InputError, UsageError
 
 __all__ = ["command"]

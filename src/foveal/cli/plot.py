@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from foveal.cli.output import emit, say, warn
-from foveal.cli.scoring import (
+from foveal.cli.shared import (
     check_saved,
     choose_task,
+    emit,
     given_options,
     list_files,
     open_inputs,
     read_saved,
     refuse_unused,
+    say,
     score_runs,
     scoring_options,
+    warn,
 )
 from foveal.errors import UsageError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import max_bytes_option, parse_positive, parse_topics
-from foveal.cli.output import GRIDS, choose_format, exact_csv_option, say, warn
+from foveal.cli.shared import GRIDS, choose_format, exact_csv_option, say, warn
 from foveal.cli.texts import open_runs
 from foveal.errors import UsageError
 

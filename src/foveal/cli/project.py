@@ -13,7 +13,7 @@ from foveal.cli.options import (
     parse_comma_list,
     parse_positive,
 )
-from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option
+from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:

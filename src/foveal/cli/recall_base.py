@@ -9,7 +9,7 @@ import click
 
 from foveal.analysis.recall_bases import BASES, TIES
 from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.output import emit, output_option, say, warn
+from foveal.cli.shared import emit, output_option, say, warn
 from foveal.errors import UsageError
 from foveal.recall.quantisation import QUANTISATIONS
 from foveal.report.trees import BASE_FORMATS

@@ -9,15 +9,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from foveal.cli.output import emit, output_option, warn
-from foveal.cli.scoring import (
+from foveal.cli.shared import (
     choose_task,
+    emit,
     given_options,
     list_files,
     open_inputs,
+    output_option,
     refuse_missing,
     scoring_options,
     start_workers,
+    warn,
 )
 
 __all__ = ["command"]

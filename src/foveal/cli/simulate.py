@@ -11,8 +11,7 @@ import click
 
 from foveal.analysis.simulation import EMPTY, PARTS, RANKINGS
 from foveal.cli.options import collection_option, judgements_option, parse_comma_list, parse_topics
-from foveal.cli.output import say, warn
-from foveal.cli.scoring import given_options
+from foveal.cli.shared import given_options, say, warn
 
 __all__ = ["command"]
 

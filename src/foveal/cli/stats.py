@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from foveal.cli.options import max_bytes_option
-from foveal.cli.output import emit
+from foveal.cli.shared import emit
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from foveal.cli.scoring import STDIN, TEXTS_USED
+from foveal.cli.shared import STDIN, TEXTS_USED
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:

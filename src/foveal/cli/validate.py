@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import max_bytes_option, parse_comma_list
-from foveal.cli.output import emit, say
+from foveal.cli.shared import emit, say
 
 if TYPE_CHECKING:
     from foveal.evaluation.validation import Finding

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foveal.cli.options import collection_option, judgements_option
-from foveal.cli.output import GRIDS, choose_format, emit, format_option, output_option, say, warn
+from foveal.cli.shared import GRIDS, choose_format, emit, format_option, output_option, say, warn
 from foveal.cli.texts import open_judgements
 from foveal.errors import InputError, UsageError, counted
 

@@ -18,7 +18,6 @@ __all__ = [
     "write_file",
     "write_files",
     "write_folder",
-    "write_standard_output",
 ]
 
 _HOLDINGS = ("nothing", "own", "anything")
@@ -66,23 +65,15 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
             temporary.unlink(missing_ok=True)
     for path, data in streams:
         if str(path) == "-":
-            write_standard_output(data)
+            sys.stdout.flush()
+            sys.stdout.buffer.write(_terminal_safe(data) if sys.stdout.isatty() else data)
             continue
         with _explain_failure(path), Path(path).open("wb") as stream:
             stream.write(_terminal_safe(data) if stream.isatty() else data)
 
 
-def write_standard_output(data: bytes, *, styled: bool = False) -> None:
-    """Write to standard output; a terminal gets control characters escaped.
-
-    `styled` text has bold letters, and its writer has escaped everything else.
-    """
-    sys.stdout.flush()
-    raw = styled or not sys.stdout.isatty()
-    sys.stdout.buffer.write(data if raw else _terminal_safe(data))
-
-
 def _terminal_safe(data: bytes) -> bytes:
+    """Escape control characters of data that a terminal shows."""
     return escape_controls(data.decode(errors="surrogateescape"), keep="\n\t").encode()
 
 

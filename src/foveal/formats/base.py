@@ -1,4 +1,4 @@
-"""The table of file formats, and the loop over it that recognises a file by its content.
+"""The table of file formats: recognise a file by its content, read it, write it.
 
 A module of `MODULES` lists its formats in `FORMATS`, and is imported when one of them is asked for.
 Another package adds formats by entry points of the group ``foveal.formats``, each of which loads a
@@ -8,13 +8,18 @@ Another package adds formats by entry points of the group ``foveal.formats``, ea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from foveal.errors import InputError, Problem, UsageError
-from foveal.files.source import Source, is_xml
+from foveal.files.source import STDIN, Source, is_xml, list_files
+from foveal.model import Judgements, Run
+
+if TYPE_CHECKING:
+    from foveal.model import Topics
 
 __all__ = [
     "GROUP",
@@ -30,10 +35,18 @@ __all__ = [
     "found_kind",
     "head_fields",
     "json_kind",
+    "judgement_files",
+    "kind_of",
     "lazy_losses",
     "list_formats",
     "never",
+    "parse_run",
     "parse_with",
+    "read_judgements",
+    "read_run",
+    "write_judgements",
+    "write_run",
+    "write_topics",
 ]
 
 Kind = Literal["run", "judgements", "topics", "pool", "results"]
@@ -166,6 +179,8 @@ MODULES: dict[str, dict[str, str]] = {
 
 Their sniffs need not exclude each other: the first that fits is taken.
 """
+_LINE_MODULES = ("fol", "trec", "trec_genomics")
+"""Modules of formats whose files never begin as XML or JSON do."""
 
 GROUP = "foveal.formats"
 """The group of entry points by which other packages add formats."""
@@ -204,14 +219,18 @@ _LINES = {
 # -- the table -------------------------------------------------------------------------------------
 
 
-def list_formats(kind: str | None = None) -> Iterator[Format]:
+def list_formats(kind: str | None = None, opening: bytes = b"") -> Iterator[Format]:
     """Yield the formats of a kind, or all, in the order of the table; those of others come last.
+
+    Formats that cannot begin with `opening`, the first character of a file, are left out.
 
     >>> [form.name for form in list_formats("judgements")][:3]
     ['fol', 'trec', 'jsonl']
     """
     for own in (kind,) if kind else get_args(Kind):
         for name, module in MODULES[own].items():
+            if opening in (b"{", b"<") and module in _LINE_MODULES:
+                continue
             for form in import_module(f"foveal.formats.{module}").FORMATS:
                 if (form.kind, form.name) == (own, name):
                     yield form
@@ -259,10 +278,10 @@ def _load_entry_points() -> list[Format]:
 
 def detect_format(source: Source, kind: Kind) -> Format:
     """Return the format of a file that holds a run, judgements and so on; refuse anything else."""
-    for form in list_formats(kind):
+    number, first = source.head
+    for form in list_formats(kind, first[:1]):
         if form.sniff(source):
             return form
-    number, first = source.head
     code, what = f"{kind}.format", "a run" if kind == "run" else kind
     if not number:
         verb = "is" if kind == "run" else "are"
@@ -344,3 +363,184 @@ def json_kind(source: Source) -> Kind | None:
     if _ASKS & example.keys() and not _ANSWERS & example.keys():
         return "topics"
     return "judgements" if {"spans", "elements", "quote"} & example.keys() else "run"
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_run(
+    path: str | Path | Source,
+    *,
+    texts: Mapping[str, str] | None = None,
+    thorough: bool = False,
+    cache: str | Path | None = None,
+    hashed: bool = True,
+) -> Run:
+    """Read a run of any format.
+
+    Parameters
+    ----------
+    path : path, ``"-"`` for standard input, or Source
+    texts : mapping of document name to text, optional
+        Needed where offsets are declared in bytes or UTF-16 units.
+    thorough : bool
+        Count the fields that are not known, for `Run.unread`.
+    cache : path, optional
+        A folder in which runs are kept as columns, so that reading the same file again skips
+        parsing. It is safe to delete. Not used with `texts`.
+    hashed : bool
+        Keep the hash of the file in `Run.source`. It takes a tenth of the time of scoring. A
+        cache needs it.
+    """
+    source = path
+    if not isinstance(source, Source):
+        source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
+    run: Run | None
+    if cache is not None and texts is None:
+        from foveal.formats.cache import RunCache
+
+        source, kept = source.in_lines(), RunCache(cache)
+        run = kept.find(source)
+        if run is None:
+            run = parse_run(source).checked()
+            kept.keep(source, run)
+        return run
+    run, problems = parse_run(source, texts=texts)
+    if problems:
+        raise InputError(problems)
+    assert run is not None  # a file without problems has content
+    return run
+
+
+def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
+    """Return the run of all good lines of a file, and everything wrong with the others.
+
+    A file that is not a run at all is refused.
+
+    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
+    >>> parsed = parse_run(Source.of_text(chr(10).join(lines), "a.run"))
+    >>> parsed.content
+    <Run 'mine': 1 results, 1 topics>
+    >>> for problem in parsed.problems:
+    ...     print(problem.code, problem)
+    line.number a.run:2: score 'x' is not a number
+    span.offset a.run:3: start -5 is negative; expected an offset from 0
+    """
+    if source.head[1].startswith(b"["):
+        source = source.in_lines()
+    try:
+        run, problems = detect_format(source, "run").read(source, texts)
+    except InputError:
+        if not (left := _drop_odd_opening(source)):
+            raise
+        problems = []
+    else:
+        left = _drop_odd_opening(source) if problems else None
+    if left:
+        source, odd = left
+        run, problems = detect_format(source, "run").read(source, texts)
+        problems = [*odd, *problems]
+    if run is not None and not len(run):
+        run = None
+        if not problems:
+            message = "the run is empty: it holds no result"
+            problems = [Problem("run.empty", source.path, None, message)]
+    return Parsed(run, sorted(problems, key=lambda problem: problem.line or 0))
+
+
+def _drop_odd_opening(source: Source) -> tuple[Source, list[Problem]] | None:
+    """Return a run of lines without first lines that have other fields than most, if any do."""
+    if not head_fields(source):
+        return None
+    from foveal.formats.fields import drop_undecodable, find_odd_opening
+
+    source, undecodable = drop_undecodable(source)
+    odd = find_odd_opening(source)
+    if not odd:
+        return None
+    lines = source.data.split(b"\n")
+    for problem in odd:
+        lines[source.place(problem.line or 0) - 1] = b""
+    return replace(source, data=b"\n".join(lines)), [*undecodable, *odd]
+
+
+def read_judgements(
+    paths: str | Path | Source | Sequence[str | Path | Source],
+    *,
+    texts: Mapping[str, str] | None = None,
+    thorough: bool = False,
+) -> Judgements:
+    """Read judgements of any format; several files, a directory or a pattern become one set.
+
+    Parameters
+    ----------
+    paths : path, Source or a sequence of them
+    texts : mapping of document name to text, optional
+        Needed for spans that have a quote and no offsets, and where the header declares offsets in
+        bytes or UTF-16 units.
+    thorough : bool
+        Count the fields that are not known, for `Judgements.unread`.
+    """
+    parts: list[Judgements] = []
+    for path in list_files(paths, "judgements"):
+        source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
+        if source.head[1].startswith(b"["):
+            source = source.in_lines()
+        judgements = detect_format(source, "judgements").read(source, texts).checked()
+        if not judgements.topics:
+            message = "the judgements are empty: no document is judged"
+            raise source.error("judgements.empty", None, message)
+        parts.append(judgements)
+    return parts[0] if len(parts) == 1 else Judgements.merged(parts)
+
+
+def judgement_files(
+    paths: str | Path | Source | Sequence[str | Path | Source],
+) -> list[str | Path | Source]:
+    """Return the files of one set of judgements, in their order."""
+    return list_files(paths, "judgements")
+
+
+def kind_of(path: str | Path | Source) -> str:
+    """Return the kind of a file or of the first file of a directory: run, judgements or topics."""
+    first = list_files(path, "files")[0]
+    source = first if isinstance(first, Source) else Source.open(first)
+    kind = found_kind(source.in_lines())
+    if kind is None:
+        message = "cannot be told to be a run, judgements or topics"
+        raise source.error("file.format", None, message)
+    return kind
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def write_run(run: Run, path: str | Path, form: str) -> None:
+    """Write a run in a format, completely or not at all; ``-`` is standard output."""
+    _write(run, path, find_format(form, "run", to_write=True))
+
+
+def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
+    """Write judgements in a format, completely or not at all; ``-`` is standard output.
+
+    Formats of INEX make a folder of complete files.
+    """
+    _write(judgements, path, find_format(form, "judgements", to_write=True))
+
+
+def write_topics(topics: Topics, path: str | Path, form: str) -> None:
+    """Write topics in a format, completely or not at all; ``-`` is standard output."""
+    _write(topics, path, find_format(form, "topics", to_write=True))
+
+
+def _write(content: Any, path: str | Path, form: Format) -> None:
+    from foveal.files.atomic import write_file, write_folder
+
+    if form.is_folder and str(path) == STDIN:
+        raise UsageError(f"{form.name} is a folder of files; expected the name of one")
+    assert form.write is not None  # others are not found
+    written = form.write(content)
+    if isinstance(written, dict):
+        write_folder(path, written)
+    else:
+        write_file(path, written)

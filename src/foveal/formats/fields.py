@@ -30,7 +30,7 @@ __all__ = [
     "drop_undecodable",
     "find_odd_opening",
     "first_lines",
-    "normalised",
+    "normalise_lines",
     "one_word",
     "read_fields",
 ]
@@ -96,8 +96,8 @@ def read_fields(
         line = line if source.lines is None else source.lines[: len(frame)]
         line.flags.writeable = False
         return RowTable(frame, line, undecodable)
-    rows, found = normalised(data)
-    numbers = source.numbered(np.array(found, dtype=np.int64))
+    lines, numbers = normalise_lines(data)
+    rows, numbers = lines.to_list(), source.numbered(numbers)
     frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
     if frame is not None:
         return RowTable(frame, numbers, undecodable)
@@ -176,22 +176,29 @@ def _parse_fields(
     return frame.select(keep) if found == len(frame) * (len(schema) - 1) else None
 
 
-def normalised(data: bytes) -> tuple[list[str], list[int]]:
-    """Return lines with single blanks, without comments and blank lines, and their numbers."""
-    lines = data.decode().removesuffix("\n").split("\n")
+def normalise_lines(data: bytes) -> tuple[pl.Series, Ints]:
+    """Return lines with single blanks, without comments and blank lines, and their numbers.
+
+    >>> rows, numbers = normalise_lines(b"# topics" + bytes([10]) + b" 1  Q0 d")
+    >>> rows.to_list(), numbers.tolist()
+    (['1 Q0 d'], [2])
+    """
     symbols = np.frombuffer(data, dtype=np.uint8)
     blank = symbols <= ord(" ")
     other = (symbols < ord(" ")) & (symbols != ord("\n"))
     at_the_edge = not len(data) or blank[0] or data.endswith(b" ")
     if not (at_the_edge or other.any() or (blank[1:] & blank[:-1]).any() or b"#" in data):
-        return lines, list(range(1, len(lines) + 1))
-    rows, numbers = [], []
-    for number, line in enumerate(lines, 1):
-        row = _BLANKS.sub(" ", line).strip(" ")
-        if row and not row.startswith("#"):
-            rows.append(row)
-            numbers.append(number)
-    return rows, numbers
+        # A separator that does not occur: each line is one column of text.
+        rows = pl.read_csv(
+            data, has_header=False, separator="\x01", quote_char=None, schema={"row": pl.String}
+        ).to_series()
+        return rows, np.arange(1, len(rows) + 1, dtype=np.int64)
+    found = {
+        number: row
+        for number, line in enumerate(data.decode().split("\n"), 1)
+        if (row := _BLANKS.sub(" ", line).strip(" ")) and not row.startswith("#")
+    }
+    return pl.Series(found.values(), dtype=pl.String), np.fromiter(found, np.int64, len(found))
 
 
 def _find_defect(fields: list[str], schema: dict[str, Any], form: str) -> tuple[str, str]:
@@ -223,8 +230,7 @@ def find_odd_opening(source: Source) -> list[Problem]:
     >>> print(*find_odd_opening(Source.of_text(chr(10).join(lines), "a.run")))
     a.run:1: 6 fields found, but most lines have 8
     """
-    found, numbers = normalised(source.data)
-    rows = pl.Series(found, dtype=pl.String)
+    rows, numbers = normalise_lines(source.data)
     fields = rows.str.count_matches(" ") + 1
     seven = rows.str.contains(r" /[^ ]*$") | rows.str.contains(_GENOMICS)
     known = fields.filter(fields.is_in([6, 8]) | ((fields == 7) & seven))
@@ -236,7 +242,7 @@ def find_odd_opening(source: Source) -> list[Problem]:
         Problem(
             "line.fields", source.path, number, f"{count} fields found, but most lines have {most}"
         )
-        for count, number in zip(fields.head(opening), numbers[:opening], strict=True)
+        for count, number in zip(fields.head(opening), numbers[:opening].tolist(), strict=True)
     ]
 
 

@@ -14,7 +14,7 @@ from foveal.formats.fields import (
     MAX_OFFSET,
     RowTable,
     drop_undecodable,
-    normalised,
+    normalise_lines,
     read_fields,
 )
 from foveal.lookup import CachedTextFunction
@@ -233,11 +233,10 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     """
     if not source.data.isascii() and (undecodable := drop_undecodable(source)[1]):
         return Parsed(None, [*undecodable])
-    rows, numbers = normalised(source.data)
-    line = source.numbered(np.array(numbers, dtype=np.int64))
+    rows, numbers = normalise_lines(source.data)
+    line = source.numbered(numbers)
     names = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
-    text = pl.Series("text", rows, dtype=pl.String)
-    fields = text.str.splitn(" ", len(names)).struct.unnest()
+    fields = rows.str.splitn(" ", len(names)).struct.unnest()
     fields.columns = names
     number = fields.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64, strict=False))
     pairs = (
@@ -257,7 +256,7 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
         and all(column.is_between(0, MAX_OFFSET).sum() == len(pairs) for column in passages)
     )
     if not is_sound or (fields["topic"] == ALL).any():
-        found = _find_bad_fields(source, line, text, fields, pairs, passages, official=official)
+        found = _find_bad_fields(source, line, rows, fields, pairs, passages, official=official)
         if found:
             return Parsed(None, found)
     relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)

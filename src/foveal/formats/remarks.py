@@ -11,7 +11,7 @@ from foveal.errors import InputError, Problem, Tally
 from foveal.files.source import Source
 from foveal.formats import found_kind, parse_run
 from foveal.formats.base import Parsed, head_fields
-from foveal.formats.fields import drop_undecodable, normalised
+from foveal.formats.fields import drop_undecodable, normalise_lines
 from foveal.formats.fol import GROUPED
 from foveal.formats.markup import Markup
 from foveal.formats.trec_genomics import is_run_line
@@ -57,11 +57,9 @@ def read_tolerantly(source: Source) -> Parsed:
 
 def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
     """Return a field of the lines of the run's results, and the numbers of the lines."""
-    found, numbers = normalised(drop_undecodable(source)[0].data)
-    line = np.array(numbers, dtype=np.int64)
+    rows, line = normalise_lines(drop_undecodable(source)[0].data)
     read = np.isin(line, run.line)
-    rows = pl.Series(found, dtype=pl.String).filter(read)
-    return rows.str.splitn(" ", at + 2).struct[at], line[read]
+    return rows.filter(read).str.splitn(" ", at + 2).struct[at], line[read]
 
 
 def line_ranks(source: Source, run: Run) -> Ints | None:

@@ -1,8 +1,11 @@
-"""Scoring of runs: the options that every scoring command has, and the scoring itself."""
+"""Shared parts of commands: options of scoring, inputs, workers, output and messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -21,8 +24,7 @@ from foveal.cli.options import (
     parse_topics,
     worker_options,
 )
-from foveal.cli.output import progress_bar
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, UsageError, escape_controls
 from foveal.evaluation.settings import (
     OVERLAP_POLICIES,
     TOPIC_POLICIES,
@@ -37,19 +39,30 @@ if TYPE_CHECKING:
     from foveal.model import Judgements, Results
 
 __all__ = [
+    "FORMATS",
+    "GRIDS",
     "STDIN",
     "TEXTS_USED",
     "check_saved",
+    "choose_format",
     "choose_task",
+    "emit",
+    "exact_csv_option",
+    "format_option",
     "given_options",
     "list_files",
     "open_inputs",
+    "output_option",
+    "progress_bar",
     "read_saved",
     "refuse_missing",
     "refuse_unused",
+    "render_results",
+    "say",
     "score_runs",
     "scoring_options",
     "start_workers",
+    "warn",
 ]
 
 STDIN = "-"
@@ -69,7 +82,7 @@ _PLACE_OPTIONS = ("dask",)
 """Options for where the work is done."""
 _DEFAULTS = {field.name: field.default for field in fields(Options)}
 
-# -- options -----------------------------------------------------------------------------------
+# -- options of scoring ------------------------------------------------------------------------
 
 _MEASURES = (
     click.option(
@@ -390,3 +403,131 @@ def read_saved(paths: Sequence[str]) -> list[Results]:
             hint = f"{first.text}; runs are scored against judgements, given with -j"
             raise InputError.at("results.format", first.file, first.line, hint) from None
     return found
+
+
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "parquet", "markdown", "latex", "html")
+"""Formats of results: a table for the terminal, formats of data, formats of reports."""
+GRIDS = ("table", "tsv", "csv", "json", "markdown", "latex", "html")
+"""Formats of everything that is found out about results."""
+
+
+# -- options of output -------------------------------------------------------------------------
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Write here instead of standard output."
+)
+
+
+def _set_exact_csv(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's signature
+    """Let csv hold names as they are until the command ends."""
+    if given:
+        from foveal.formats.result_files import EXACT_CSV
+
+        before = EXACT_CSV.set(True)
+        context.call_on_close(lambda: EXACT_CSV.reset(before))
+
+
+exact_csv_option = click.option(
+    "--exact-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_exact_csv,
+    help="In csv, write names that begin with = + - @ without the apostrophe that keeps "
+    "spreadsheets from running them.",
+)
+
+
+def format_option(formats: Sequence[str], more: str = "") -> Callable[[Command], Command]:
+    """Return the option for the format: by default a table on a terminal, tsv elsewhere."""
+    form = click.option(
+        "-f",
+        "--format",
+        "form",
+        type=click.Choice(formats),
+        help=f"Output format [default: table on a terminal, else tsv]{more}.",
+    )
+    return combine_options([form, exact_csv_option])
+
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+def say(text: str) -> None:
+    """Print lines to standard error, control characters escaped."""
+    click.echo(escape_controls(text, keep="\n"), err=True)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print each warning on standard error."""
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
+@contextmanager
+def progress_bar(length: int, label: str) -> Iterator[Callable[[], None] | None]:
+    """Show a progress bar on a terminal if there is more than one step to wait for."""
+    if length < 2 or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=length, label=label, file=sys.stderr) as shown:
+        yield lambda: shown.update(1)
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def choose_format(form: str | None, *, to_file: bool) -> str:
+    """Return the given format; by default a table on a terminal, else tsv."""
+    return form or ("table" if sys.stdout.isatty() and not to_file else "tsv")
+
+
+def render_results(results: Results, form: str, *, per_topic: bool, to_file: bool) -> str | bytes:
+    """Return the results in a format."""
+    from foveal.formats.result_files import DATA_FORMATS
+
+    if form in DATA_FORMATS:
+        return DATA_FORMATS[form](results, per_topic=per_topic)
+    from foveal.report.tables import TABLE_FORMATS, plain
+
+    if form == "table":
+        width = shutil.get_terminal_size((100, 24)).columns
+        terminal = sys.stdout.isatty() and not to_file
+        return plain(results, per_topic=per_topic, width=width, bold=terminal)
+    return TABLE_FORMATS[form](results, per_topic=per_topic)
+
+
+def emit(content: str | bytes, path: str | None, *, styled: bool = False) -> None:
+    """Write to a file, but never over one that was read; or to standard output.
+
+    A terminal gets control characters escaped, in every format. `styled` text has bold letters,
+    and its writer has escaped the names.
+    """
+    if path is not None:
+        from foveal.files.atomic import write_file
+
+        _check_not_read(path)
+        write_file(path, content)
+        return
+    if sys.stdout.isatty() and not styled:
+        text = content if isinstance(content, str) else content.decode(errors="surrogateescape")
+        content = escape_controls(text, keep="\n\t")
+    # As bytes: results are UTF-8 whatever the terminal's encoding.
+    click.echo(content.encode() if isinstance(content, str) else content, nl=False)
+
+
+def _check_not_read(path: str) -> None:
+    """Refuse an output that the command was given as an input, or that lies in such a directory."""
+    context, target = click.get_current_context(silent=True), Path(path)
+    if context is None or not target.exists():
+        return
+    written = ("output", "heatmap", "stats", "cache")
+    for name, value in context.params.items():
+        for given in value if isinstance(value, tuple) else (value,):
+            if name in written or not isinstance(given, str) or not Path(given).exists():
+                continue
+            place = Path(given)
+            if place.samefile(target) or (
+                place.is_dir()
+                and Path(os.path.realpath(target)).is_relative_to(os.path.realpath(place))
+            ):
+                raise UsageError(f"{path} is read by this command; choose another file to write")
