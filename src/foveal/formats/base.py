@@ -507,6 +507,10 @@ def kind_of(path: str | Path | Source) -> str:
     source = first if isinstance(first, Source) else Source.open(first)
     kind = found_kind(source.in_lines())
     if kind is None:
+        if is_xml(source):
+            from foveal.formats.markup import root_tag
+
+            root_tag(source)  # refuses XML that cannot be read
         message = "cannot be told to be a run, judgements or topics"
         raise source.error("file.format", None, message)
     return kind
