@@ -18,6 +18,7 @@ from foveal.formats import list_formats
 from foveal.measures import Measure, all_measures, parse_measure
 from foveal.measures.base import Choice
 from foveal.measures.toy import JUDGEMENTS, run_example
+from foveal.problem_codes import CODES
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -101,6 +102,14 @@ Everything that `import foveal` offers. Other modules may change without notice.
 """
 
 
+PROBLEMS = """\
+# Problems
+
+Every problem of an input has a code. Codes do not change with the wording of messages: programs match
+`problem.code` of `InputError.problems`, or `code` in `foveal validate -f json`.
+"""
+
+
 COPYING = "[data-md-copying] .gp, [data-md-copying] .go { display: none; }\n"
 """What a button copies of a session are its commands: prompts and output cannot be pasted."""
 
@@ -113,6 +122,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "measures.md": measures_page(),
         "commands.md": commands_page(),
         "api.md": api_page(),
+        "problems.md": problems_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(),
     }
     for name, content in pages.items():
@@ -291,6 +301,15 @@ def _command(command: click.Command, context: click.Context) -> list[str]:
     rows = ((code(names), text) for names, text in filter(None, records) if text)
     lines += table(("Option", "Meaning"), rows)
     return [*lines, "For example:", "", *block((command.epilog or "").removeprefix("Example: "))]
+
+
+# -- problems ----------------------------------------------------------------------------------
+
+
+def problems_page() -> str:
+    """Return every code of a problem with its meaning."""
+    rows = ((code(name), meaning) for name, meaning in sorted(CODES.items()))
+    return "\n".join([PROBLEMS, *table(("Code", "Meaning"), rows)])
 
 
 # -- Python ------------------------------------------------------------------------------------

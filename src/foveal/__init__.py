@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from foveal.analysis.agreement import agreement
     from foveal.analysis.axioms import axioms
     from foveal.analysis.budgets import budget_curves, with_tokens
-    from foveal.analysis.copies import merge_copies, same_text, with_same_text
+    from foveal.analysis.copies import merge_copies, same_text
     from foveal.analysis.fidelity import fidelity
     from foveal.analysis.projection import project
-    from foveal.analysis.segmentation import Division, Segmentation
+    from foveal.analysis.segmentation import Segmentation
     from foveal.evaluation import Evaluation, Options, evaluate
     from foveal.files.source import limit_bytes
     from foveal.formats import (
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from foveal.model import Judgements, Results, Run, Topics
 
 __all__ = [
-    "Division",
     "Evaluation",
     "FovealError",
     "FovealWarning",
@@ -79,7 +78,6 @@ __all__ = [
     "run_of",
     "same_text",
     "simulate",
-    "with_same_text",
     "with_tokens",
     "write_judgements",
     "write_pool",
@@ -94,10 +92,10 @@ _HOME = {
     "foveal.analysis.agreement": ("agreement",),
     "foveal.analysis.axioms": ("axioms",),
     "foveal.analysis.budgets": ("budget_curves", "with_tokens"),
-    "foveal.analysis.copies": ("merge_copies", "same_text", "with_same_text"),
+    "foveal.analysis.copies": ("merge_copies", "same_text"),
     "foveal.analysis.fidelity": ("fidelity",),
     "foveal.analysis.projection": ("project",),
-    "foveal.analysis.segmentation": ("Division", "Segmentation"),
+    "foveal.analysis.segmentation": ("Segmentation",),
     "foveal.evaluation": ("Evaluation", "Options", "evaluate"),
     "foveal.formats": (
         "read_judgements",

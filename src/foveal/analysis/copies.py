@@ -27,7 +27,7 @@ from foveal.formats.objects import check_counted, header_of, read_objects
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["Copies", "merge_copies", "read_same_text", "same_text", "with_same_text"]
+__all__ = ["Copies", "merge_copies", "read_same_text", "same_text"]
 
 _SCHEMA: dict[str, Any] = {
     "class": pl.String,
@@ -283,7 +283,3 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
     return replace(
         moved, sources=truth.sources[:1], header=truth.header, notes=(*truth.notes, *lost)
     )
-
-
-with_same_text = merge_copies
-"""The former name."""

@@ -21,7 +21,7 @@ from foveal.formats.objects import check_counted, header_of, loads, read_objects
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["Division", "Segmentation", "read_pages", "read_segmentation"]
+__all__ = ["Segmentation", "read_pages", "read_segmentation"]
 
 _CHUNK: dict[str, Any] = {
     "topic": pl.String,
@@ -267,7 +267,3 @@ def read_pages(path: str | Path, lengths: Mapping[str, int]) -> Segmentation:
     if not chunks:
         raise source.error("segmentation.empty", None, "holds no page")
     return Segmentation.of(chunks, name=source.stem, ids=ids)
-
-
-Division = Segmentation
-"""The former name."""
