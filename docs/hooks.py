@@ -105,8 +105,8 @@ Everything that `import foveal` offers. Other modules may change without notice.
 PROBLEMS = """\
 # Problems
 
-Every problem of an input has a code. Codes do not change with the wording of messages: programs match
-`problem.code` of `InputError.problems`, or `code` in `foveal validate -f json`.
+Every problem of an input has a code. Codes do not change with the wording of messages: programs
+match `problem.code` of `InputError.problems`, or `code` in `foveal validate -f json`.
 """
 
 
