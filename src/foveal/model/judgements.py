@@ -310,7 +310,7 @@ class Judgements(LockedArrays):
     @property
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
-        return len(self.pairs.first_rows) < len(self)
+        return len(self.pairs.first_rows) < len(self.pairs.number)
 
     @cached_property
     def shared(self) -> Bools:
@@ -387,7 +387,7 @@ class Judgements(LockedArrays):
         first_rows, number = self.pairs
         if self.assessor is not None:
             first_rows, number = number_rows(self.topic, self.doc, self.assessor)
-        if len(first_rows) < len(self):
+        if len(first_rows) < len(number):
             first = first_rows[number]
             self._refuse(
                 "judgements.repeated",
