@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,7 +21,8 @@ from foveal.lookup import (
     NameTable,
     TextNumbers,
     find_first_hashes,
-    find_first_rows,
+    gather,
+    number_rows,
 )
 from foveal.spans import Ints
 
@@ -113,7 +115,22 @@ def test_groups_have_equal_keys(
     frame = pl.concat([frame[:at], frame[at:]], rechunk=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.DataFrame, "hash_rows", hash_rows)
-        assert find_first_rows(frame).tolist() == [rows.index(row) for row in rows]
+        first_rows, number = number_rows(frame["topic"].to_numpy(), frame["doc"])
+        assert number_rows(*frame).number.tolist() == number.tolist()
+    assert first_rows[number].tolist() == [rows.index(row) for row in rows]
+    assert first_rows.tolist() == sorted(set(first_rows[number].tolist()))
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_rows_are_gathered_with_and_without_arrays(
+    monkeypatch: pytest.MonkeyPatch, *, is_loaded: bool
+) -> None:
+    if not is_loaded:
+        monkeypatch.delitem(sys.modules, "numpy.ma", raising=False)
+    column = pl.Series(["a", "b", None])
+    for rows in ([2, 0, 0], []):
+        found = gather(column, np.array(rows, dtype=np.int64))
+        assert found.to_list() == [column[row] for row in rows]
 
 
 @quick

@@ -55,8 +55,8 @@ def test_prefix_function_counts_covered_characters(items: list[Span], at: list[i
     covered = characters(*arrays(items))
     coverage = spans.Coverage(*arrays(items))
     expected = [sum(c < x for c in covered) for x in at]
-    assert coverage.before(np.array(at)).tolist() == expected
-    assert coverage.before(np.array([31])).tolist() == [len(covered)]
+    assert coverage.within(np.zeros_like(at), np.array(at)).tolist() == expected
+    assert coverage.within(np.array([0]), np.array([31])).tolist() == [len(covered)]
 
 
 @given(some_spans, some_spans)
@@ -151,7 +151,7 @@ def test_no_spans_at_all() -> None:
     nothing = arrays([])
     assert pairs(*spans.union(*nothing)) == []
     assert len(spans.newly_covered(*nothing).owner) == 0
-    assert spans.Coverage(*nothing).before(np.array([3])).tolist() == [0]
+    assert spans.Coverage(*nothing).within(np.array([0]), np.array([3])).tolist() == [0]
     assert spans.disjoint(*nothing).tolist() == []
 
 
@@ -175,5 +175,6 @@ def test_a_stretch_that_holds_all_that_begins_there_changes_nothing(
 ) -> None:
     coverage = spans.Coverage(*arrays(items))
     start, end = arrays([(min(span), max(span)) for span in asked])
-    own = coverage.regions(start, end)
+    first = np.searchsorted(coverage.start, start)
+    own = (first, np.searchsorted(coverage.start, end, side="right"))
     assert coverage.within(start, end, own).tolist() == coverage.within(start, end).tolist()

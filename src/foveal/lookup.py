@@ -12,6 +12,7 @@ between machines, so hashes are never stored or sent.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -28,11 +29,12 @@ __all__ = [
     "Hashes",
     "KeyTable",
     "NameTable",
+    "NumberedRows",
     "NumberedTexts",
     "TextNumbers",
     "find_first_hashes",
-    "find_first_rows",
-    "mark_changes",
+    "gather",
+    "number_rows",
     "sort_topics",
 ]
 
@@ -41,6 +43,9 @@ Hashes = npt.NDArray[np.uint64]
 _ABSENT = -1
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: in the product, the upper bits depend on all of the hash."""
+
+_SHORT = 1 << 16
+"""Number of rows up to which `gather` avoids arrays."""
 
 
 def find_first_hashes(hashes: Hashes) -> Ints:
@@ -67,39 +72,74 @@ def find_first_hashes(hashes: Hashes) -> Ints:
     return first
 
 
-def find_first_rows(keys: pl.DataFrame) -> Ints:
-    """Return for each row the number of the first row with the same keys.
+def gather(values: Any, rows: Ints) -> Any:
+    """Return the values of these rows, of an array or a Polars column.
 
-    >>> find_first_rows(pl.DataFrame({"doc": ["a", "b", "a"]})).tolist()
-    [0, 1, 0]
+    Polars loads `numpy.ma` when it first gets an array. That takes 7 ms, longer than handing over
+    the numbers of a short array one by one.
     """
-    keys = keys.rechunk()
-    first = find_first_hashes(keys.hash_rows().to_numpy())
+    if isinstance(values, pl.Series):
+        is_short = len(rows) < _SHORT and "numpy.ma" not in sys.modules
+        return values.gather(pl.Series(rows.data, dtype=pl.Int64) if is_short else rows)
+    return values[rows]
+
+
+class NumberedRows(NamedTuple):
+    """Rows with the numbers of their keys; distinct keys are numbered as they first occur."""
+
+    first_rows: Ints
+    """The first row of each distinct key."""
+    number: Ints
+    """The key of each row, an index into `first_rows`."""
+
+
+def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
+    """Number rows by their keys, given as columns.
+
+    >>> found = number_rows(pl.Series(["a", "a", "b", None, "a"]), np.array([7, 8, 7, 7, 7]))
+    >>> found.first_rows.tolist(), found.number.tolist()
+    ([0, 1, 2, 3], [0, 1, 2, 3, 0])
+    """
+    # Neighbours with equal keys are looked up as one stretch. Runs that bring the parts of a
+    # document together have half as many stretches as results.
+    opens = np.zeros(len(keys[0]), dtype=bool)
+    opens[:1] = True
+    for key in keys:
+        if isinstance(key, np.ndarray):
+            opens[1:] |= key[1:] != key[:-1]
+            continue
+        at = 0
+        # Piece by piece as the parser made them: joining them takes longer than comparing.
+        for piece in key.get_chunks():
+            differs = (piece[1:] != piece[:-1]).fill_null(value=True)
+            opens[at : at + 1] = True
+            opens[at + 1 : at + len(piece)] |= differs.to_numpy()
+            at += len(piece)
+    rows = np.flatnonzero(opens)
+    if len(rows) < len(opens):
+        keys = tuple(gather(key, rows) for key in keys)
+    hashes = np.zeros(len(rows), dtype=np.uint64)
+    for key in keys:
+        hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD
+        if isinstance(key, np.ndarray):
+            hashes += key.view(np.uint64)
+        else:
+            hashes += key.to_frame().hash_rows().to_numpy()
+    first = find_first_hashes(hashes)
     again = np.flatnonzero(first != np.arange(len(first)))
-    if all(column.gather(again).eq_missing(column.gather(first[again])).all() for column in keys):
-        return first
-    exact = keys.with_row_index("row").select(pl.col("row").min().over(keys.columns))
-    return exact.to_series().cast(pl.Int64).to_numpy()
-
-
-def mark_changes(column: pl.Series) -> npt.NDArray[np.bool_]:
-    """Mark the rows whose value differs from the row before; the first row is marked.
-
-    >>> mark_changes(pl.Series(["a", "a", "b", None, None])).tolist()
-    [True, False, True, True, False]
-    """
-    differs = np.ones(len(column), dtype=bool)
-    at, last = 0, None
-    # Piece by piece as the parser made them: joining them takes longer than comparing.
-    for piece in column.get_chunks():
-        if at and len(piece):
-            differs[at] = piece[0] != last
-        here, before = piece[1:], piece[:-1]
-        # Six times as fast as the comparison that knows of missing values.
-        other = here.ne_missing(before) if piece.null_count() else here != before
-        differs[at + 1 : at + len(piece)] = other.to_numpy()
-        at, last = at + len(piece), piece[-1] if len(piece) else last
-    return differs
+    for key in keys:
+        here, before = gather(key, again), gather(key, first[again])
+        same = here == before if isinstance(key, np.ndarray) else here.eq_missing(before)
+        if not same.all():
+            table = pl.DataFrame({str(i): column for i, column in enumerate(keys)})
+            exact = table.with_row_index("row").select(pl.col("row").min().over(table.columns))
+            first = exact.to_series().cast(pl.Int64).to_numpy()
+            break
+    is_first = first == np.arange(len(first))
+    number = (np.cumsum(is_first) - 1)[first]
+    if len(rows) < len(opens):
+        number = np.repeat(number, np.diff(rows, append=len(opens)))
+    return NumberedRows(rows[is_first], number)
 
 
 def sort_topics(topics: Iterable[str]) -> tuple[str, ...]:
@@ -189,8 +229,9 @@ class NameTable:
         # Equal hashes are not yet equal names. Gathering long texts takes as long as comparing
         # them, so all are compared where most are present: an absent name differs from any.
         rows = np.flatnonzero(number >= 0)
-        asked_for = names if 2 * len(rows) > len(names) else names.gather(rows)
-        found = self.names.gather(np.maximum(number, 0) if asked_for is names else number[rows])
+        asked_for = names if 2 * len(rows) > len(names) else gather(names, rows)
+        at = np.maximum(number, 0) if asked_for is names else number[rows]
+        found = gather(self.names, at)
         other = found.ne_missing(asked_for) if asked_for.null_count() else found != asked_for
         if asked_for is names:
             number[other.to_numpy()] = _ABSENT

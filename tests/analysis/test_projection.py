@@ -81,8 +81,9 @@ def test_classic_tools_score_units_as_we_score_their_text(tmp_path: Path) -> Non
     import ir_measures
 
     truth = foveal.read_judgements(CAMPAIGN / "judgements.jsonl")
-    docs, _, lengths = truth.documents()
-    division = Segmentation.windows(dict(zip(docs, lengths.tolist(), strict=True)), 300)
+    judged = truth.documents
+    lengths = dict(zip(judged.names, judged.length.tolist(), strict=True))
+    division = Segmentation.windows(lengths, 300)
     found = project(truth, division)
     frame = division.to_frame()
     rng = np.random.default_rng(7)

@@ -253,10 +253,10 @@ def test_one_assessor_in_two_files_judges_a_document_once() -> None:
 def test_two_lengths_of_a_document_are_refused_where_lengths_count() -> None:
     judgements = read_judgements("1 Q0 A 0 90\n1 Q0 B 0 50\n2 Q0 A 0 100\n")
     with pytest.raises(InputError) as refused:
-        judgements.documents()
+        judgements.check_lengths()
     assert str(refused.value) == "x:3: document 'A' is 100 characters long here, but 90 on line 1"
     assert refused.value.problems[0].code == "judgements.length"
-    names, rows, lengths = judgements.documents(strict=False)
+    names, rows, lengths, _ = judgements.documents
     assert names.to_list() == ["A", "B"]
     assert lengths.tolist() == [90, 50]
     assert [names[row] for row in rows.tolist()] == judgements.doc.to_list()

@@ -282,8 +282,8 @@ class _SideBySide:
         n = len(self.assessors)
         code = {name: i for i, name in enumerate(self.assessors)}
         self.assessor = judgements.assessor.replace_strict(code, return_dtype=pl.Int64).to_numpy()
-        _, document, length = judgements.documents()
-        self.length = length[document]
+        judgements.check_lengths(ends=False)
+        self.length = judgements.documents.length[judgements.documents.number]
         self.several = np.bincount(judgements.pair, minlength=len(judgements))[judgements.pair]
         """Number of assessors who judged the document of each row."""
         shared = self.several > 1

@@ -262,8 +262,8 @@ def _merge_in_judgements(judgements: Judgements, copies: Copies) -> Judgements:
             f"judgements.of_assessor(name), of {some(judgements.assessors)}"
         )
     truth = judgements.combined("union") if judgements.several_assessors else judgements
-    docs, _, lengths = truth.documents()
-    known = zip(docs.to_list(), lengths.tolist(), strict=True)
+    truth.check_lengths(ends=False)
+    known = zip(truth.documents.names, truth.documents.length.tolist(), strict=True)
     length = {doc: size for doc, size in known if size >= 0}
     rows: dict[str, dict[str, dict[str, Any]]] = {topic: {} for topic in truth.topics}
     for row, doc in enumerate(truth.doc.to_list()):

@@ -20,7 +20,7 @@ from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats import read_judgements, read_run
 from foveal.formats.checks import is_root
 from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
-from foveal.lookup import find_first_rows, sort_topics
+from foveal.lookup import number_rows, sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run
 from foveal.model.run import distinguish_names
@@ -464,8 +464,7 @@ def _list_units(
         columns |= {"start": run.start, "end": run.end}
     elif unit == "element":
         columns["xpath"] = _list_paths(run)
-    table = pl.DataFrame(columns)
-    head = np.flatnonzero(find_first_rows(table) == np.arange(len(run)))
+    head = number_rows(*columns.values()).first_rows
     first = np.searchsorted(head, run.bounds)  # heads before each topic
     rank = np.arange(len(head)) - first[run.topic[head]] + 1
     if depth is not None:
@@ -476,7 +475,9 @@ def _list_units(
     known = np.full(len(run), UNJUDGED, dtype=np.int64)
     if judged is not None:
         known = _look_up_judgements(run, judged, spans=unit != "document")
-    return table[head].with_columns(rank=pl.Series(rank), known=pl.Series(known[head]))
+    return pl.DataFrame(columns)[head].with_columns(
+        rank=pl.Series(rank), known=pl.Series(known[head])
+    )
 
 
 def _look_up_judgements(run: Run, judged: Gold, *, spans: bool) -> Ints:

@@ -310,8 +310,9 @@ def _rank_documents(
     inserted = [name for t in kept if (name := first[t])]
     doc = pl.concat([combined.doc.gather(rows), pl.Series(inserted, dtype=pl.String)])
     if index is None:
-        known, _, lengths = combined.documents()
-        table = pl.DataFrame({"doc": known, "length": lengths})
+        combined.check_lengths(ends=False)
+        judged = combined.documents
+        table = pl.DataFrame({"doc": judged.names, "length": judged.length})
         frame = pl.DataFrame({"doc": doc[len(rows) :]})
         joined = frame.join(table, on="doc", how="left", maintain_order="left")
         inserted_length = joined["length"].to_numpy().astype(np.int64)

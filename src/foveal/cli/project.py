@@ -178,8 +178,8 @@ def _lengths(truth: Judgements, collection: str | None) -> Mapping[str, int]:
     """Lengths of the judged documents, from the judgements or else the collection."""
     from foveal.collection import Collection
 
-    docs, _, known = truth.documents()
-    length = known.tolist()
+    truth.check_lengths(ends=False)
+    docs, length = truth.documents.names, truth.documents.length.tolist()
     if collection is not None:
         of_index = Collection.open(collection).lengths(docs).tolist()
         length = [a if a >= 0 else b for a, b in zip(length, of_index, strict=True)]

@@ -203,7 +203,7 @@ class Evaluation:
                 self.mean_length = self.index.mean_length
                 self.mean_length_source = f"mean length of {documents} of the collection"
             else:
-                lengths = given.documents(strict=False)[2]
+                lengths = given.documents.length
                 self.mean_length, self.mean_length_source = average_lengths(lengths, given)
         each = own.assessors == "each"
         self.assessors: Sequence[str | None] = self.judgements.assessors if each else (None,)

@@ -71,7 +71,7 @@ def has_negative_judgements(judgements: Judgements) -> bool:
     >>> has_negative_judgements(Judgements.from_highlights({"1": listed | {"D2": {"spans": []}}}))
     True
     """
-    topics = len(np.unique(judgements.topic[~judgements.relevant]))
+    topics = int((np.bincount(judgements.topic[~judgements.relevant]) > 0).sum())
     return 2 * topics > len(judgements.topics)
 
 

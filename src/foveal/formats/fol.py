@@ -281,16 +281,14 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
             if found:
                 return Parsed(None, found)
     relevant = relchars > 0
-    table = pl.DataFrame(
-        {
-            "topic": fields["topic"],
-            "doc": fields["doc"],
-            "line": line,
-            "length": doclen,
-            "bep": np.where(relevant, bep, UNKNOWN),
-            "relevant": relevant,
-        }
-    )
+    table = {
+        "topic": fields["topic"],
+        "doc": fields["doc"],
+        "line": line,
+        "length": doclen,
+        "bep": np.where(relevant, bep, UNKNOWN),
+        "relevant": relevant,
+    }
     judgements = Judgements.from_rows(
         table, counts, start, end, source=source.provenance, declared=relchars, notes=notes
     )

@@ -18,7 +18,7 @@ from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
 from foveal.formats.objects import declared_units, header_of, read_objects
-from foveal.lookup import find_first_rows, sort_topics
+from foveal.lookup import number_rows, sort_topics
 from foveal.model.run import ALL
 
 __all__ = [
@@ -206,7 +206,8 @@ def _find_problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list
         return problems
     unit = ["topic", "doc", *({"span": ["start", "end"], "element": ["xpath"]}.get(pooled, []))]
     for keys, what in ((unit, f"the {pooled}"), (["topic", "priority"], "the priority")):
-        first = find_first_rows(entries.select(keys))
+        first_rows, number = number_rows(*entries.select(keys))
+        first = first_rows[number]
         again = np.flatnonzero(first != np.arange(len(first)))
         message = f"{what} of line {{}} again; expected each once"
         problems += defects.at("pool.repeated", again, message, defects.line[first])

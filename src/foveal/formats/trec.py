@@ -14,8 +14,9 @@ from foveal.errors import Tally, counted
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses, parse_with
 from foveal.formats.fields import read_fields
+from foveal.lookup import gather, number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.run import ALL, group_topics
+from foveal.model.run import ALL
 from foveal.spans import Ints
 
 __all__ = [
@@ -59,24 +60,24 @@ def parse_run(source: Source) -> Parsed:
     if table.problems:
         source, cut = _cut_trailing_text(source)
         table = read_fields(source, _RUN, keep, form=_RUN_LINE) if cut else table
-    topics, code, counts = group_topics(table.frame["topic"])
-    if ALL in topics or not np.isfinite(table.frame["score"].to_numpy()).all():
+    if (table.frame["topic"] == ALL).any() or not np.isfinite(
+        table.frame["score"].to_numpy()
+    ).all():
         from foveal.formats.checks import Defects, check_names, check_scores
 
         defects = Defects(source, table.line)
         problems = check_names(defects, table.frame["topic"])
         problems += check_scores(defects, table.frame["score"].to_numpy())
         table = table.without(problems)
-        topics, code, counts = group_topics(table.frame["topic"])
     doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
-    order = rank_documents(np.repeat(code, counts), score, doc)
+    first_rows, number = number_rows(table.frame["topic"])
+    order = rank_documents(number, score, doc)
     if order is not None:
         doc, score, line = doc.gather(order), score[order], line[order]
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(code, counts, len(topics)))])
     run = Run(
         name=source.head[1].split()[5].decode(errors="replace") if len(doc) else source.stem,
-        topics=topics,
-        bounds=bounds.astype(np.int64),
+        topics=tuple(gather(table.frame["topic"], first_rows).to_list()),
+        bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
         doc=doc,
         start=np.zeros(len(doc), dtype=np.int64),
         end=np.full(len(doc), UNKNOWN, dtype=np.int64),

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.lookup import KeyTable, NameTable
+from foveal.lookup import KeyTable, NameTable, gather
 from foveal.model.judgements import Judgements
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -102,7 +102,9 @@ class Gold(_WithCache):
         self.forest = forest
         self.collection_elements = collection_elements
         if documents is None:
-            docs, code, length = judgements.documents(strict=strict)
+            if strict:
+                judgements.check_lengths(ends=False)
+            docs, code, length, _ = judgements.documents
             self.docs = NameTable(docs)
         else:
             self.docs, length = documents
@@ -121,8 +123,12 @@ class Gold(_WithCache):
         self.highlighted = spans.Coverage(
             judgements.start + self.base[judgements.row], judgements.end + self.base[judgements.row]
         )
-        self.passages = self.highlighted.regions(self.base, self.base + extent)
-        """First and last region of `highlighted` for each judgement."""
+        regions = self.highlighted.start
+        self.passages = (
+            np.searchsorted(regions, self.base),
+            np.searchsorted(regions, self.base + extent, side="right"),
+        )
+        """First region of `highlighted` for each judgement, and the one after the last."""
         n, relevant = len(judgements.topics), judgements.relevant
         self.nrel = np.bincount(judgements.topic[relevant], minlength=n)
         """Relevant documents of each topic."""
@@ -202,7 +208,7 @@ class Alignment(_WithCache):
         self.judged_topic = np.array([gold.topic_at[t] for t in run.topics], dtype=np.int64)
         """Number of each topic of the run in the judgements."""
         # Each document of a topic is looked up once: a half or a third of the results.
-        code = gold.docs.find(run.doc.gather(run.documents.first_rows))
+        code = gold.docs.find(gather(run.doc, run.documents.first_rows))
         self.in_judgements: Bools = code >= 0
         """True for documents that are judged for any topic, in the order of `Run.documents`."""
         some = np.flatnonzero(self.in_judgements)

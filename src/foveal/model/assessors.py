@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.lookup import find_first_rows
+from foveal.lookup import number_rows
 from foveal.model.judgements import point_to
 from foveal.model.run import UNKNOWN
 from foveal.spans import Ints
@@ -36,9 +36,7 @@ A scale has some of these columns, and null in the others decides nothing.
 
 def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
     """Return the fields of `Judgements` with one row for each topic and document."""
-    heads = judgements.pair == np.arange(len(judgements))
-    rows = np.flatnonzero(heads)
-    pair = (np.cumsum(heads) - 1)[judgements.pair]  # dense number of each row's pair
+    rows, pair = judgements.pairs
     votes = np.bincount(pair, minlength=len(rows))
     needed = {
         "union": np.ones_like(votes),
@@ -158,8 +156,8 @@ def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.Dat
         elements = elements.with_columns(file=judgements.file[elements["row"].to_numpy()])
     elements = point_to(elements, pair)
     if len(needed) == len(pair):
-        first = find_first_rows(elements.select("row", "xpath"))
-        if (first == np.arange(len(first))).all():  # no row lists an element twice
+        distinct = number_rows(*elements.select("row", "xpath")).first_rows
+        if len(distinct) == len(elements):  # no row lists an element twice
             return elements.sort("row", maintain_order=True)
     strength = [
         pl.col(name).replace_strict(list(order), range(len(order)), default=None)

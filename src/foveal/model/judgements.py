@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
-from foveal.lookup import find_first_rows, sort_topics
+from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
 from foveal.model.run import UNKNOWN, LockedArrays, Provenance
 from foveal.spans import Ints
 
@@ -44,6 +44,8 @@ _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
 """The fields that have one entry for each span."""
 _TABLES = ("elements", "places", "evidence")
 """The fields that are tables with a column ``row``."""
+_DERIVED = ("row", "pairs", "pair", "documents", "rel_size")
+"""Cached properties that depend on topics, documents, lengths and spans only."""
 
 _ONE_FOR_ALL = ("collection", "version")
 """Declarations of files of which a set of them keeps one, if all agree."""
@@ -57,6 +59,18 @@ _NAMES = pl.List(pl.String)
 _QUOTE = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
 
 Bools = npt.NDArray[np.bool_]
+
+
+class JudgedDocuments(NamedTuple):
+    """The distinct documents of judgements, numbered in the order they first occur."""
+
+    names: pl.Series
+    number: Ints
+    """The document of each row, an index into `names`."""
+    length: Ints
+    """The first length given of each document, `UNKNOWN` if there is none."""
+    measured: Ints
+    """The row that gives the length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +160,7 @@ class Judgements(LockedArrays):
     @classmethod
     def from_rows(
         cls,
-        frame: pl.DataFrame,
+        rows: pl.DataFrame | Mapping[str, Any],
         counts: Ints,
         start: Ints,
         end: Ints,
@@ -157,42 +171,45 @@ class Judgements(LockedArrays):
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
-        """Return judgements from a frame of rows and all spans, `counts` of them for each row.
+        """Return judgements from columns of rows and all spans, `counts` of them for each row.
 
-        `frame` has ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``, ``assessor``
-        and ``relevant`` (derived from the spans where it is absent).
+        The columns are ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``,
+        ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
+        arrays.
         """
-        topics = sort_topics({*frame["topic"].unique().to_list(), *topics_without_documents})
-        number = {topic: i for i, topic in enumerate(topics)}
-        code = np.zeros(len(frame), dtype=np.int64)
-        if len(topics) > 1:
-            code = frame["topic"].replace_strict(number, return_dtype=pl.Int64).to_numpy().copy()
+        columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
+        first_rows, topic = number_rows(columns["topic"])
+        judged: list[str] = gather(columns["topic"], first_rows).to_list()
+        topics = sort_topics({*judged, *topics_without_documents})
+        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        if "relevant" in frame.columns:
-            relevant = frame["relevant"].to_numpy().copy()
+        if "relevant" in columns:
+            relevant = np.array(columns["relevant"])
         else:
             text = end > start if grade is None else (end > start) & (grade > 0)
             relevant = np.diff(np.concatenate([[0], np.cumsum(text)])[bounds]) > 0
-        numbers: dict[str, Any] = {
-            name: frame[name].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-            if name in frame.columns
-            else np.full(len(frame), UNKNOWN, dtype=np.int64)
-            for name in ("length", "bep", "line")
-        }
+        numbers: dict[str, Any] = {}
+        for name in ("length", "bep", "line"):
+            given = columns.get(name)
+            if isinstance(given, pl.Series):
+                given = given.fill_null(UNKNOWN).to_numpy()
+            numbers[name] = (
+                np.full(len(topic), UNKNOWN) if given is None else given.astype(np.int64)
+            )
         return cls(
             **numbers,
             topics=topics,
-            topic=code,
-            doc=frame["doc"],
+            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
+            doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
             start=start,
             end=end,
-            file=np.zeros(len(frame), dtype=np.int64),
+            file=np.zeros(len(topic), dtype=np.int64),
             sources=(source,),
             has_text=has_text,
             grade=grade,
-            assessor=frame["assessor"] if "assessor" in frame.columns else None,
+            assessor=columns.get("assessor"),
             **extra,
         )
 
@@ -274,9 +291,14 @@ class Judgements(LockedArrays):
         return list(zip(self.start[own].tolist(), self.end[own].tolist(), strict=True))
 
     @cached_property
+    def pairs(self) -> NumberedRows:
+        """The pairs of topic and document, as numbers."""
+        return number_rows(self.topic, self.doc)
+
+    @cached_property
     def pair(self) -> Ints:
         """For each row, the first row of the same topic and document."""
-        return find_first_rows(pl.DataFrame({"topic": self.topic, "doc": self.doc}))
+        return self.pairs.first_rows[self.pairs.number]
 
     @property
     def assessors(self) -> tuple[str, ...]:
@@ -288,13 +310,12 @@ class Judgements(LockedArrays):
     @property
     def several_assessors(self) -> bool:
         """True if any document of any topic has more than one row."""
-        return bool((self.pair != np.arange(len(self.pair))).any())
+        return len(self.pairs.first_rows) < len(self.pairs.number)
 
     @cached_property
     def shared(self) -> Bools:
         """True for each row of `combined` that several rows judge."""
-        heads = np.flatnonzero(self.pair == np.arange(len(self)))
-        return np.bincount(np.searchsorted(heads, self.pair), minlength=len(heads)) > 1
+        return np.bincount(self.pairs.number) > 1
 
     @property
     def is_graded(self) -> bool:
@@ -319,57 +340,58 @@ class Judgements(LockedArrays):
     def _refuse(self, code: str, rows: Ints, describe: Callable[[int], str]) -> NoReturn:
         raise InputError(self.problem(code, row, describe(row)) for row in rows.tolist())
 
-    def documents(self, *, strict: bool = True) -> tuple[pl.Series, Ints, Ints]:
-        """Return the distinct documents, the index of each row's document, and their lengths.
-
-        Two lengths of one document are an error; unless `strict`, the first is taken.
-        """
-        first = find_first_rows(pl.DataFrame({"doc": self.doc}))
-        heads = np.flatnonzero(first == np.arange(len(first)))
-        code = np.searchsorted(heads, first)
+    @cached_property
+    def documents(self) -> JudgedDocuments:
+        """The distinct documents."""
+        first_rows, number = number_rows(self.doc)
         known = np.flatnonzero(self.length >= 0)
-        source = np.full(len(heads), UNKNOWN, dtype=np.int64)
-        source[code[known][::-1]] = known[::-1]  # the first row with a length is written last
-        length = np.where(source < 0, UNKNOWN, self.length[source] if len(first) else UNKNOWN)
-        clash = known[self.length[known] != length[code[known]]]
-        if strict and len(clash):
+        measured = np.full(len(first_rows), UNKNOWN, dtype=np.int64)
+        measured[number[known][::-1]] = known[::-1]  # the first row with a length is written last
+        length = np.append(self.length, UNKNOWN)[measured]
+        return JudgedDocuments(gather(self.doc, first_rows), number, length, measured)
+
+    def check_lengths(self, *, ends: bool = True) -> None:
+        """Refuse documents with two lengths, and spans past the end that another line gives.
+
+        Without `ends`, spans are not looked at.
+        """
+        _, number, length, measured = self.documents
+        known, length = measured[number], length[number]
+        clash = np.flatnonzero((self.length >= 0) & (self.length != length))
+        if len(clash):
             self._refuse(
                 "judgements.length",
                 clash,
                 lambda row: (
                     f"document {self.doc[row]!r} is {self.length[row]} characters long "
-                    f"here, but {length[code[row]]} {self._describe_place(source[code[row]], row)}"
+                    f"here, but {length[row]} {self._describe_place(known[row], row)}"
                 ),
             )
-        return self.doc.gather(heads), code, length
-
-    def check_lengths(self) -> None:
-        """Refuse documents with two lengths, and spans past the end that another line gives."""
-        _, code, length = self.documents()
-        reach = np.zeros(len(code), dtype=np.int64)
+        if not ends:
+            return
+        reach = np.zeros(len(number), dtype=np.int64)
         np.maximum.at(reach, self.row, self.end)
-        past = np.flatnonzero((length[code] >= 0) & (reach > length[code]))
+        past = np.flatnonzero((length >= 0) & (reach > length))
         if len(past):
             self._refuse(
                 "judgements.span",
                 past,
                 lambda row: (
-                    f"a span ends at {reach[row]}, past the {length[code[row]]} characters "
+                    f"a span ends at {reach[row]}, past the {length[row]} characters "
                     f"of document {self.doc[row]!r}"
                 ),
             )
 
     def check_distinct(self) -> None:
         """Refuse two rows for one topic, document and assessor."""
-        first = self.pair
+        first_rows, number = self.pairs
         if self.assessor is not None:
-            columns = {"topic": self.topic, "doc": self.doc, "assessor": self.assessor}
-            first = find_first_rows(pl.DataFrame(columns))
-        again = np.flatnonzero(first != np.arange(len(first)))
-        if len(again):
+            first_rows, number = number_rows(self.topic, self.doc, self.assessor)
+        if len(first_rows) < len(number):
+            first = first_rows[number]
             self._refuse(
                 "judgements.repeated",
-                again,
+                np.flatnonzero(first != np.arange(len(first))),
                 lambda row: (
                     f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} "
                     f"is already judged {self._describe_place(first[row], row)}; expected one line "
@@ -450,7 +472,10 @@ class Judgements(LockedArrays):
             bep = np.where(relevant, self.bep, UNKNOWN)
             names = ("declared", "assessor", "grade", "quotes", "aspects")
             dropped: dict[str, Any] = dict.fromkeys(names)
-            return replace(self, relevant=relevant, bep=bep, given=self, **dropped)
+            combined = replace(self, relevant=relevant, bep=bep, given=self, **dropped)
+            known = vars(self)
+            vars(combined).update({name: known[name] for name in _DERIVED if name in known})
+            return combined
         from foveal.model.assessors import combine_columns
 
         given = None if self.several_assessors else self

@@ -130,18 +130,22 @@ class Results(LockedArrays):
         """
         opening, after_run, after_topic, after_measure, closing = form.around
         # Affixes of names are few, those of rows are many.
-        frame = self.tidy(
-            per_topic=per_topic,
-            run=lambda name: opening + form.name(name) + after_run,
-            topic=lambda name: form.name(name) + after_topic,
-            measure=lambda name: form.name(name) + after_measure,
-        )
-        heads = frame.select(pl.concat_str("run", "topic", "measure")).to_series().to_list()
-        values = frame["value"]
-        numbers = list(map(repr, values.to_list()))
-        for i in np.flatnonzero(~np.isfinite(values.to_numpy())).tolist():
-            numbers[i] = form.odd(values[i])
-        return [f"{head}{number}{closing}" for head, number in zip(heads, numbers, strict=True)]
+        topics = [form.name(topic) + after_topic for topic in (*self.topics, ALL)]
+        measures = [form.name(measure) + after_measure for measure in self.measures]
+        texts = []
+        for i, run in enumerate(self.runs):
+            before = opening + form.name(run) + after_run
+            shown = np.append(self.counted[i] & per_topic, True)
+            values = np.concatenate([self.values[i], self.overall[i : i + 1]])
+            for j in np.flatnonzero(shown).tolist():
+                head = before + topics[j]
+                texts += [
+                    f"{head}{measure}{value!r}{closing}"
+                    if math.isfinite(value)
+                    else f"{head}{measure}{form.odd(value)}{closing}"
+                    for measure, value in zip(measures, values[j].tolist(), strict=True)
+                ]
+        return texts
 
     def to_tsv(self, *, per_topic: bool = True) -> str:
         r"""Return the rows as tab-separated text at full precision, with a header.
@@ -155,11 +159,8 @@ class Results(LockedArrays):
         rows = self.written(RowForm(str, ("", "\t", "\t", "\t", "\n"), repr), per_topic=per_topic)
         return "run\ttopic\tmeasure\tvalue\n" + "".join(rows)
 
-    def tidy(self, *, per_topic: bool = True, **written: Callable[[str], str]) -> pl.DataFrame:
-        """Return the rows as a Polars frame with columns run, topic, measure, value.
-
-        `written` may map a column to a function of its names.
-        """
+    def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
+        """Return the rows as a Polars frame with columns run, topic, measure, value."""
         shown = np.ones((len(self.runs), len(self.topics) + 1), dtype=bool)
         shown[:, :-1] = self.counted & per_topic
         run, topic = np.nonzero(shown)
@@ -171,8 +172,7 @@ class Results(LockedArrays):
             "measure": (self.measures, np.tile(np.arange(width), len(run))),
         }
         for name, (known, at) in columns.items():
-            texts = [*map(written[name], known)] if name in written else known
-            columns[name] = pl.Series(texts, dtype=pl.String).gather(at)
+            columns[name] = pl.Series(known, dtype=pl.String).gather(at)
         return pl.DataFrame({**columns, "value": values.ravel()})
 
     def wide(self, *, per_topic: bool = False) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError, UsageError
 from foveal.files.source import Provenance
-from foveal.lookup import find_first_hashes, find_first_rows, mark_changes
+from foveal.lookup import find_first_hashes, gather, number_rows
 from foveal.spans import Ints
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "ResultDocuments",
     "Run",
     "distinguish_names",
-    "group_topics",
 ]
 
 UNKNOWN = -1
@@ -157,10 +156,9 @@ class Run(LockedArrays):
         """
         given: dict[str, Any] = {"line": np.arange(1, len(topic) + 1, dtype=np.int64)}
         given |= {key: column for key, column in columns.items() if column is not None}
-        topics, code, counts = group_topics(topic)
-        if len(code) > len(topics):
-            order = np.argsort(np.repeat(code, counts), kind="stable")
-            counts = np.bincount(code, counts, len(topics)).astype(np.int64)
+        first_rows, number = number_rows(topic)
+        if (number[1:] < number[:-1]).any():
+            order = np.argsort(number, kind="stable")
             given = {key: column[order] for key, column in given.items()}
             notes = (*notes, note_grouping) if note_grouping else notes
         for key, column in given.items():
@@ -175,8 +173,8 @@ class Run(LockedArrays):
             given[key] = values.copy() if is_shared else values
         return cls(
             name=name,
-            topics=topics,
-            bounds=np.concatenate([[0], np.cumsum(counts)]),
+            topics=tuple(gather(topic, first_rows).to_list()),
+            bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
             source=source or Provenance(name),
             task=task,
             notes=notes,
@@ -228,20 +226,10 @@ class Run(LockedArrays):
     @cached_property
     def documents(self) -> ResultDocuments:
         """The documents of the results, as numbers."""
-        # Neighbouring results of one topic and document are looked up as one stretch. Runs that
-        # bring the parts of a document together have half as many stretches as results.
-        opens = mark_changes(self.doc)
-        opens[self.bounds[self.bounds < len(opens)]] = True
-        rows = np.flatnonzero(opens)
-        keys = {"topic": self.topic, "doc": self.doc}
-        if len(rows) < len(opens):
-            keys = {"topic": self.topic[rows], "doc": self.doc.gather(rows)}
-        first = find_first_rows(pl.DataFrame(keys))
-        is_first = first == np.arange(len(first))
-        number = np.arange(len(first)) if is_first.all() else (np.cumsum(is_first) - 1)[first]
-        if len(rows) < len(opens):
-            number = np.repeat(number, np.diff(rows, append=len(opens)))
-        return ResultDocuments(rows[is_first], number, rows[~is_first])
+        first_rows, number = number_rows(self.topic, self.doc)
+        reopens = np.diff(number, prepend=-1) != 0
+        reopens[first_rows] = False
+        return ResultDocuments(first_rows, number, np.flatnonzero(reopens))
 
     @cached_property
     def first(self) -> Ints:
@@ -284,10 +272,9 @@ class Run(LockedArrays):
             if ((self.start[first] != self.start) | (self.end[first] != self.end)).any():
                 first = None
         if first is None:
-            keys = pl.DataFrame({"first": self.first, "start": self.start, "end": self.end})
-            if self.xpath is not None:
-                keys = keys.with_columns(xpath=self.xpath)
-            first = find_first_rows(keys)
+            paths = () if self.xpath is None else (self.xpath,)
+            first_rows, number = number_rows(self.first, self.start, self.end, *paths)
+            first = first_rows[number]
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
 
@@ -357,22 +344,6 @@ class Run(LockedArrays):
         task = f", task {self.task}" if self.task else ""
         title = f"{self.name}: {len(self):,} results, {len(self.topics)} topics{task}"
         return display.frame(title, self.to_frame(), "results")
-
-
-def group_topics(topic: pl.Series) -> tuple[tuple[str, ...], Ints, Ints]:
-    """Return the topics in the order they occur, and the stretches of lines with one topic.
-
-    The stretches are two arrays: the index of the topic, and the number of lines.
-
-    >>> topics, code, lines = group_topics(pl.Series(["7", "7", "8", "7"]))
-    >>> topics, code.tolist(), lines.tolist()
-    (('7', '8'), [0, 1, 0], [2, 1, 1])
-    """
-    rows = np.flatnonzero(mark_changes(topic))
-    names: list[str] = topic.gather(rows).to_list()
-    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    code = np.array([number[name] for name in names], dtype=np.int64)
-    return tuple(number), code, np.diff(rows, append=len(topic))
 
 
 def distinguish_names(runs: Iterable[tuple[str, Provenance]]) -> tuple[str, ...]:

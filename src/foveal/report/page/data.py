@@ -398,11 +398,10 @@ def document_views(
     first document before any gets its second. Relevant documents come first, and among them those
     that more runs returned.
     """
-    candidates = _list_candidates(judgements, returned)
-    documents, _, sizes = judgements.documents(strict=False)
+    candidates, judged = _list_candidates(judgements, returned), judgements.documents
     known = {
         doc: size
-        for doc, size in zip(documents.to_list(), sizes.tolist(), strict=True)
+        for doc, size in zip(judged.names, judged.length.tolist(), strict=True)
         if size >= 0
     }
     assumed = _ASSUMED if isinstance(texts, TextSource) else 0
