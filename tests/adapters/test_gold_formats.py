@@ -608,7 +608,7 @@ def test_annotations_in_pages_lists_and_collections_by_creator() -> None:
         ([position(3, 6), quotation("be")], "span.quote"),
         (position(0, 5, refinedBy=position(3, 9)), "span.past_end"),
         (position(0, 500), "span.past_end"),
-        (position(5, 3), "span.offsets"),
+        (position(5, 3), "span.offset"),
         ({"type": "SvgSelector", "value": "x"}, "gold.structure"),
         ({"type": "TextPositionSelector", "start": 3}, "gold.structure"),
         ([], "gold.structure"),
@@ -657,7 +657,7 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
         ("legalbench-rag", '{ "tests": [', "json.syntax", 1, ""),
         ("legalbench-rag", '{ "test": []}', "gold.structure", 1, "$"),
         ("legalbench-rag", SNIPPET % "[3]", "gold.structure", 2, "$.tests[0].snippets[0].span"),
-        ("legalbench-rag", SNIPPET % "[9, 3]", "span.offsets", 2, "$.tests[0].snippets[0]"),
+        ("legalbench-rag", SNIPPET % "[9, 3]", "span.offset", 2, "$.tests[0].snippets[0]"),
         ("legalbench-rag", SNIPPET % "[true, 3]", "gold.structure", 2, "$.tests[0].snippets[0].s"),
         ("legalbench-rag", '{ "tests": []}', "gold.empty", None, ""),
         (
@@ -691,7 +691,7 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
         ("doccano", '{"text": "x", "label": [[0, "1", "a"]]}', "gold.structure", 1, "$.label[0]"),
         ("doccano", '{"text": "x", "label": [[0, 9, "a"]]}', "span.past_end", 1, "$.label[0]"),
         ("inception", cas(sofa=7), "gold.structure", 1, "$.%FEATURE_STRUCTURES[2]"),
-        ("inception", cas(end=99), "span.offsets", 1, "$.%FEATURE_STRUCTURES[2]"),
+        ("inception", cas(end=99), "span.offset", 1, "$.%FEATURE_STRUCTURES[2]"),
     ],
 )
 def test_errors_have_a_code_a_line_and_a_path(

@@ -322,7 +322,7 @@ def read_inception(source: Source) -> ParsedGold:
         units = text.encode("utf-16-le")
         if not 0 <= own.begin <= own.end <= len(units) // 2:
             message = f"{path}: [{own.begin},{own.end}) is not a span of the text"
-            raise source.error("span.offsets", line, message)
+            raise source.error("span.offset", line, message)
         start, end = (
             len(units[: 2 * offset].decode("utf-16-le", "ignore"))
             for offset in (own.begin, own.end)

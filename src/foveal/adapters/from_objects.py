@@ -441,12 +441,12 @@ def _place_rows(
     frame = frame.with_columns(end=pl.coalesce("end", pl.col("start") + size))
     half = (frame["start"].is_null() ^ frame["end"].is_null()).to_numpy()
     message = "start and end belong together; one is missing"
-    defects.raise_if([*defects.at("span.offsets", half, message)])
+    defects.raise_if([*defects.at("span.offset", half, message)])
     start, end = (frame[side].fill_null(UNKNOWN).to_numpy() for side in ("start", "end"))
     negative = frame["start"].is_not_null().to_numpy() & ((start < 0) | (end < 0))
     message = "[{},{}) is no span; expected offsets from 0"
     problems = [
-        *defects.at("span.offsets", negative, message, start, end),
+        *defects.at("span.offset", negative, message, start, end),
         *check_spans(defects, np.where(negative, 0, start), np.where(negative, 0, end)),
     ]
     defects.raise_if(problems)

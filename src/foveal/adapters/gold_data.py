@@ -372,6 +372,8 @@ def read_texts(path: str | Path) -> Texts:
     if Path(path).is_dir():
         found = FolderTexts(path)
         if not found:
-            raise InputError.at("file.empty_folder", str(path), None, "the directory holds no file")
+            raise InputError.at(
+                "file.empty_directory", str(path), None, "the directory holds no file"
+            )
         return found
     return {str(own.doc): own.text for own, _ in decode_lines(Source.open(path), _TextLine)}

@@ -215,7 +215,7 @@ class TextPlacer:
                 raise UnplacedSpanError("span.quote", message)
         if not 0 <= start <= end <= MAX_OFFSET:
             raise UnplacedSpanError(
-                "span.offsets", f"[{start},{end}) is not a span; expected 0 <= start <= end"
+                "span.offset", f"[{start},{end}) is not a span; expected 0 <= start <= end"
             )
         if text is not None and end > len(text):
             raise UnplacedSpanError(

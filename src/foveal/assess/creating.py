@@ -183,7 +183,7 @@ def _check_options(
         check_name(name)
     if collection.whitespace != "keep":
         raise InputError.at(
-            "collection.whitespace",
+            "index.whitespace",
             collection.path,
             None,
             f"the index counts white space by the rule {collection.whitespace!r}; assessors see "

@@ -141,7 +141,7 @@ def _source(
         )
     if rule is not None and rule != source.whitespace:
         raise InputError.at(
-            "collection.whitespace",
+            "index.whitespace",
             truth.sources[0].path,
             None,
             f"offsets count white space by the rule {rule!r}, but the index {collection} was built "

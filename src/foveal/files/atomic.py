@@ -46,7 +46,7 @@ def write_files(files: Mapping[str | Path, str | bytes]) -> None:
                 if str(path) == "-" or (target.exists() and not target.is_file()):
                     if str(path) != "-" and target.is_dir():
                         text = "is a directory; expected a file name"
-                        raise InputError.at("file.directory", str(path), None, text)
+                        raise InputError.at("file.is_directory", str(path), None, text)
                     streams.append((path, data))  # it cannot be replaced
                     continue
                 handle, name = tempfile.mkstemp(dir=target.parent, prefix=".foveal-")
@@ -125,7 +125,10 @@ def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] =
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError.at(
-            "file.not_a_folder", str(path), None, "is a file; expected a folder for several files"
+            "file.not_a_directory",
+            str(path),
+            None,
+            "is a file; expected a folder for several files",
         )
     with _explain_failure(path):
         if holding == "anything" or not folder.exists():
@@ -134,7 +137,7 @@ def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] =
         other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
     if other:
         text = f"the folder holds {other[0]!r}; expected a new or an empty one"
-        raise InputError.at("file.folder_not_empty", str(path), None, text)
+        raise InputError.at("file.directory_not_empty", str(path), None, text)
 
 
 @contextmanager

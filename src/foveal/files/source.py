@@ -244,7 +244,7 @@ def list_files(
             inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
             if not inside:
                 raise InputError.at(
-                    "file.empty_folder", str(path), None, "the directory holds no file"
+                    "file.empty_directory", str(path), None, "the directory holds no file"
                 )
             found += inside
         elif set("*?[") & set(str(path)) and not place.exists():
@@ -281,7 +281,7 @@ def explain_os_error(error: OSError, name: str) -> InputError:
     if isinstance(error, FileNotFoundError):
         code, message = "file.missing", "no such file"
     elif isinstance(error, IsADirectoryError):
-        code, message = "file.directory", "is a directory; expected a file"
+        code, message = "file.is_directory", "is a directory; expected a file"
     elif name == "<stdin>" and error.errno == errno.EBADF:
         message = "cannot be read: it is closed"
     return InputError.at(code, name, None, message)

@@ -274,7 +274,7 @@ def as_lines(
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             raise InputError.at(
-                "format.unfit_name",
+                "write.unfit",
                 path,
                 None,
                 f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it",
@@ -292,7 +292,7 @@ def check_rows(
     if bad.any():
         raise InputError(
             judgements.problem(
-                "format.unfit_row", row, f"{what}: this format cannot hold it, {instead} can"
+                "write.unheld", row, f"{what}: this format cannot hold it, {instead} can"
             )
             for row in np.flatnonzero(bad).tolist()
         )

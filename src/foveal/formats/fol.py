@@ -135,7 +135,7 @@ def write_run(run: Run) -> str:
     """Write the run in 8 fields; every result must have a place."""
     if (run.end < 0).any():
         raise InputError.at(
-            "format.unfit_row",
+            "write.unheld",
             run.source.path,
             int(run.line[run.end < 0][0]),
             "result has no end; FOL needs offsets, which a collection can tell (-C)",
@@ -214,7 +214,7 @@ def write_element_run(run: Run) -> str:
     absent = np.ones(len(run), dtype=bool) if run.xpath is None else run.xpath.is_null().to_numpy()
     if absent.any():
         raise InputError.at(
-            "format.unfit_row",
+            "write.unheld",
             run.source.path,
             int(run.line[absent][0]),
             "result has no XPath; this format needs one, a collection can tell it (-C)",

@@ -499,7 +499,7 @@ def _check_writable(judgements: Judgements) -> None:
             "(-C): this format cannot hold it, INEX XML can"
         )
         raise InputError(
-            judgements.problem("format.unfit_row", row, what, line=line)
+            judgements.problem("write.unheld", row, what, line=line)
             for row, line in judgements.places.select("row", "line").rows()
         )
     scale = (judgements.header or {}).get("scale")

@@ -111,7 +111,7 @@ def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
         if name in first:
             message = f"a second <topic> of {name!r}, first on line {first[name]}"
             yield Problem(
-                "topic.repeated",
+                "run.repeated_topic",
                 markup.source.path,
                 line,
                 f"{message}; expected one for each topic",

@@ -441,7 +441,7 @@ def document_views(
                     shown[doc] = text
         if len(odd) == len(asked):
             raise InputError.at(
-                "documents.length",
+                "collection.length",
                 str(texts.source),
                 None,
                 f"document {odd[0]!r} has another length than the judgements or the index say; "
