@@ -156,9 +156,8 @@ def read_truth(task: str) -> Judgements:
 TRUTH = read_truth("2009.Focused")
 ALWAYS = {
     "run.past_end",
-    "unclassified",
     "collection.unknown_document",
-    "collection.unknown_element",
+    "collection.unknown_path",
 }
 """Codes of faults that `evaluate` refuses in every task: results without a place."""
 

@@ -21,12 +21,11 @@ import polars as pl
 from foveal._version import __version__
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import InputError, UsageError, some
-from foveal.evaluation.document_names import warn_about_names
+from foveal.evaluation.document_names import match_names, warn_about_names
 from foveal.evaluation.evaluation import (
     Evaluation,
     Objects,
     RunLike,
-    count_judged,
     count_topics,
     list_runs,
 )
@@ -278,10 +277,10 @@ def budget_curves(
     warnings = list(evaluation.warnings)
     shares = {}
     for name, own in zip(names, aligned, strict=True):
-        judged_results, match = count_judged(own.alignment())
-        shares[name] = judged_results / len(own.alignment().run)
-        warnings += [] if match is None else warn_about_names(name, match, gold)
-        warnings += [f"{name}: {text}" for text in own.warnings if text]
+        match = match_names(own.alignment())
+        shares[name] = match.known / match.results
+        warnings += warn_about_names(name, match, gold)
+        warnings += [f"{name}: {text}" for text in own.warnings]
     sources = [*evaluation.sources, *(("run", own.run.source) for own in aligned)]
     meta = {
         "version": __version__,

@@ -152,7 +152,7 @@ def result_lengths(
     for name, own, _ in _align_runs(runs, judgements, counts, task, collection, options):
         alignment = own.alignment_for(counts)
         sizes = [alignment.topic(topic).size for topic in own.gold.topics]
-        warnings = tuple(f"{name}: {text}" for text in own.warnings if text)
+        warnings = tuple(f"{name}: {text}" for text in own.warnings)
         found.append(RunLengths(name, np.concatenate(sizes), warnings))
     return tuple(found)
 

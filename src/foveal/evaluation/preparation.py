@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from foveal.errors import InputError, Tally, UsageError, some
+from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.rules import (
     DUPLICATE,
     INTERLEAVED,
@@ -22,9 +22,11 @@ from foveal.evaluation.rules import (
     PAST_END,
     TOO_MANY,
     UNKNOWN_LENGTH,
+    Counts,
     choose_rules,
     refuse_broken,
 )
+from foveal.evaluation.score_warnings import describe_counts
 from foveal.evaluation.settings import Options
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule
@@ -263,8 +265,8 @@ class AlignedRun:
         The results that count.
     overlaps : dict of Measure to Overlap
         How each measure sees overlapping results.
-    warnings : list of str
-        Each is a `Tally`, so that those about parts of a run add up; empty ones mean nothing.
+    counts : dict of str to number or names
+        Warnings by their form; those about parts of a run add up.
     has_parts : bool
         True if some results are parts of documents.
     """
@@ -274,7 +276,7 @@ class AlignedRun:
     unlimited: Alignment
     limited: Alignment
     overlaps: dict[Measure, Overlap]
-    warnings: list[str]
+    counts: Counts
     has_parts: bool
 
     def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
@@ -284,6 +286,11 @@ class AlignedRun:
     def alignment_for(self, measure: Measure) -> Alignment:
         """Return the alignment that a measure is computed on."""
         return self.alignment(self.overlaps[measure])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Everything to say about the run: notes of its reader, and counts above 0."""
+        return [*filter(None, self.run.notes), *describe_counts(self.counts)]
 
 
 def align_run(
@@ -300,37 +307,36 @@ def align_run(
         raise refuse_topics(run.source.path, run.topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
-    warnings: list[str] = [*run.notes, Tally(UNJUDGED_TOPICS, len(unjudged), unjudged)]
+    counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
-        alignment = TOO_MANY.enforce(alignment, warnings, options.max_results, mend=True)
-    reason = f" ({PAST_END.option})"
-    alignment = PAST_END.enforce(alignment, warnings, mend=options.lenient, reason=reason)
+        alignment = TOO_MANY.repair(alignment, counts, options.max_results)
+    if options.lenient:
+        alignment = PAST_END.repair(alignment, counts)
+    else:
+        refuse_broken(alignment, {PAST_END: f" ({PAST_END.option})"})
     _check_needs(alignment, measures)
     unlimited = alignment
-    reason = f"; the task forbids it ({LIMIT.option})"
     for limit, unit in ((options.topic_limit, "topic"), (options.document_limit, "document")):
         if limit is not None:
-            if not alignment.placed.all():
-                raise InputError(UNKNOWN_LENGTH.list_problems(alignment, limit, unit))
-            mend = options.truncate
-            alignment = LIMIT.enforce(alignment, warnings, limit, unit, mend=mend, reason=reason)
+            refuse_broken(alignment, {UNKNOWN_LENGTH: ""}, limit, unit)
+            if options.truncate:
+                alignment = LIMIT.repair(alignment, counts, limit, unit)
+            else:
+                reason = f"; the task forbids it ({LIMIT.option})"
+                refuse_broken(alignment, {LIMIT: reason}, limit, unit)
     rules = choose_rules(measures, options.overlap)
     if options.regroup and rules.pop(INTERLEAVED, ""):
-        INTERLEAVED.enforce(alignment, warnings, mend=True)
+        INTERLEAVED.repair(alignment, counts)
     refuse_broken(alignment, rules)
     # Count overlap that the task forbids, and empty or repeated results that nothing forbids.
     if options.warn_overlap:
         over = int((~alignment.cached(find_disjoint)).sum())
-        text = "results that overlap an earlier one, which the task forbids: {}"
-        warnings.append(Tally(text, over))
-    overlap_rules = {measure.overlap_rule for measure in measures}
-    if overlap_rules != {OverlapRule.ONE_PER_DOCUMENT}:
+        counts["results that overlap an earlier one, which the task forbids: {}"] = over
+    if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
-        warnings.append(
-            Tally("results without length: {}", int(((start == end) & (start >= 0)).sum()))
-        )
+        counts["results without length: {}"] = int(((start == end) & (start >= 0)).sum())
     repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
-    warnings.append(Tally("results that repeat an earlier one: {}", repeats))
+    counts["results that repeat an earlier one: {}"] = repeats
     overlaps = {}
     for measure in measures:
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
@@ -345,8 +351,8 @@ def align_run(
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
-            warnings.append(Tally(f"{overlap.value}: {{}}", dropped))
-    return AlignedRun(run, gold, unlimited, alignment, overlaps, warnings, has_parts)
+            counts[f"{overlap.value}: {{}}"] = dropped
+    return AlignedRun(run, gold, unlimited, alignment, overlaps, counts, has_parts)
 
 
 def refuse_topics(
@@ -368,12 +374,39 @@ def refuse_topics(
 
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
-    judgements = alignment.gold.judgements
+    gold, run = alignment.gold, alignment.run
+    judgements, forest = gold.judgements, gold.forest
     needs = {need for measure in measures for need in measure.needs}
-    missing = {need: place for need in needs if (place := _find_missing(alignment, need))}
+    absent = {
+        Need.TEXT: not judgements.has_text,
+        Need.BEP: gold.no_bep,
+        Need.RELEVANT_LENGTHS: gold.unmeasured,
+        Need.MEAN_LENGTH: bool(np.isnan(gold.mean_length)),
+        Need.ELEMENTS: Need.ELEMENTS in needs and not gold.element_size.any(),
+        Need.STRUCTURE: forest is None,
+        Need.ELEMENT_SIZES: forest is not None and not forest.placed,
+        Need.COLLECTION_SIZE: gold.collection_elements is None,
+    }
+    rows: dict[Need, Bools] = {Need.SPANS: ~alignment.placed, Need.LENGTHS: alignment.length < 0}
+    if not needs.isdisjoint((Need.RELEVANT_SPANS, Need.RELEVANT_STARTS)):
+        rows[Need.RELEVANT_SPANS] = ~alignment.placed & alignment.relevant
+        rows[Need.RELEVANT_STARTS] = (run.start < 0) & alignment.relevant
+    # On a collection all results are elements, or it does not hold them.
+    if Need.ELEMENT_RESULTS in needs and run.length is None:
+        from foveal.collection.placement import is_element, is_whole_document
+
+        rows[Need.ELEMENT_RESULTS] = ~is_element(run) & ~is_whole_document(run)
+    missing: dict[Need, tuple[str, int | None]] = {
+        need: (judgements.sources[0].path, None) for need in needs if absent.get(need)
+    }
+    missing |= {
+        need: (run.source.path, int(run.line[rows[need]][0]))
+        for need in needs.intersection(rows)
+        if rows[need].any()
+    }
     for measure in measures:
         try:
-            measure.check_gold(alignment.gold)
+            measure.check_gold(gold)
         except UsageError as error:
             path = judgements.sources[0].path
             raise InputError.at(
@@ -396,43 +429,3 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
                 raise InputError([judgements.problem(code, row, text, line=line)])
         text = f"{measure} needs {need.what}; it takes {need.supplied_by}"
         raise InputError.at(code, *missing[need], text)
-
-
-def _find_missing(alignment: Alignment, need: Need) -> tuple[str, int | None] | None:
-    """Return the file and line that show that a need is not met; None if it is met."""
-    gold, run = alignment.gold, alignment.run
-    rows: Bools | None = None
-    absent = False
-    match need:
-        case Need.TEXT:
-            absent = not gold.judgements.has_text
-        case Need.BEP:
-            absent = gold.no_bep
-        case Need.RELEVANT_LENGTHS:
-            absent = gold.unmeasured
-        case Need.MEAN_LENGTH:
-            absent = bool(np.isnan(gold.mean_length))
-        case Need.ELEMENTS:
-            absent = not gold.element_size.any()
-        case Need.STRUCTURE:
-            absent = gold.forest is None
-        case Need.ELEMENT_SIZES:
-            absent = gold.forest is not None and not gold.forest.placed
-        case Need.COLLECTION_SIZE:
-            absent = gold.collection_elements is None
-        case Need.SPANS:
-            rows = ~alignment.placed
-        case Need.RELEVANT_SPANS:
-            rows = ~alignment.placed & alignment.relevant
-        case Need.RELEVANT_STARTS:
-            rows = (run.start < 0) & alignment.relevant
-        case Need.LENGTHS:
-            rows = alignment.length < 0
-        case Need.ELEMENT_RESULTS:
-            if run.length is None:  # on a collection all are elements, or it does not hold them
-                from foveal.collection.placement import is_element, is_whole_document
-
-                rows = ~is_element(run) & ~is_whole_document(run)
-    if rows is not None and rows.any():
-        return run.source.path, int(run.line[rows][0])
-    return (gold.judgements.sources[0].path, None) if absent else None
