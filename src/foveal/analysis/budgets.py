@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
+from foveal.adapters import runs_of
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import InputError, UsageError, some
 from foveal.evaluation.document_names import match_names, warn_about_names
@@ -27,7 +28,6 @@ from foveal.evaluation.evaluation import (
     Objects,
     RunLike,
     count_topics,
-    list_runs,
 )
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
@@ -253,7 +253,7 @@ def budget_curves(
     chosen = _check_measure(measure)
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
-    given = list_runs(runs)
+    given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
     evaluation = Evaluation(judgements, chosen, collection=collection, **options)

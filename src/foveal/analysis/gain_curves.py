@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from foveal.errors import UsageError, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, count_topics
-from foveal.evaluation.preparation import AlignedRun
-from foveal.evaluation.settings import resolve_settings
+from foveal.evaluation.preparation import AlignedRun, resolve_settings
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run

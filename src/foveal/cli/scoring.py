@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,12 +22,7 @@ from foveal.cli.options import (
 )
 from foveal.cli.output import progress_bar
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.settings import (
-    OVERLAP_POLICIES,
-    TOPIC_POLICIES,
-    UNDEFINED_POLICIES,
-    Options,
-)
+from foveal.evaluation import OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -67,7 +61,11 @@ _READING_OPTIONS = ("texts",)
 """Options that are used up when runs are read."""
 _PLACE_OPTIONS = ("dask",)
 """Options for where the work is done."""
-_DEFAULTS = {field.name: field.default for field in fields(Options)}
+_DEFAULTS = {
+    "topics": TOPIC_POLICIES[0],
+    "undefined": UNDEFINED_POLICIES[0],
+    "assessors": "union",
+}
 
 # -- options -----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from foveal.evaluation.preparation import (
     align_run,
     prepare_gold,
     refuse_topics,
+    resolve_settings,
     select_judgements,
 )
 from foveal.evaluation.rules import Counts
@@ -33,7 +34,6 @@ from foveal.evaluation.score_warnings import (
     has_negative_judgements,
     list_measures,
 )
-from foveal.evaluation.settings import resolve_settings
 from foveal.files.source import STDIN, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
 from foveal.measures.base import Measure, Need
@@ -52,7 +52,6 @@ __all__ = [
     "average_lengths",
     "count_topics",
     "evaluate",
-    "list_runs",
     "map_runs",
     "score_measures",
 ]
@@ -544,7 +543,15 @@ def evaluate(
     >>> evaluate({"1": chunks}, {"1": [("D2", 0, 50)]}, "charR").aggregate()
     {'run': {'charR': 0.26}}
     """
-    given = list_runs(runs)
+    given: list[RunLike]
+    if isinstance(runs, (Run, str, Path)):
+        given = [runs]
+    elif isinstance(runs, (list, tuple)) and all(isinstance(r, (Run, str, Path)) for r in runs):
+        given = list(runs)
+    else:
+        from foveal.adapters import runs_of
+
+        given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
     evaluation: Evaluation
@@ -564,17 +571,6 @@ def evaluate(
         evaluation = Evaluation(judgements, measures, **options)
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
     return evaluation.results(scores)
-
-
-def list_runs(runs: Any) -> list[RunLike]:
-    """Return runs and files as they are, and Python objects as runs."""
-    if isinstance(runs, (Run, str, Path)):
-        return [runs]
-    if isinstance(runs, (list, tuple)) and all(isinstance(r, (Run, str, Path)) for r in runs):
-        return list(runs)
-    from foveal.adapters import runs_of
-
-    return runs_of(runs)
 
 
 def map_runs(

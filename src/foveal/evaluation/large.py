@@ -33,8 +33,8 @@ from foveal.evaluation.preparation import (
     UNJUDGED_TOPICS,
     list_notes,
     refuse_topics,
+    resolve_settings,
 )
-from foveal.evaluation.settings import resolve_settings
 from foveal.executors import count_cores
 from foveal.files.memory import free_memory, give_back_memory, parse_size
 from foveal.files.source import (
