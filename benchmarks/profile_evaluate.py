@@ -16,8 +16,7 @@ from pathlib import Path
 
 from benchmarks.campaign import Files
 from benchmarks.tasks import MEASURES
-from foveal.evaluation.preparation import Form, prepare
-from foveal.evaluation.settings import Options
+from foveal.evaluation.preparation import Form, Options, prepare
 from foveal.files.source import Source
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, parse_measures

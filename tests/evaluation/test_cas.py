@@ -15,7 +15,7 @@ from foveal.collection import BuildOptions, build_index
 from foveal.errors import FovealError, UsageError
 from foveal.evaluation.cas_filter import CasFilter, parse_tag_classes
 from foveal.evaluation.conversion import filter_by_structure
-from foveal.evaluation.settings import Options
+from foveal.evaluation.preparation import Options
 from foveal.formats import write_judgements
 from foveal.nexi import IEEE_CLASSES
 

@@ -18,8 +18,7 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.evaluation.evaluation import score_measures
-from foveal.evaluation.preparation import align_run
-from foveal.evaluation.settings import Options
+from foveal.evaluation.preparation import Options, align_run
 from foveal.measures import Measure, OverlapRule
 from foveal.measures.alignment import Gold
 from foveal.model import Judgements, Run

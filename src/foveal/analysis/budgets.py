@@ -19,16 +19,15 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal._version import __version__
+from foveal.adapters import runs_of
 from foveal.analysis.significance import bootstrap_interval
 from foveal.errors import InputError, UsageError, some
-from foveal.evaluation.document_names import warn_about_names
+from foveal.evaluation.document_names import match_names, warn_about_names
 from foveal.evaluation.evaluation import (
     Evaluation,
     Objects,
     RunLike,
-    count_judged,
     count_topics,
-    list_runs,
 )
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
@@ -254,7 +253,7 @@ def budget_curves(
     chosen = _check_measure(measure)
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} is not one of {', '.join(UNITS)}")
-    given = list_runs(runs)
+    given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
     evaluation = Evaluation(judgements, chosen, collection=collection, **options)
@@ -278,10 +277,10 @@ def budget_curves(
     warnings = list(evaluation.warnings)
     shares = {}
     for name, own in zip(names, aligned, strict=True):
-        judged_results, match = count_judged(own.alignment())
-        shares[name] = judged_results / len(own.alignment().run)
-        warnings += [] if match is None else warn_about_names(name, match, gold)
-        warnings += [f"{name}: {text}" for text in own.warnings if text]
+        match = match_names(own.alignment())
+        shares[name] = match.known / match.results
+        warnings += warn_about_names(name, match, gold)
+        warnings += [f"{name}: {text}" for text in own.warnings]
     sources = [*evaluation.sources, *(("run", own.run.source) for own in aligned)]
     meta = {
         "version": __version__,

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from foveal.errors import UsageError, some
 from foveal.evaluation.evaluation import Evaluation, RunLike, count_topics
-from foveal.evaluation.preparation import AlignedRun
-from foveal.evaluation.settings import resolve_settings
+from foveal.evaluation.preparation import AlignedRun, resolve_settings
 from foveal.measures import Measure, parse_measure
 from foveal.measures.xcg import Cumulated, Curves
 from foveal.model import Judgements, Run
@@ -152,7 +151,7 @@ def result_lengths(
     for name, own, _ in _align_runs(runs, judgements, counts, task, collection, options):
         alignment = own.alignment_for(counts)
         sizes = [alignment.topic(topic).size for topic in own.gold.topics]
-        warnings = tuple(f"{name}: {text}" for text in own.warnings if text)
+        warnings = tuple(f"{name}: {text}" for text in own.warnings)
         found.append(RunLengths(name, np.concatenate(sizes), warnings))
     return tuple(found)
 

@@ -14,7 +14,7 @@ from foveal.cli.shared import TEXTS_USED, say, warn
 from foveal.cli.texts import find_texts, locate_judgements, locate_results
 from foveal.errors import Problem, UsageError
 from foveal.evaluation.conversion import FOCUS
-from foveal.evaluation.settings import Options
+from foveal.evaluation.preparation import Options
 
 if TYPE_CHECKING:
     from foveal.files.source import Source

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from foveal.evaluation.settings import CAS_READINGS
+from foveal.evaluation import CAS_READINGS
 
 __all__ = [
     "Command",

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,12 +24,7 @@ from foveal.cli.options import (
     worker_options,
 )
 from foveal.errors import InputError, UsageError, escape_controls
-from foveal.evaluation.settings import (
-    OVERLAP_POLICIES,
-    TOPIC_POLICIES,
-    UNDEFINED_POLICIES,
-    Options,
-)
+from foveal.evaluation import OVERLAP_POLICIES, TOPIC_POLICIES, UNDEFINED_POLICIES
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -80,7 +74,11 @@ _READING_OPTIONS = ("texts",)
 """Options that are used up when runs are read."""
 _PLACE_OPTIONS = ("dask",)
 """Options for where the work is done."""
-_DEFAULTS = {field.name: field.default for field in fields(Options)}
+_DEFAULTS = {
+    "topics": TOPIC_POLICIES[0],
+    "undefined": UNDEFINED_POLICIES[0],
+    "assessors": "union",
+}
 
 # -- options of scoring ------------------------------------------------------------------------
 

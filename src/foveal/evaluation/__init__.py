@@ -7,13 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from foveal.evaluation.evaluation import Evaluation, evaluate
+    from foveal.evaluation.preparation import Options
     from foveal.evaluation.presets import PRESETS, Preset, find_preset
-    from foveal.evaluation.settings import Options
 
-__all__ = ["PRESETS", "Evaluation", "Options", "Preset", "evaluate", "find_preset"]
+__all__ = [
+    "CAS_READINGS",
+    "OVERLAP_POLICIES",
+    "PRESETS",
+    "TOPIC_POLICIES",
+    "UNDEFINED_POLICIES",
+    "Evaluation",
+    "Options",
+    "Preset",
+    "evaluate",
+    "find_preset",
+]
+
+# Values of `Options` for the command line; the first policy of topics and scores is the default.
+TOPIC_POLICIES = ("judged", "run", "both")
+UNDEFINED_POLICIES = ("skip", "zero")
+OVERLAP_POLICIES = ("error", "drop", "union", "allow")
+CAS_READINGS = ("VV", "SV", "VS", "SS")
 
 _HOME = {
-    "Options": "foveal.evaluation.settings",
+    "Options": "foveal.evaluation.preparation",
     "PRESETS": "foveal.evaluation.presets",
     "Preset": "foveal.evaluation.presets",
     "find_preset": "foveal.evaluation.presets",

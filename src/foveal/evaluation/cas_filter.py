@@ -11,7 +11,7 @@ import polars as pl
 
 from foveal.collection import SourceTexts
 from foveal.errors import UsageError
-from foveal.evaluation.settings import Options
+from foveal.evaluation.preparation import Options
 from foveal.formats import read_judgements, read_topics
 from foveal.model import Judgements, Topics
 from foveal.nexi import IEEE_CLASSES

@@ -86,21 +86,19 @@ class NameMatch:
         return self.known / self.results if self.results else None
 
 
-def match_names(alignment: Alignment, known: Bools) -> NameMatch:
+def match_names(alignment: Alignment) -> NameMatch:
     """Compare the names of a run's documents with those of the judged ones.
 
-    `known` tells which documents are judged, in the order of `Run.documents`. Names are only
-    normalised where few of them match, in a part of a run (the rest may match), or where judged
-    names have several Unicode forms.
+    Names are only normalised where few of them match, in a part of a run (the rest may match), or
+    where judged names have several Unicode forms.
 
     >>> from foveal.model import Judgements, Run
     >>> truth = Judgements.from_highlights({"1": {"a.md": {"spans": [(0, 9)]}}})
     >>> run = Run.from_results({"1": [("docs/A", 0, 5), ("b", 0, 5)]})
-    >>> alignment = Alignment(run, Gold(truth))
-    >>> match_names(alignment, alignment.in_judgements).pairs
+    >>> match_names(Alignment(run, Gold(truth))).pairs
     (('docs/A', 'a.md'),)
     """
-    run, gold = alignment.run, alignment.gold
+    run, gold, known = alignment.run, alignment.gold, alignment.in_judgements
     found = int(known[run.documents.number].sum())
     match = NameMatch(len(run.topics), len(run), found)
     if not gold.is_part and found >= LOW * len(run) and not gold.cached(_have_other_forms):

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from foveal.evaluation.evalj_configuration import (
     Metric,
     TaskBlock,
     Word,
-    find_query_type,
     read_configuration,
+    read_value,
     suggest,
 )
 from foveal.evaluation.evaluation import RunLike, evaluate
@@ -47,6 +47,8 @@ __all__ = [
 
 MOST_RESULTS = 1500
 """Results per topic that EvalJ looked at."""
+
+# -- which files -------------------------------------------------------------------------------
 
 _NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _MAGIC = re.compile(r"[*?[]")
@@ -80,15 +82,11 @@ class Job:
         return found
 
 
-@dataclass(frozen=True)
-class JobResults:
+class JobResults(NamedTuple):
     """A job and its results."""
 
     job: Job
     results: Results
-
-
-# -- which files -------------------------------------------------------------------------------
 
 
 def plan(
@@ -124,14 +122,12 @@ def plan(
     declared: dict[str, str | None] = {}  # each run is read once for its task
     for block in configuration.blocks:
         try:
-            if not runs and not block.runs:
-                raise configuration.error(
-                    block.line, "no runs are named, neither here nor as RUN..."
-                )
-            if not judgements and not block.assessments:
-                raise configuration.error(
-                    block.line, "no assessments are named, neither here nor by -j"
-                )
+            for given, own, what in (
+                (runs, block.runs, "no runs are named, neither here nor as RUN..."),
+                (judgements, block.assessments, "no assessments are named, neither here nor by -j"),
+            ):
+                if not given and not own:
+                    raise configuration.error(block.line, what)
             every: Sequence[RunLike] = runs or _find_files(configuration, block.runs, define)
             chosen, silent = _choose_runs(configuration, block, every, declared)
             assessments = judgements or _find_files(configuration, block.assessments, define)
@@ -288,7 +284,19 @@ def score(
             "warnings": [*job.warnings, *results.meta["warnings"]],
         }
         outcomes.append(JobResults(job, replace(results, meta=meta)))
-    _check_distinct(outcomes)
+    seen: dict[tuple[str, ...], int] = {}
+    for job, results in outcomes:  # refuse two values of one run and measure in one place
+        names = results.measures
+        if job.results is not None:
+            names = tuple(metric.name for metric in job.block.metrics)
+        for key in ((str(job.results), run, name) for run in results.runs for name in names):
+            if key in seen:
+                raise job.configuration.error(
+                    job.block.line,
+                    f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
+                    "blocks of one task need a RESULTS_DIR, or a file, each of their own",
+                )
+            seen[key] = job.block.line
     return tuple(outcomes)
 
 
@@ -300,24 +308,20 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     topics = judgements.topics
     if block.pools and not options.get("pools"):
         known, path = judgements.assessors, job.configuration.source.path
-        unknown = [word for word in block.pools if word.text not in known]
+        unknown = [
+            Problem(CODE, path, line, f"no assessments of pool {text!r}{suggest(text, known)}")
+            for text, line in block.pools
+            if text not in known
+        ]
         if unknown:
-            raise InputError(
-                Problem(
-                    CODE,
-                    path,
-                    line,
-                    f"no assessments of pool {text!r}{suggest(text, known)}",
-                )
-                for text, line in unknown
-            )
+            raise InputError(unknown)
         selected["pools"] = tuple(word.text for word in block.pools)
         assert judgements.assessor is not None
         in_pools = judgements.assessor.is_in(list(selected["pools"])).fill_null(value=False)
         topics = judgements.only(in_pools.to_numpy()).topics
     if not block.query_types:
         return selected
-    line = block.query_types[0].line
+    line, types = block.query_types[0].line, {word.text for word in block.query_types}
     topics_file = options.get("topics_file")
     kinds = {} if topics_file is None else read_topics(topics_file).kinds
     if any(topic not in kinds for topic in topics):
@@ -329,20 +333,15 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
             f"the query type of topic {lacking!r} is not known: the assessments do not record it "
             "(<inex_topic query_type>), nor does a --topics-file",
         )
-    types = {word.text for word in block.query_types}
     wanted = []
     for topic in topics:
-        kind = kinds[topic]
         with suppress(ValueError):  # an unknown type is not a wanted one
-            kind = find_query_type(kind)
-        if kind in types:
-            wanted.append(topic)
+            if read_value("QUERY_TYPE", kinds[topic]) in types:
+                wanted.append(topic)
     if not wanted:
         others = ", ".join(sorted({kinds[topic] for topic in topics}))
-        raise error(
-            line,
-            f"no topic is of type {' or '.join(sorted(types))}; they are {others}",
-        )
+        wish = " or ".join(sorted(types))
+        raise error(line, f"no topic is of type {wish}; they are {others}")
     only = options.get("only_topics")
     selected["only_topics"] = tuple(t for t in wanted if only is None or t in only)
     if not selected["only_topics"]:
@@ -355,60 +354,29 @@ def _read_query_types(judgements: Judgements) -> dict[str, str]:
     found = {}
     for path in dict.fromkeys(source.path for source in judgements.sources):
         source = Source.open(path) if Path(path).is_file() else None  # a pipe is read already
-        if source is None or not is_xml(source):
-            continue
-        markup = read_markup(source)
-        (topic,) = markup.values(np.array([0]), "topic")
-        for kind in markup.values(markup.named("inex-topic"), "query-type"):
-            if topic and kind:
-                found[topic] = kind
+        if source is not None and is_xml(source):
+            markup = read_markup(source)
+            (topic,) = markup.values(np.array([0]), "topic")
+            for kind in markup.values(markup.named("inex-topic"), "query-type"):
+                if topic and kind:
+                    found[topic] = kind
     return found
 
 
 # -- results -----------------------------------------------------------------------------------
 
 
-def _check_distinct(outcomes: Sequence[JobResults]) -> None:
-    """Refuse two values of one run and measure in one place."""
-    seen: dict[tuple[str, ...], int] = {}
-    for outcome in outcomes:
-        job, results = outcome.job, outcome.results
-        place = "" if job.results is None else str(job.results)
-        metrics = [metric.name for metric in job.block.metrics]
-        names = results.measures if job.results is None else metrics
-        for key in ((place, run, name) for run in results.runs for name in names):
-            if key in seen:
-                raise job.configuration.error(
-                    job.block.line,
-                    f"run {key[1]!r} has been scored by {key[2]} in the block on line {seen[key]}; "
-                    "blocks of one task need a RESULTS_DIR, or a file, each of their own",
-                )
-            seen[key] = job.block.line
-
-
 def format_result_files(outcome: JobResults, *, per_topic: bool) -> dict[Path, str]:
     """Return a file for each run and metric, if the block names a folder for them."""
-    job, results = outcome.job, outcome.results
+    job, results = outcome
+    files: dict[Path, str] = {}
     if job.results is None:
-        return {}
-    columns = {
-        metric.name: [results.measures.index(label) for label in dict.fromkeys(map(str, measures))]
-        for metric, measures in job.measures.items()
-    }
-    files = {}
-    for i, run in enumerate(results.runs):
-        for metric, at in columns.items():
-            own = Results(
-                (run,),
-                results.topics,
-                tuple(results.measures[k] for k in at),
-                results.values[i : i + 1][:, :, at],
-                results.counted[i : i + 1].copy(),
-                results.overall[i : i + 1][:, at],
-                results.meta,
-            )
+        return files
+    for run in results.runs:
+        for metric, measures in job.measures.items():
+            own = results.of_runs([run]).only(list(map(str, measures)))
             text = DATA_FORMATS["tsv"](own, per_topic=per_topic)
-            name = f"{_file_name(run)}.{_file_name(metric.replace('/', '-'))}.tsv"
+            name = f"{_file_name(run)}.{_file_name(metric.name.replace('/', '-'))}.tsv"
             files[job.results / name] = str(text)
     return files
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,10 +25,10 @@ __all__ = [
     "Metric",
     "TaskBlock",
     "Word",
-    "find_query_type",
     "read_configuration",
     "read_metrics",
     "read_properties",
+    "read_value",
     "suggest",
 ]
 
@@ -125,57 +125,40 @@ def _match_word(word: str, known: Sequence[str]) -> str:
     return by_fold[word.casefold()]
 
 
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 # -- property files ----------------------------------------------------------------------------
 
-
-def find_query_type(text: str) -> str:
-    """Return the type of topics as topics name it; users of EvalJ also write COS.
-
-    >>> find_query_type("COS")
-    'CO+S'
-    """
-    return "CO+S" if text.casefold() == "cos" else _match_word(text, KINDS)
-
-
-def _check_alpha(text: str) -> str:
-    try:
-        inside = 0 <= float(text) <= 1
-    except ValueError:
-        inside = False
-    if not inside:
-        raise ValueError("expected a number from 0 to 1")
-    return text
-
-
-def _check_cutoff(text: str) -> str:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise ValueError("expected a rank, a whole number from 1")
-    return str(int(text))
-
-
-_READERS: Mapping[str, Callable[[str], str]] = {
-    "TASK": str,
-    "METRICS": lambda text: _match_word(text, ("nxCG", "ep/gr", "q")),
-    "ALPHA": _check_alpha,
-    "OVERLAP": lambda text: _match_word(text, ("on", "off")),
-    "QUANT_FUNCTIONS": lambda text: _match_word(text, QUANTISATIONS),
-    "DCV": _check_cutoff,
-    "ASSESSMENTS_DIR": str,
-    "QUERY_TYPE": find_query_type,
-    "SUBMISSIONRUNS_DIR": str,
-    "POOLS": str,
-    "RESULTS_DIR": str,
+_FIELDS = {
+    "QUERY_TYPE": "query_types",
+    "POOLS": "pools",
+    "ASSESSMENTS_DIR": "assessments",
+    "SUBMISSIONRUNS_DIR": "runs",
 }
-"""The reader of each key's values; it raises ValueError with what was expected."""
-
+"""The keys that fields of a `TaskBlock` hold as they are."""
+_WORDS: Mapping[str, Sequence[str]] = {
+    "METRICS": ("nxCG", "ep/gr", "q"),
+    "OVERLAP": ("on", "off"),
+    "QUANT_FUNCTIONS": tuple(QUANTISATIONS),
+    "QUERY_TYPE": KINDS,
+}
+"""The values of keys that have only a few."""
+_REQUIRED = ("TASK", "METRICS", "OVERLAP", "QUANT_FUNCTIONS")
+_KNOWN = (
+    *("TASK", "METRICS", "ALPHA", "OVERLAP", "QUANT_FUNCTIONS", "DCV", "ASSESSMENTS_DIR"),
+    *("QUERY_TYPE", "SUBMISSIONRUNS_DIR", "POOLS", "RESULTS_DIR"),
+)
 _ALIASES = {"POOL": "POOLS"}
-_KEYS = (*_READERS, *_ALIASES)
 _WITH_BLANKS = ("TASK", "ASSESSMENTS_DIR", "SUBMISSIONRUNS_DIR", "RESULTS_DIR")
 """Keys whose values may hold blanks; only a comma ends one."""
-_REQUIRED = ("TASK", "METRICS", "OVERLAP", "QUANT_FUNCTIONS")
 
 _KEY = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*[:=](.*)", re.DOTALL)
-_ANOTHER = re.compile(rf"(?:^|\s)({'|'.join(_KEYS)})(?:\s*[:=]|\s|$)")
+_ANOTHER = re.compile(rf"(?:^|\s)({'|'.join((*_KNOWN, *_ALIASES))})(?:\s*[:=]|\s|$)")
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
@@ -188,6 +171,23 @@ class _Property(NamedTuple):
     @property
     def texts(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(word.text for word in self.words))
+
+
+def read_value(key: str, text: str) -> str:
+    """Return a value as measures and topics spell it; a ValueError says what was expected.
+
+    >>> read_value("QUERY_TYPE", "COS"), read_value("OVERLAP", "ON")
+    ('CO+S', 'on')
+    """
+    if key == "ALPHA" and not 0 <= _parse_number(text) <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    if key == "DCV":
+        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+            raise ValueError("expected a rank, a whole number from 1")
+        return str(int(text))
+    if key == "QUERY_TYPE" and text.casefold() == "cos":
+        return "CO+S"  # as users of EvalJ write it
+    return _match_word(text, _WORDS[key]) if key in _WORDS else text
 
 
 def read_properties(source: Source) -> tuple[TaskBlock, ...]:
@@ -213,11 +213,11 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
         if keyed is not None:
             name, text = keyed[1], keyed[2].strip()
             key = _ALIASES.get(name, name)
-            if key in _READERS and (not blocks or (key == "TASK" and key in blocks[-1])):
+            if key in _KNOWN and (not blocks or (key == "TASK" and key in blocks[-1])):
                 blocks.append({})
-            if key not in _READERS:
-                known = f"(known: {', '.join(_READERS)})"
-                wrong.append((line, f"unknown key {name!r}{suggest(name, _KEYS)} {known}"))
+            if key not in _KNOWN:
+                hint = f"{suggest(name, (*_KNOWN, *_ALIASES))} (known: {', '.join(_KNOWN)})"
+                wrong.append((line, f"unknown key {name!r}{hint}"))
                 key = ""
             elif key in blocks[-1]:
                 wrong.append((line, f"{name} is already given on line {blocks[-1][key].line}"))
@@ -235,7 +235,7 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
             for value in filter(None, map(str.strip, pieces)):
                 read = value
                 try:
-                    read = _READERS[key](value)
+                    read = read_value(key, value)
                 except ValueError as expected:
                     wrong_values.append((line, f"{key} {value!r} is not possible; {expected}"))
                 blocks[-1][key].words.append(Word(read, line))
@@ -246,7 +246,20 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
         raise InputError(Problem(CODE, source.path, line, message) for line, message in problems)
     if not blocks:
         raise source.error(CODE, None, "the configuration is empty; expected lines KEY: value")
-    return tuple(_make_block(block, task) for block in blocks for task in block["TASK"].texts)
+    return tuple(
+        TaskBlock(
+            block["TASK"].line,
+            (task,),
+            tuple(
+                Metric(name, _list_measures(name, block, task), block["METRICS"].line)
+                for name in block["METRICS"].texts
+            ),
+            results=block["RESULTS_DIR"].words[0] if "RESULTS_DIR" in block else None,
+            **{own: tuple(block[key].words) for key, own in _FIELDS.items() if key in block},
+        )
+        for block in blocks
+        for task in block["TASK"].texts
+    )
 
 
 def _find_missing(block: Mapping[str, _Property]) -> list[tuple[int, str]]:
@@ -262,55 +275,42 @@ def _find_missing(block: Mapping[str, _Property]) -> list[tuple[int, str]]:
     return found
 
 
-def _make_block(block: Mapping[str, _Property], task: str) -> TaskBlock:
-    """Return the block of one of the tasks."""
-    words = {key: tuple(block[key].words) if key in block else () for key in _READERS}
-    metrics = block["METRICS"]
-    return TaskBlock(
-        line=block["TASK"].line,
-        tasks=(task,),
-        metrics=tuple(
-            Metric(name, _list_measures(name, block, task), metrics.line) for name in metrics.texts
-        ),
-        query_types=words["QUERY_TYPE"],
-        pools=words["POOLS"],
-        assessments=words["ASSESSMENTS_DIR"],
-        runs=words["SUBMISSIONRUNS_DIR"],
-        results=words["RESULTS_DIR"][0] if words["RESULTS_DIR"] else None,
-    )
+_MEASURES = {
+    "nxCG": ("nxCG({})@{k}", "MAnxCG({})@{k}", "nxCG({})@curve"),
+    "ep/gr": ("MAep({})", "iMAep({})", "ep({})@curve"),
+    "q": ("Q({})", "Rmeasure({})"),
+    "articles": (
+        *("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
+    ),
+    "elements": (
+        *("FBelement(score=MAep,{})", "FBelement(score=iMAep,{})", "FBelement({})@curve"),
+        "ep({})@curve",
+    ),
+}
+"""The measures of each metric; in Fetch & Browse, ep/gr scores articles and elements."""
 
 
 def _list_measures(metric: str, block: Mapping[str, _Property], task: str) -> tuple[str, ...]:
-    """Return the measures of a metric: all combinations of its parameters.
-
-    In Fetch & Browse, ep/gr scores articles and elements.
-    """
+    """Return the measures of a metric: all combinations of its parameters."""
     alphas = block["ALPHA"].texts if "ALPHA" in block else ("1",)
     cutoffs = block["DCV"].texts if "DCV" in block else ()
     browses = metric == "ep/gr" and normalise_task(task).endswith("fetchbrowse")
-    scores = ("MAep", "iMAep")
     texts: list[str] = []
     for quant in block["QUANT_FUNCTIONS"].texts:
         if browses:
-            texts += [f"FBarticle(score={score},quant={quant})" for score in scores]
-            texts.append(f"FBarticle(quant={quant})@curve")
+            texts += [form.format(f"quant={quant}") for form in _MEASURES["articles"]]
         # Alpha weighs text that was seen before; without overlap there is none.
         settings = [
             f"quant={quant},overlap={overlap}" + (f",alpha={alpha}" if overlap == "on" else "")
             for overlap in block["OVERLAP"].texts
             for alpha in alphas
         ]
-        for inside in settings:
-            if metric == "nxCG":
-                texts += [f"{name}({inside})@{k}" for name in ("nxCG", "MAnxCG") for k in cutoffs]
-                texts.append(f"nxCG({inside})@curve")
-            elif metric == "q":
-                texts += [f"Q({inside})", f"Rmeasure({inside})"]
-            elif browses:
-                texts += [f"FBelement(score={score},{inside})" for score in scores]
-                texts += [f"FBelement({inside})@curve", f"ep({inside})@curve"]
-            else:
-                texts += [f"MAep({inside})", f"iMAep({inside})", f"ep({inside})@curve"]
+        texts += [
+            form.format(inside, k=k)
+            for inside in settings
+            for form in _MEASURES["elements" if browses else metric]
+            for k in (cutoffs if "{k}" in form else ("",))
+        ]
     return tuple(dict.fromkeys(texts))
 
 
@@ -322,15 +322,23 @@ _TARGETS = {
     "PassageTargetGenerator": "passages",
 }
 _BEHAVIOURS = {
-    "BEPDistance": ("bep", "A"),
-    "Classic": ("classic", None),
-    "Hierarchical": ("hierarchical", None),
-    "T2I": ("t2i", "T"),
+    "BEPDistance": ("bep", ("A", "a")),
+    "Classic": ("classic", ()),
+    "Hierarchical": ("hierarchical", ()),
+    "T2I": ("t2i", ("T", "t")),
 }
-"""EvalJ's name to ours, and the parameter it takes."""
-
+"""EvalJ's name to ours, and the spellings of the parameter it takes."""
 _NATURAL = {"bep": "bep", "ideal": "hierarchical", "passages": "hierarchical"}
 """The behaviour that a measure of these targets has by default."""
+_ENTRIES = {"BEPD": ("a", "A"), "EPRUM": ("binary", "generator", "quantisation", "behaviour")}
+"""The metrics, and the elements in each."""
+_VALUES: Mapping[str, Sequence[str]] = {
+    "binary": ("true", "false"),
+    "generator": tuple(_TARGETS),
+    "quantisation": ("Exh", *QUANTISATIONS),
+    "behaviour": tuple(_BEHAVIOURS),
+}
+"""The values of elements that are not numbers."""
 
 
 @dataclass(frozen=True)
@@ -351,9 +359,7 @@ class _MetricNode:
         for name in self.attributes:
             if name not in attributes:
                 expected = f"{', '.join(attributes)}{suggest(name, attributes)}"
-                raise self.error(
-                    f"unknown attribute {name!r} of <{self.tag}>; expected {expected}",
-                )
+                raise self.error(f"unknown attribute {name!r} of <{self.tag}>; expected {expected}")
         seen: dict[str, int] = {}
         for child in self.children:
             if child.tag not in children:
@@ -367,32 +373,23 @@ class _MetricNode:
                 raise child.error(f"a second <{child.tag}>; the first is on line {seen[name]}")
             seen[name] = child.line
 
-    def child(self, *tags: str) -> _MetricNode | None:
-        return next((child for child in self.children if child.tag in tags), None)
-
-    def value(self, known: Sequence[str] | None = None, children: Sequence[str] = ()) -> str:
-        """Return the attribute ``value``, one of the `known` if these are given."""
-        self.check(("value",), children)
-        found = self.attributes.get("value", "").strip()
+    def value(self, *tags: str) -> str | None:
+        """Return the value of the child with one of these tags: a known word, or a number."""
+        child = next((child for child in self.children if child.tag in tags), None)
+        if child is None:
+            return None
+        tag, found = child.tag, child.attributes.get("value", "").strip()
+        child.check(("value",), [own.tag for own in child.children] if tag == "behaviour" else ())
         if not found:
-            raise self.error(f'<{self.tag}> without a value; expected <{self.tag} value="...">')
-        if known is None:
-            return found
-        try:
-            return _match_word(found, known)
-        except ValueError as expected:
-            raise self.error(f"{self.tag} {found!r} is not known; {expected}") from None
-
-    def number(self) -> str:
-        """Return the text of the value, which must be a number above 0."""
-        text = self.value()
-        try:
-            number = float(text)
-        except ValueError:
-            number = float("nan")
-        if not 0 < number < float("inf"):
-            raise self.error(f"{self.tag} {text!r} is not possible; expected a number above 0")
-        return text
+            raise child.error(f'<{tag}> without a value; expected <{tag} value="...">')
+        if tag in _VALUES:
+            try:
+                found = _match_word(found, _VALUES[tag])
+            except ValueError as expected:
+                raise child.error(f"{tag} {found!r} is not known; {expected}") from None
+        elif not 0 < _parse_number(found) < float("inf"):
+            raise child.error(f"{tag} {found!r} is not possible; expected a number above 0")
+        return found
 
 
 def read_metrics(source: Source) -> tuple[Metric, ...]:
@@ -439,53 +436,49 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
 
 
 def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
-    texts: tuple[str, ...]
-    if node.tag == "BEPD":
-        node.check(("id", "only"), ("a", "A"))
-        distance = node.child("a", "A")
-        texts = ("BEPD",) if distance is None else (f"BEPD(A={distance.number()})",)
-    elif node.tag == "EPRUM":
-        settings = ",".join(f"{name}={value}" for name, value in _read_eprum(node).items())
-        text = f"EPRUM({settings})" if settings else "EPRUM"
-        texts = (text, f"{text}@curve")
-    else:
+    if node.tag not in _ENTRIES:
         expected = f"<EPRUM> or <BEPD>{suggest(node.tag, ('EPRUM', 'BEPD'))}"
         raise node.error(f"unknown metric <{node.tag}>; expected {expected}")
+    node.check(("id", "only"), _ENTRIES[node.tag])
+    if node.tag == "BEPD":
+        distance = node.value("a", "A")
+        settings = {} if distance is None else {"A": distance}
+    else:
+        settings = _read_eprum(node)
+    inside = ",".join(f"{name}={value}" for name, value in settings.items())
+    text = f"{node.tag}({inside})" if inside else node.tag
     name = node.attributes.get("id", "").strip() or node.tag
     again = next((metric for metric in earlier if metric.name == name != node.tag), None)
     if again is not None:
         raise node.error(f"id {name!r} is already that of the entry on line {again.line}")
-    tasks = (task.strip() for task in node.attributes.get("only", "").split(","))
-    only = tuple(filter(None, tasks))
+    only = tuple(filter(None, map(str.strip, node.attributes.get("only", "").split(","))))
     if "only" in node.attributes and not only:
         raise node.error('only="" names no task; leave it out to score all runs')
-    return Metric(name, texts, node.line, only)
+    return Metric(name, (text,) if node.tag == "BEPD" else (text, f"{text}@curve"), node.line, only)
 
 
 def _read_eprum(node: _MetricNode) -> dict[str, str]:
     """Return the parameters of EPRUM that differ from its defaults."""
-    node.check(("id", "only"), ("binary", "generator", "quantisation", "behaviour"))
-    generator, way = node.child("generator"), node.child("behaviour")
-    targets = _TARGETS[generator.value(list(_TARGETS))] if generator is not None else "bep"
+    targets = _TARGETS[node.value("generator") or "BEPTargetGenerator"]
     settings: dict[str, str] = {}
+    way = node.value("behaviour")
     if way is not None:
-        name = way.value(list(_BEHAVIOURS), [child.tag for child in way.children])
-        behaviour, parameter = _BEHAVIOURS[name]
-        spellings = () if parameter is None else (parameter, parameter.lower())
-        way.check(("value",), spellings)
+        behaviour, spellings = _BEHAVIOURS[way]
+        own = next(child for child in node.children if child.tag == "behaviour")
+        own.check(("value",), spellings)
         if behaviour != _NATURAL[targets]:
             settings["behaviour"] = behaviour
-        given = way.child(*spellings)
-        if parameter is not None and given is not None:
-            settings[parameter] = given.number()
+        given = own.value(*spellings)
+        if given is not None:
+            settings[spellings[0]] = given
     if targets != "bep":
         settings["targets"] = targets
-    binary, function = node.child("binary"), node.child("quantisation")
-    alike = function is None if binary is None else binary.value(("true", "false")) == "true"
-    grade = None if function is None else function.value(("Exh", *QUANTISATIONS))
-    if alike:  # targets count alike, but the function still chooses the ideal elements
-        chooses = targets == "ideal" and grade not in (None, "Exh")
-        return settings | ({"quant": str(grade)} if chooses else {})
+    binary, grade = node.value("binary"), node.value("quantisation")
+    if binary == "true" or (binary is None and grade is None):
+        # Targets count alike, but the function still chooses the ideal elements.
+        if targets == "ideal" and grade is not None and grade != "Exh":
+            settings["quant"] = grade
+        return settings
     if grade is None:
         raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
     if grade != "Exh":

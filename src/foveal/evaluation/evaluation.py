@@ -21,20 +21,21 @@ from foveal.evaluation.preparation import (
     align_run,
     prepare_gold,
     refuse_topics,
+    resolve_settings,
     select_judgements,
 )
+from foveal.evaluation.rules import Counts
 from foveal.evaluation.score_warnings import (
     TOP,
+    describe_counts,
     describe_undefined,
     describe_unjudged,
     explain_document_measures,
     has_negative_judgements,
     list_measures,
 )
-from foveal.evaluation.settings import resolve_settings
 from foveal.files.source import STDIN, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
-from foveal.measures.alignment import Alignment
 from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
@@ -49,12 +50,9 @@ __all__ = [
     "RunLike",
     "Scores",
     "average_lengths",
-    "count_judged",
     "count_topics",
     "evaluate",
-    "list_runs",
     "map_runs",
-    "score_aligned",
     "score_measures",
 ]
 
@@ -92,7 +90,10 @@ class Scores:
     """Comparison of document names, where few results are in judged documents."""
     has_parts: bool
     """True if some results are parts of documents."""
-    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    """Notes of the reader of the run."""
+    counts: Counts
+    """Warnings by their form."""
 
 
 class Evaluation:
@@ -271,9 +272,41 @@ class Evaluation:
             aligned.append(align_run(own, gold, self.scored, self.options, has_parts=has_parts))
         return tuple(aligned)
 
-    def score(self, run: RunLike) -> tuple[Scores, ...]:
-        """Score a run, or read and score a file, against the judgements of each assessor."""
-        return tuple(score_aligned(aligned, self.scored) for aligned in self.align(run))
+    def score(self, run: RunLike | tuple[AlignedRun, ...]) -> tuple[Scores, ...]:
+        """Score a run, or a file, or what `align` returned, against each assessor's judgements."""
+        scores = []
+        for aligned in run if isinstance(run, tuple) else self.align(run):
+            alignment, own = aligned.limited, aligned.limited.run
+            in_run = np.zeros(len(aligned.gold.topics), dtype=bool)
+            in_run[alignment.judged_topic] = True
+            # The share of judged documents among the first 10 results of each topic.
+            sizes = np.minimum(np.diff(own.bounds), TOP)
+            top = np.arange(min(TOP, int(sizes.max(initial=0))))
+            rows = np.minimum(own.bounds[:-1, None] + top, len(alignment.row) - 1)
+            seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
+            shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
+            names = None
+            if not alignment.in_judgements.all():
+                from foveal.evaluation.document_names import match_names
+
+                names = match_names(alignment)
+            scored = Scores(
+                name=aligned.run.name,
+                source=aligned.run.source,
+                task=aligned.run.task,
+                values=score_measures(aligned, self.scored),
+                judged_shares=dict(zip(own.topics, shares.tolist(), strict=True)),
+                in_run=in_run,
+                unjudged_topics=len(aligned.run.topics) - len(own.topics),
+                results=len(own),
+                judged_results=len(own) if names is None else names.known,
+                names=names,
+                has_parts=aligned.has_parts,
+                notes=tuple(filter(None, aligned.run.notes)),
+                counts=aligned.counts,
+            )
+            scores.append(scored)
+        return tuple(scores)
 
     def locate(self, path: str) -> str:
         """Return the path of a client's file as seen from this process."""
@@ -303,11 +336,13 @@ class Evaluation:
         if not by_run:
             raise UsageError("no run given")
         shape = [(len(gold.topics), len(self.scored)) for gold in self.golds]
-        for own in by_run:
-            if not isinstance(own, tuple) or [one.values.shape for one in own] != shape:
-                raise UsageError(
-                    "expected a list of what this evaluation's score() returned, one item per run"
-                )
+        if any(
+            not isinstance(own, tuple) or [one.values.shape for one in own] != shape
+            for own in by_run
+        ):
+            raise UsageError(
+                "expected a list of what this evaluation's score() returned, one item per run"
+            )
         options, topics, warnings = self.options, self.judgements.topics, list(self.warnings)
         preset = None
         if self.task is not None:
@@ -359,19 +394,30 @@ class Evaluation:
                     from foveal.evaluation.document_names import warn_about_names
 
                     warnings += warn_about_names(label, own.names, gold)
-                warnings += [f"{label}: {warning}" for warning in own.warnings if warning]
+                warnings += [f"{label}: {note}" for note in own.notes]
+                texts = describe_counts(own.counts) if any(own.counts.values()) else ()
+                warnings += [f"{label}: {text}" for text in texts]
                 if preset is not None and own.task and not preset.is_for(own.task):
                     warnings.append(f"{label}: declares the task {own.task}, scored as {self.task}")
                 absent = int((~own.in_run).sum())
                 if absent and options.topics == "judged":
                     warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
         values, in_means = np.stack(blocks), np.stack(masks)
-        overall, numbers = _average(values, in_means, self.scored)
+        # The values on topic "all": means over the topics that count, sums where these are asked.
+        used = in_means[:, :, None] & ~np.isnan(values)
+        totals, numbers = np.where(used, values, 0.0).sum(axis=1), used.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            overall = np.where([own.summed for own in self.scored], totals, totals / numbers)
+        for measure in (own for own in self.scored if own.averages):
+            parts = overall[:, [self.scored.index(part) for part in measure.averages]]
+            means = np.nansum(parts, 1) / np.maximum((~np.isnan(parts)).sum(axis=1), 1)
+            means[np.isnan(parts).all(axis=1)] = np.nan
+            overall[:, self.scored.index(measure)] = means
         # Measures that were scored only to be averaged are not shown.
         shown = len(self.measures)
-        texts = tuple(measure.label for measure in self.measures)
+        measures = tuple(measure.label for measure in self.measures)
         for label, averaged in zip(labels, numbers[:, :shown].tolist(), strict=True):
-            per_run[label]["averaged"] = dict(zip(texts, averaged, strict=True))
+            per_run[label]["averaged"] = dict(zip(measures, averaged, strict=True))
         undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
         if undefined_anywhere.any():
             skipped = options.undefined == "skip"
@@ -387,7 +433,7 @@ class Evaluation:
         sources = [*self.sources, *(("run", own[0].source) for own in by_run)]
         meta: dict[str, Any] = {
             "version": __version__,
-            "measures": list(texts),
+            "measures": list(measures),
             "task": None if preset is None else preset.name,
             "tasks": tasks,
             "options": options.changed(),
@@ -411,7 +457,7 @@ class Evaluation:
         return Results(
             tuple(labels),
             topics,
-            texts,
+            measures,
             values[:, :, :shown],
             in_means,
             overall[:, :shown],
@@ -425,46 +471,6 @@ def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[f
     documents = counted(len(known), "judged document")
     source = f"mean length of {documents} (all topics: {len(given.topics)})"
     return float(known.mean()) if len(known) else math.nan, source
-
-
-def score_aligned(aligned: AlignedRun, measures: Sequence[Measure]) -> Scores:
-    """Score a run that was aligned."""
-    run, alignment, gold = aligned.run, aligned.limited, aligned.gold
-    in_run = np.zeros(len(gold.topics), dtype=bool)
-    in_run[alignment.judged_topic] = True
-    judged_results, names = count_judged(alignment)
-    # The share of judged documents among the first 10 results of each topic.
-    bounds = alignment.run.bounds
-    sizes = np.minimum(np.diff(bounds), TOP)
-    top = np.arange(min(TOP, int(sizes.max(initial=0))))
-    rows = np.minimum(bounds[:-1, None] + top, len(alignment.row) - 1)
-    seen = ((alignment.row[rows] >= 0) & (top < sizes[:, None])).sum(axis=1)
-    shares = np.where(sizes > 0, seen, np.nan) / np.maximum(sizes, 1)
-    return Scores(
-        name=run.name,
-        source=run.source,
-        task=run.task,
-        values=score_measures(aligned, measures),
-        judged_shares=dict(zip(alignment.run.topics, shares.tolist(), strict=True)),
-        in_run=in_run,
-        unjudged_topics=len(run.topics) - len(alignment.run.topics),
-        results=len(alignment.run),
-        judged_results=judged_results,
-        names=names,
-        has_parts=aligned.has_parts,
-        warnings=tuple(aligned.warnings),
-    )
-
-
-def count_judged(alignment: Alignment) -> tuple[int, NameMatch | None]:
-    """Count results in judged documents; compare document names if there are others."""
-    run, known = alignment.run, alignment.in_judgements
-    names = None
-    if not known.all():
-        from foveal.evaluation.document_names import match_names
-
-        names = match_names(alignment, known)
-    return int(known[run.documents.number].sum()), names
 
 
 def score_measures(aligned: AlignedRun, measures: Sequence[Measure]) -> Floats:
@@ -488,24 +494,6 @@ def count_topics(policy: str, in_run: Bools) -> Bools:
     if policy == "judged":
         return np.ones_like(in_run)
     return in_run if policy == "run" else np.broadcast_to(in_run.all(axis=0), in_run.shape).copy()
-
-
-def _average(
-    values: Floats, counts: Bools, measures: Sequence[Measure]
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the values on topic ``all`` by run and measure, and the number of topics averaged."""
-    used = counts[:, :, None] & ~np.isnan(values)
-    totals = np.where(used, values, 0.0).sum(axis=1)
-    numbers = used.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = totals / numbers
-    overall = np.where([measure.summed for measure in measures], totals, means)
-    for k, measure in enumerate(measures):
-        if measure.averages:
-            own = overall[:, [measures.index(part) for part in measure.averages]]
-            known = np.maximum((~np.isnan(own)).sum(axis=1), 1)
-            overall[:, k] = np.where(np.isnan(own).all(axis=1), np.nan, np.nansum(own, 1) / known)
-    return overall, numbers
 
 
 # -- many runs -------------------------------------------------------------------------------------
@@ -555,7 +543,15 @@ def evaluate(
     >>> evaluate({"1": chunks}, {"1": [("D2", 0, 50)]}, "charR").aggregate()
     {'run': {'charR': 0.26}}
     """
-    given = list_runs(runs)
+    given: list[RunLike]
+    if isinstance(runs, (Run, str, Path)):
+        given = [runs]
+    elif isinstance(runs, (list, tuple)) and all(isinstance(r, (Run, str, Path)) for r in runs):
+        given = list(runs)
+    else:
+        from foveal.adapters import runs_of
+
+        given = runs_of(runs)
     if not given:
         raise UsageError("no run given")
     evaluation: Evaluation
@@ -575,17 +571,6 @@ def evaluate(
         evaluation = Evaluation(judgements, measures, **options)
     scores = map_runs(score, evaluation, given, executor, progress, threads=threads)
     return evaluation.results(scores)
-
-
-def list_runs(runs: Any) -> list[RunLike]:
-    """Return runs and files as they are, and Python objects as runs."""
-    if isinstance(runs, (Run, str, Path)):
-        return [runs]
-    if isinstance(runs, (list, tuple)) and all(isinstance(r, (Run, str, Path)) for r in runs):
-        return list(runs)
-    from foveal.adapters import runs_of
-
-    return runs_of(runs)
 
 
 def map_runs(

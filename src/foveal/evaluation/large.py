@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -32,8 +33,8 @@ from foveal.evaluation.preparation import (
     UNJUDGED_TOPICS,
     list_notes,
     refuse_topics,
+    resolve_settings,
 )
-from foveal.evaluation.settings import resolve_settings
 from foveal.executors import count_cores
 from foveal.files.memory import free_memory, give_back_memory, parse_size
 from foveal.files.source import (
@@ -241,7 +242,8 @@ def _merge(
     scores = [own for _, own in parts]
     values = np.full((len(judged), scores[0].values.shape[1]), np.nan)
     in_run, done = np.zeros(len(judged), dtype=bool), np.zeros(len(judged), dtype=bool)
-    heads, tails, shares = list(notes), list[Sequence[Any]](), dict[str, float]()
+    given, shares, counts = list(notes), dict[str, float](), Counter[str]()
+    unjudged: list[str] = []
     for scored, own in parts:
         rows = np.array([row[topic] for topic in scored], dtype=np.int64)
         new = own.in_run | ~done[rows]  # the score of a topic without results is in any part
@@ -249,13 +251,14 @@ def _merge(
         done[rows] = True
         in_run[rows] |= own.in_run
         shares |= own.judged_shares
-        # Notes that not every part has come first, then the same counts in every part.
-        at = [getattr(note, "form", None) for note in own.warnings].index(UNJUDGED_TOPICS)
-        heads += own.warnings[:at]
-        tails.append(own.warnings[at:])
-    unjudged, *others = (reduce(Tally.__add__, same) for same in zip(*tails, strict=True))
+        given += own.notes
+        for form, count in own.counts.items():
+            if isinstance(count, int):
+                counts[form] += count
+            else:
+                unjudged += count
     by_form = [
-        [note for note in heads if isinstance(note, Tally) and note.form == form] for form in _NOTES
+        [note for note in given if isinstance(note, Tally) and note.form == form] for form in _NOTES
     ]
     names = None
     if any(own.names is not None for own in scores):
@@ -274,12 +277,11 @@ def _merge(
         judged_results=sum(own.judged_results for own in scores),
         names=names,
         has_parts=any(own.has_parts for own in scores),
-        warnings=(
-            *dict.fromkeys(note for note in heads if not isinstance(note, Tally)),
+        notes=(
+            *dict.fromkeys(note for note in given if not isinstance(note, Tally)),
             *(reduce(Tally.__add__, own) for own in by_form if own),
-            Tally(UNJUDGED_TOPICS, unjudged.number, sorted(unjudged.items, key=place.__getitem__)),
-            *others,
         ),
+        counts={UNJUDGED_TOPICS: sorted(unjudged, key=place.__getitem__), **counts},
     )
 
 

@@ -1,4 +1,4 @@
-"""Prepare judgements and runs for scoring.
+"""The options of an evaluation; prepare judgements and runs for scoring.
 
 Judgements are selected, combined and made ready for look-up. A run is aligned with them; whatever
 breaks a rule (`foveal.evaluation.rules`) is refused here, before any score, or mended where an
@@ -8,13 +8,19 @@ option allows it. Measures whose inputs are missing are refused, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from foveal.errors import InputError, Tally, UsageError, some
+from foveal.errors import InputError, UsageError, some
+from foveal.evaluation import (
+    CAS_READINGS,
+    OVERLAP_POLICIES,
+    TOPIC_POLICIES,
+    UNDEFINED_POLICIES,
+)
 from foveal.evaluation.rules import (
     DUPLICATE,
     INTERLEAVED,
@@ -22,12 +28,14 @@ from foveal.evaluation.rules import (
     PAST_END,
     TOO_MANY,
     UNKNOWN_LENGTH,
+    Counts,
     choose_rules,
     refuse_broken,
 )
-from foveal.evaluation.settings import Options
+from foveal.evaluation.score_warnings import describe_counts
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule
+from foveal.measures.registry import parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
 from foveal.model.run import Run
 
@@ -41,10 +49,12 @@ __all__ = [
     "NEED_TREES",
     "UNJUDGED_TOPICS",
     "AlignedRun",
+    "Options",
     "align_run",
     "list_notes",
     "prepare_gold",
     "refuse_topics",
+    "resolve_settings",
     "select_judgements",
 ]
 
@@ -53,6 +63,150 @@ UNJUDGED_TOPICS = "topics without judgements, {}: {}"
 NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED_SCALES = ("2005", "2006")
 """Scales on which the size of an element decides what it is worth."""
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of an evaluation: preparation of runs, and topics that count.
+
+    Parameters
+    ----------
+    topics : {"judged", "run", "both"}
+        Average over all judged topics (those missing from a run score 0), over those in the run,
+        or over those in all runs.
+    only_topics : tuple of str, optional
+        Restrict the evaluation to these.
+    undefined : {"skip", "zero"}
+        Topics on which a measure is undefined, such as recall where nothing is relevant: leave
+        them out of its mean, or count them as 0 as trec_eval does.
+    assessors : str
+        ``union``, ``majority``, ``intersection``, ``each`` or the name of an assessor.
+    overlap : {"error", "drop", "union", "allow"}, optional
+        Treatment of overlapping results; by default the measure's own rule.
+    regroup : bool
+        Bring interleaved results of a document together instead of refusing them.
+    truncate : bool
+        Cut what exceeds the limits of a restricted task instead of refusing it.
+    lenient : bool
+        Clip results past the end of their document, and keep results whose XPath a collection
+        does not hold as empty ones, instead of refusing them.
+    max_results : int, optional
+        Results per topic that are looked at.
+    topic_limit, document_limit : int, optional
+        Most characters per topic and per document of a topic (restricted tasks).
+    topics_file : str, optional
+        The topic statements.
+    castitles_only : bool
+        Only topics whose statement has a castitle.
+    pools : tuple of str, optional
+        Only judgements of these pools, that is assessors.
+    cas : {"VV", "SV", "VS", "SS"}, optional
+        Vague or strict reading of target and support elements of the topics' queries; assessed
+        elements that do not match are left out.
+    support_judgements : tuple of str
+        Judgements of the sub-topics, for strict support.
+    documents : str, optional
+        The directory or archive of the documents, for numbers in the topics' queries.
+    name_from : str, optional
+        Documents are named by the text of their first such element, not by their path.
+    tag_classes : tuple of str
+        Tags that are equivalent in queries: ``ieee``, or as in ``sec=ss1=ss2``.
+    exclude_tags : tuple of str
+        Elements left out of the recall bases.
+    snap : bool
+        Replace a result that is not an element with the smallest enclosing element, where a
+        measure is about elements.
+    recompute : bool
+        Count sizes of elements on the collection instead of using those of the assessments.
+    warn_overlap : bool
+        Warn how many results overlap although the task forbids it.
+    """
+
+    topics: str = TOPIC_POLICIES[0]
+    only_topics: tuple[str, ...] | None = None
+    undefined: str = UNDEFINED_POLICIES[0]
+    assessors: str = "union"
+    overlap: str | None = None
+    regroup: bool = False
+    truncate: bool = False
+    lenient: bool = False
+    max_results: int | None = None
+    topic_limit: int | None = None
+    document_limit: int | None = None
+    topics_file: str | None = None
+    castitles_only: bool = False
+    pools: tuple[str, ...] | None = None
+    cas: str | None = None
+    support_judgements: tuple[str, ...] = ()
+    documents: str | None = None
+    name_from: str | None = None
+    tag_classes: tuple[str, ...] = ()
+    exclude_tags: tuple[str, ...] = ()
+    snap: bool = False
+    recompute: bool = False
+    warn_overlap: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("topics", TOPIC_POLICIES),
+            ("undefined", UNDEFINED_POLICIES),
+            ("overlap", (None, *OVERLAP_POLICIES)),
+            ("cas", (None, *CAS_READINGS)),
+        ):
+            if getattr(self, name) not in allowed:
+                words = ", ".join(word for word in allowed if word)
+                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {words}")
+        if self.max_results is not None and self.max_results < 1:
+            raise UsageError(f"max_results {self.max_results} is not possible; expected 1 or more")
+
+    def changed(self) -> dict[str, Any]:
+        """The options that differ from their defaults, for provenance."""
+        default = asdict(Options())
+        return {name: value for name, value in asdict(self).items() if value != default[name]}
+
+
+def resolve_settings(
+    measures: str | Measure | Sequence[str | Measure], task: str | None, options: dict[str, Any]
+) -> tuple[tuple[Measure, ...], Options]:
+    """Return the distinct measures in order, and the options completed from the task's preset."""
+    try:
+        settings = Options(**options)
+    except TypeError as error:
+        raise UsageError(str(error).replace("Options.__init__() ", "")) from None
+    chosen: list[Measure] = []
+    if task is not None:
+        from foveal.evaluation.presets import find_preset
+
+        if not isinstance(task, str):
+            raise UsageError(f"task {task!r} is not a text; expected one task such as 2009.Focused")
+
+        preset = find_preset(task)
+        chosen += preset.measures
+        settings = replace(
+            settings,
+            overlap=settings.overlap or preset.overlap,
+            topic_limit=settings.topic_limit or preset.topic_limit,
+            document_limit=settings.document_limit or preset.document_limit,
+            max_results=settings.max_results or preset.max_results,
+            castitles_only=settings.castitles_only or preset.castitles_only,
+            warn_overlap=preset.warn_overlap,
+        )
+    listed = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else None
+    for item in [measures] if listed is None else listed:
+        if isinstance(item, str):
+            chosen += parse_measures(item)
+        elif isinstance(item, Measure):
+            chosen.append(item)
+        else:
+            raise UsageError(f"{item!r} is not a measure; expected a text such as 'AiP'")
+    for measure in chosen:
+        measure.check()
+    if not chosen:
+        raise UsageError("no measure given; name measures (-m) or an official task (-t)")
+    return tuple(dict.fromkeys(chosen)), settings
 
 
 # -- judgements ------------------------------------------------------------------------------------
@@ -138,9 +292,10 @@ def prepare_gold(
     for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
         if given and len(of_text) == len(measures):
             raise UsageError(f"{name} is for measures of elements; none is asked for")
-        note = f"{name} leaves measures that are not about elements as they are: {some(of_text)}"
-        if given and of_text and note not in warnings:
-            warnings.append(note)
+        if given and of_text:
+            left = f"{name} leaves measures that are not about elements as they are: "
+            note = left + some(of_text)
+            warnings += [] if note in warnings else [note]
     forest = None
     if len(of_text) < len(measures):
         forest = _build_forest(judgements, combined, options, index, cas, warnings)
@@ -263,8 +418,8 @@ class AlignedRun:
         The results that count.
     overlaps : dict of Measure to Overlap
         How each measure sees overlapping results.
-    warnings : list of str
-        Each is a `Tally`, so that those about parts of a run add up; empty ones mean nothing.
+    counts : dict of str to number or names
+        Warnings by their form; those about parts of a run add up.
     has_parts : bool
         True if some results are parts of documents.
     """
@@ -274,7 +429,7 @@ class AlignedRun:
     unlimited: Alignment
     limited: Alignment
     overlaps: dict[Measure, Overlap]
-    warnings: list[str]
+    counts: Counts
     has_parts: bool
 
     def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
@@ -284,6 +439,11 @@ class AlignedRun:
     def alignment_for(self, measure: Measure) -> Alignment:
         """Return the alignment that a measure is computed on."""
         return self.alignment(self.overlaps[measure])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Everything to say about the run: notes of its reader, and counts above 0."""
+        return [*filter(None, self.run.notes), *describe_counts(self.counts)]
 
 
 def align_run(
@@ -300,37 +460,36 @@ def align_run(
         raise refuse_topics(run.source.path, run.topics, gold.topics)
     wanted = options.only_topics
     unjudged = [t for t in alignment.unjudged_topics if wanted is None or t in wanted]
-    warnings: list[str] = [*run.notes, Tally(UNJUDGED_TOPICS, len(unjudged), unjudged)]
+    counts: Counts = {UNJUDGED_TOPICS: unjudged}
     if options.max_results is not None:
-        alignment = TOO_MANY.enforce(alignment, warnings, options.max_results, mend=True)
-    reason = f" ({PAST_END.option})"
-    alignment = PAST_END.enforce(alignment, warnings, mend=options.lenient, reason=reason)
+        alignment = TOO_MANY.repair(alignment, counts, options.max_results)
+    if options.lenient:
+        alignment = PAST_END.repair(alignment, counts)
+    else:
+        refuse_broken(alignment, {PAST_END: f" ({PAST_END.option})"})
     _check_needs(alignment, measures)
     unlimited = alignment
-    reason = f"; the task forbids it ({LIMIT.option})"
     for limit, unit in ((options.topic_limit, "topic"), (options.document_limit, "document")):
         if limit is not None:
-            if not alignment.placed.all():
-                raise InputError(UNKNOWN_LENGTH.list_problems(alignment, limit, unit))
-            mend = options.truncate
-            alignment = LIMIT.enforce(alignment, warnings, limit, unit, mend=mend, reason=reason)
+            refuse_broken(alignment, {UNKNOWN_LENGTH: ""}, limit, unit)
+            if options.truncate:
+                alignment = LIMIT.repair(alignment, counts, limit, unit)
+            else:
+                reason = f"; the task forbids it ({LIMIT.option})"
+                refuse_broken(alignment, {LIMIT: reason}, limit, unit)
     rules = choose_rules(measures, options.overlap)
     if options.regroup and rules.pop(INTERLEAVED, ""):
-        INTERLEAVED.enforce(alignment, warnings, mend=True)
+        INTERLEAVED.repair(alignment, counts)
     refuse_broken(alignment, rules)
     # Count overlap that the task forbids, and empty or repeated results that nothing forbids.
     if options.warn_overlap:
         over = int((~alignment.cached(find_disjoint)).sum())
-        text = "results that overlap an earlier one, which the task forbids: {}"
-        warnings.append(Tally(text, over))
-    overlap_rules = {measure.overlap_rule for measure in measures}
-    if overlap_rules != {OverlapRule.ONE_PER_DOCUMENT}:
+        counts["results that overlap an earlier one, which the task forbids: {}"] = over
+    if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
-        warnings.append(
-            Tally("results without length: {}", int(((start == end) & (start >= 0)).sum()))
-        )
+        counts["results without length: {}"] = int(((start == end) & (start >= 0)).sum())
     repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
-    warnings.append(Tally("results that repeat an earlier one: {}", repeats))
+    counts["results that repeat an earlier one: {}"] = repeats
     overlaps = {}
     for measure in measures:
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
@@ -345,8 +504,8 @@ def align_run(
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
-            warnings.append(Tally(f"{overlap.value}: {{}}", dropped))
-    return AlignedRun(run, gold, unlimited, alignment, overlaps, warnings, has_parts)
+            counts[f"{overlap.value}: {{}}"] = dropped
+    return AlignedRun(run, gold, unlimited, alignment, overlaps, counts, has_parts)
 
 
 def refuse_topics(
@@ -368,12 +527,39 @@ def refuse_topics(
 
 def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     """Refuse measures whose inputs are missing, naming what would supply them."""
-    judgements = alignment.gold.judgements
+    gold, run = alignment.gold, alignment.run
+    judgements, forest = gold.judgements, gold.forest
     needs = {need for measure in measures for need in measure.needs}
-    missing = {need: place for need in needs if (place := _find_missing(alignment, need))}
+    absent = {
+        Need.TEXT: not judgements.has_text,
+        Need.BEP: gold.no_bep,
+        Need.RELEVANT_LENGTHS: gold.unmeasured,
+        Need.MEAN_LENGTH: bool(np.isnan(gold.mean_length)),
+        Need.ELEMENTS: Need.ELEMENTS in needs and not gold.element_size.any(),
+        Need.STRUCTURE: forest is None,
+        Need.ELEMENT_SIZES: forest is not None and not forest.placed,
+        Need.COLLECTION_SIZE: gold.collection_elements is None,
+    }
+    rows: dict[Need, Bools] = {Need.SPANS: ~alignment.placed, Need.LENGTHS: alignment.length < 0}
+    if not needs.isdisjoint((Need.RELEVANT_SPANS, Need.RELEVANT_STARTS)):
+        rows[Need.RELEVANT_SPANS] = ~alignment.placed & alignment.relevant
+        rows[Need.RELEVANT_STARTS] = (run.start < 0) & alignment.relevant
+    # On a collection all results are elements, or it does not hold them.
+    if Need.ELEMENT_RESULTS in needs and run.length is None:
+        from foveal.collection.placement import is_element, is_whole_document
+
+        rows[Need.ELEMENT_RESULTS] = ~is_element(run) & ~is_whole_document(run)
+    missing: dict[Need, tuple[str, int | None]] = {
+        need: (judgements.sources[0].path, None) for need in needs if absent.get(need)
+    }
+    missing |= {
+        need: (run.source.path, int(run.line[rows[need]][0]))
+        for need in needs.intersection(rows)
+        if rows[need].any()
+    }
     for measure in measures:
         try:
-            measure.check_gold(alignment.gold)
+            measure.check_gold(gold)
         except UsageError as error:
             path = judgements.sources[0].path
             raise InputError.at(
@@ -396,43 +582,3 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
                 raise InputError([judgements.problem(code, row, text, line=line)])
         text = f"{measure} needs {need.what}; it takes {need.supplied_by}"
         raise InputError.at(code, *missing[need], text)
-
-
-def _find_missing(alignment: Alignment, need: Need) -> tuple[str, int | None] | None:
-    """Return the file and line that show that a need is not met; None if it is met."""
-    gold, run = alignment.gold, alignment.run
-    rows: Bools | None = None
-    absent = False
-    match need:
-        case Need.TEXT:
-            absent = not gold.judgements.has_text
-        case Need.BEP:
-            absent = gold.no_bep
-        case Need.RELEVANT_LENGTHS:
-            absent = gold.unmeasured
-        case Need.MEAN_LENGTH:
-            absent = bool(np.isnan(gold.mean_length))
-        case Need.ELEMENTS:
-            absent = not gold.element_size.any()
-        case Need.STRUCTURE:
-            absent = gold.forest is None
-        case Need.ELEMENT_SIZES:
-            absent = gold.forest is not None and not gold.forest.placed
-        case Need.COLLECTION_SIZE:
-            absent = gold.collection_elements is None
-        case Need.SPANS:
-            rows = ~alignment.placed
-        case Need.RELEVANT_SPANS:
-            rows = ~alignment.placed & alignment.relevant
-        case Need.RELEVANT_STARTS:
-            rows = (run.start < 0) & alignment.relevant
-        case Need.LENGTHS:
-            rows = alignment.length < 0
-        case Need.ELEMENT_RESULTS:
-            if run.length is None:  # on a collection all are elements, or it does not hold them
-                from foveal.collection.placement import is_element, is_whole_document
-
-                rows = ~is_element(run) & ~is_whole_document(run)
-    if rows is not None and rows.any():
-        return run.source.path, int(run.line[rows][0])
-    return (gold.judgements.sources[0].path, None) if absent else None

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import InputError, Problem
 from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.base import Measure, OverlapRule
 from foveal.model.judgements import Judgements
@@ -41,6 +41,7 @@ __all__ = [
     "TOO_MANY",
     "UNKNOWN_LENGTH",
     "UNKNOWN_TOPIC",
+    "Counts",
     "Rule",
     "align_alone",
     "choose_rules",
@@ -52,6 +53,8 @@ __all__ = [
 Bools = npt.NDArray[np.bool_]
 Broken = tuple[Ints, Iterable[str]]
 """The rows that break a rule, and a text about each."""
+Counts = dict[str, int | list[str]]
+"""Warnings about a run by their form: the number, or the names, of the things they count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +99,21 @@ class Rule:
             problems.append(Problem(self.code, run.source.path, int(run.line[row]), full))
         return problems
 
-    def enforce(
-        self, alignment: Alignment, warnings: list[str], *given: Any, mend: bool, reason: str = ""
-    ) -> Alignment:
-        """Mend the results that break the rule and count them in a warning, or refuse them."""
+    def repair(self, alignment: Alignment, counts: Counts, *given: Any) -> Alignment:
+        """Mend the results that break the rule, and count the changes."""
         changes = 0
-        if len(self.broken(alignment, *given)[0]):
-            if not mend or self.mend is None:
-                raise InputError(self.list_problems(alignment, *given, reason=reason))
+        if self.mend is not None and len(self.broken(alignment, *given)[0]):
             alignment, changes = self.mend(alignment, *given)
-        warnings.append(Tally(self.mended.format(*given), changes))
+        counts[self.mended.format(*given)] = changes
         return alignment
 
 
-def refuse_broken(alignment: Alignment, rules: dict[Rule, str]) -> None:
+def refuse_broken(alignment: Alignment, rules: dict[Rule, str], *given: Any) -> None:
     """Refuse all results that break one of these rules, each with the reason to give."""
-    broken = [rule for rule in rules if len(rule.broken(alignment)[0])]
+    broken = [rule for rule in rules if len(rule.broken(alignment, *given)[0])]
     if broken:
         raise InputError.together(
-            InputError(rule.list_problems(alignment, reason=rules[rule])) for rule in broken
+            InputError(rule.list_problems(alignment, *given, reason=rules[rule])) for rule in broken
         )
 
 

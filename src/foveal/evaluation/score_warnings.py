@@ -16,6 +16,7 @@ from foveal.model.judgements import Judgements
 __all__ = [
     "TOP",
     "UNJUDGED_COUNTS",
+    "describe_counts",
     "describe_undefined",
     "describe_unjudged",
     "explain_document_measures",
@@ -28,6 +29,18 @@ TOP = 10
 UNJUDGED_COUNTS = "unjudged results count as not relevant"
 """First words of the warning about unjudged results."""
 _SHOWN = 5
+
+
+def describe_counts(counts: Mapping[str, int | list[str]]) -> Iterator[str]:
+    """Describe what was counted in a run, where it is more than nothing.
+
+    >>> list(describe_counts({"cut: {}": 2, "clipped: {}": 0, "topics, {}: {}": ["7", "8"]}))
+    ['cut: 2', 'topics, 2: 7, 8']
+    """
+    for form, count in counts.items():
+        if count:
+            values = (count,) if isinstance(count, int) else (len(count), some(count))
+            yield form.format(*values)
 
 
 def describe_unjudged(shares: Mapping[str, float]) -> str:

@@ -23,7 +23,7 @@ from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
 from foveal.collection import SourceTexts
 from foveal.collection.document_texts import TextSource
 from foveal.errors import InputError
-from foveal.evaluation.evaluation import Evaluation, RunLike, Scores, score_aligned
+from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Gold
 from foveal.measures.xcg import Cumulated, Curves
@@ -94,7 +94,7 @@ def profile_run(evaluation: Evaluation, run: RunLike, gains: Measure | None = No
     if unlimited.placed.all():
         overlap = np.column_stack([parse_measure(name).score_topics(unlimited) for name in OVERLAP])
     return RunProfile(
-        (score_aligned(aligned, evaluation.scored),),
+        evaluation.score((aligned,)),
         returned,
         overlap,
         _select_results(own, lengths, gold),
