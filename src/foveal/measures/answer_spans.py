@@ -153,6 +153,3 @@ def answer_f1(answer: str, expected: Sequence[str]) -> float:
         common = (found & wanted).total()
         best = max(best, 2 * common / (found.total() + wanted.total()))
     return best
-
-
-MEASURES = (EraserPrecision, EraserRecall, EraserF1, SquadF1)

@@ -360,15 +360,3 @@ class BioasqAveragePrecision(_Bioasq):
         else:
             divisor = golden if self.version == "2" else np.minimum(golden, _MOST)
         return alignment.fill_topics(total) / np.maximum(divisor, 1)
-
-
-MEASURES = (
-    GenomicsDocument,
-    GenomicsPassage,
-    GenomicsAspect,
-    GenomicsPassage2,
-    BioasqPrecision,
-    BioasqRecall,
-    BioasqF1,
-    BioasqAveragePrecision,
-)

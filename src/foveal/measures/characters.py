@@ -20,7 +20,7 @@ from foveal.measures.totals import (
 )
 from foveal.spans import Ints
 
-__all__ = ["best_precisions_within", "count_needed", "find_best_after", "list_levels"]
+__all__ = ["best_precisions_within", "count_needed"]
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
 _REPEATS = "D1:20-40 D1:0-60 D1:0-100"
@@ -119,17 +119,6 @@ class HiXEvalF(_HiXEval):
 # -- interpolated precision: the best value at a level of recall or beyond ---------------------
 
 
-def find_best_after(values: Floats) -> Floats:
-    """Return the largest value at each rank or later, and a final 0 for levels never reached.
-
-    >>> find_best_after(np.array([0.5, 0.25, 0.75])).tolist()
-    [0.75, 0.75, 0.75, 0.0]
-    """
-    best = np.zeros(len(values) + 1)
-    np.maximum.accumulate(values[::-1], out=best[:-1][::-1])
-    return best
-
-
 def count_needed(total: int, level: Decimal | None) -> int:
     """Return the smallest whole number that is `level` of `total`.
 
@@ -140,15 +129,6 @@ def count_needed(total: int, level: Decimal | None) -> int:
     """
     numerator, denominator = (level or Decimal(0)).as_integer_ratio()
     return -(-numerator * total // denominator)
-
-
-def list_levels(total: Ints, steps: int) -> Ints:
-    """Return the smallest whole numbers that are 0, 1/steps, ..., 1 of each total.
-
-    >>> list_levels(np.array([7, 8]), 4).tolist()
-    [[0, 2, 4, 6, 7], [0, 2, 4, 6, 8]]
-    """
-    return -(-np.arange(steps + 1) * total[..., None] // steps)
 
 
 def _interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)) -> Floats:
@@ -173,7 +153,8 @@ def _find_best_precisions(alignment: Alignment) -> Floats:
     precision, bounds = alignment.totals.precision, alignment.run.bounds.tolist()
     best = np.zeros(len(precision) + len(bounds) - 1)
     for i, (low, high) in enumerate(pairwise(bounds)):
-        best[low + i : high + i + 1] = find_best_after(precision[low:high])
+        own = best[low + i : high + i]
+        np.maximum.accumulate(precision[low:high][::-1], out=own[::-1])
     return best
 
 
@@ -251,7 +232,8 @@ class AverageInterpolatedPrecision(Measure):
         step = max(_CELLS // self.points, 1)
         for low in range(0, len(trel), step):
             some = slice(low, low + step)
-            reached = list_levels(trel[some], self.points - 1)
+            # The smallest whole numbers that are 0, 1/100, ..., 1 of the relevant characters.
+            reached = -(-np.arange(self.points) * trel[some, None] // (self.points - 1))
             values[some] = _interpolate(alignment, reached, some).mean(axis=1)
         return alignment.fill_topics(values)
 
@@ -312,15 +294,3 @@ class CharacterF(_Characters):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return self.f_score(alignment, self.beta)
-
-
-MEASURES = (
-    HiXEvalPrecision,
-    HiXEvalRecall,
-    HiXEvalF,
-    InterpolatedPrecision,
-    AverageInterpolatedPrecision,
-    CharacterPrecision,
-    CharacterRecall,
-    CharacterF,
-)

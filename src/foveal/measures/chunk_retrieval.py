@@ -176,13 +176,3 @@ class LegalBenchRecall(_LegalBench):
     )
 
     score_topics = _LegalBench.recall
-
-
-MEASURES = (
-    ChunkingRecall,
-    ChunkingPrecision,
-    ChunkingIoU,
-    ChunkingPrecisionOmega,
-    LegalBenchPrecision,
-    LegalBenchRecall,
-)

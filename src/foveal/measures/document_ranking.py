@@ -84,6 +84,3 @@ class AveragePrecision(_DocumentLevel):
         ranks = relevant - np.repeat(bounds[:-1], counts) + 1
         found = alignment.fill_topics(sum_first(hits / ranks, own))
         return found / np.maximum(alignment.gold.nrel, 1)
-
-
-MEASURES = (PrecisionAtRank, RecallAtRank, AveragePrecision)

@@ -354,6 +354,3 @@ class PrecisionWithUserModel(_AtUnits):
     def score_units(self, topic: TopicView) -> Floats:
         n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"
         return compute_reader_precision(self.find_hits(topic), n, topic.n, read_on=read_on)
-
-
-MEASURES = (UserRecall, ExpectedPrecision, ExpectedPrecisionAtRank, PrecisionWithUserModel)

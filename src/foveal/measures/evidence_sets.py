@@ -232,6 +232,3 @@ def _list_passages(gold: Gold, weight: str) -> SetPassages:
     base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
     return SetPassages(bounds, group[order], start[order] + base, end[order] + base, added[order])
-
-
-MEASURES = (Answered, EvidenceRecall, EvidenceReciprocalRank)

@@ -252,6 +252,3 @@ def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: boo
         high[left[~right]] = middle[~right]
         left = left[low[left] < high[left]]
     return low
-
-
-MEASURES = (FetchBrowseArticle, FetchBrowseElement)

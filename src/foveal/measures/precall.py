@@ -270,6 +270,3 @@ def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     total = np.zeros(len(gold.topics))
     np.add.at(total, gold.judgements.topic[forest.row], exhaustivity)
     return exhaustivity, specificity, total
-
-
-MEASURES = (InexEval, InexEvalNg)

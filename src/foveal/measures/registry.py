@@ -1,8 +1,7 @@
 """From names to measures: the list of all measures, and their text form.
 
-`FAMILIES` names the module of every measure, so that only the modules in use are imported. Each
-module lists its classes in `MEASURES`. Another package adds measures by entry points of the group
-``foveal.measures``.
+`FAMILIES` names the module of every measure, so that only the modules in use are imported. Another
+package adds measures by entry points of the group ``foveal.measures``.
 """
 
 from __future__ import annotations
@@ -69,9 +68,8 @@ def registered() -> MappingProxyType[str, Measure]:
     """
     from importlib.metadata import entry_points
 
-    own = [
-        cls() for module in FAMILIES for cls in import_module(f"foveal.measures.{module}").MEASURES
-    ]
+    found = (find_exact(name) for names in FAMILIES.values() for name in names.split())
+    own = list(dict.fromkeys(measure for measure in found if measure is not None))
     listed = [*own, *_load_entry_points(entry_points(group=GROUP), own)]
     return MappingProxyType({measure.name: measure for measure in listed})
 
@@ -118,9 +116,11 @@ def find_exact(name: str) -> Measure | None:
     """Return the measure of exactly this name or alias; only its family is imported."""
     for module, names in FAMILIES.items():
         if name in names.split():
-            classes: tuple[type[Measure], ...]
-            classes = import_module(f"foveal.measures.{module}").MEASURES
-            return next(cls() for cls in classes if name in (cls.name, *cls.aliases))
+            for cls in vars(import_module(f"foveal.measures.{module}")).values():
+                if isinstance(cls, type) and issubclass(cls, Measure) and "name" in vars(cls):
+                    measure = cls()
+                    if name in (measure.name, *measure.aliases):
+                        return measure
     return next((m for m in all_measures() if name in (m.name, *m.aliases)), None)
 
 

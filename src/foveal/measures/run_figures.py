@@ -224,18 +224,3 @@ class CharactersRelevantReturned(_Count):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return alignment.spread_topics(sum_first(alignment.rsize, alignment.run.bounds))
-
-
-MEASURES = (
-    SetOverlap,
-    ListOverlap,
-    MeanOverlap,
-    Redundancy,
-    JudgedShare,
-    DocumentsReturned,
-    DocumentsRelevant,
-    DocumentsRelevantReturned,
-    CharactersReturned,
-    CharactersRelevant,
-    CharactersRelevantReturned,
-)

@@ -225,13 +225,3 @@ class EntryCharacterRecall(_AtRank):
     def score_topics(self, alignment: Alignment) -> Floats:
         useful = self.sum_top(alignment, self.find_entries(alignment).useful)
         return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
-
-
-MEASURES = (
-    ToleranceToIrrelevance,
-    EntryPrecision,
-    EntryRecall,
-    EntryEffort,
-    EntryCharacterPrecision,
-    EntryCharacterRecall,
-)

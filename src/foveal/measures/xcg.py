@@ -444,16 +444,3 @@ class RMeasure(XCG):
         n = len(ideal)
         gained = float(cumulate(_add_bonus(self.gains(topic))[:n])[-1])
         return gained / ((float(ideal.sum()) if self.form == "sakai" else gained) + n)
-
-
-MEASURES = (
-    TotalGain,
-    NormalisedGain,
-    MeanNormalisedGain,
-    EffortPrecision,
-    GainRecall,
-    MeanEffortPrecision,
-    InterpolatedMeanEffortPrecision,
-    QMeasure,
-    RMeasure,
-)
