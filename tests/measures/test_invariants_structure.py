@@ -28,7 +28,7 @@ from foveal.measures.precall import InexEvalNg, precall
 from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
 from foveal.recall import QUANTISATIONS, ElementGrades, Forest, ideal_base
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
 from scoring import score
 from trees import Campaign

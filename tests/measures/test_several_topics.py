@@ -25,7 +25,7 @@ from foveal.measures.in_context import AverageGeneralisedPrecision
 from foveal.measures.totals import sum_first
 from foveal.measures.xcg import NormalisedGain
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.recall.quantisation import QUANTISATIONS
+from foveal.recall.forest import QUANTISATIONS
 from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements
 from toy_elements import run as element_run
 

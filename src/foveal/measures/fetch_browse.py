@@ -29,7 +29,7 @@ from foveal.measures.xcg import (
     find_points,
     interpolate,
 )
-from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
 _RUN = "D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]"

@@ -19,7 +19,7 @@ from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import find_quantisation
 from foveal.spans import Ints
 
 __all__ = [

@@ -20,7 +20,7 @@ from foveal.measures.gains import (
     require_forest,
 )
 from foveal.measures.xcg import CURVE, AtRecall
-from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
+from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
 __all__ = ["InexEvalNg", "precall"]
 

@@ -26,8 +26,7 @@ from foveal.measures.gains import (
     require_forest,
 )
 from foveal.model import UNKNOWN
-from foveal.recall import QUANTISATIONS, Forest
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
 from foveal.spans import Ints
 
 __all__ = [
@@ -49,8 +48,6 @@ _TINY = 1e-100
 _SHORT = 16
 """In polynomials up to this length tiny probabilities do no harm."""
 _NEED = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
-_HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
-"""Scale to its highest grade of exhaustivity."""
 
 
 # -- who leads where ---------------------------------------------------------------------------
@@ -360,7 +357,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
         forest, element = require_forest(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
         weight = np.ones(len(element))
         if ideality.weight == "exh":
-            top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
+            top = HIGHEST_GRADE[forest.assessed.scale] if ideality.probable else 1
             weight = forest.assessed.exhaustivity[element] / top
         elif ideality.weight == "quant":
             weight = gold.cached(compute_worth, ideality.quant, ideality.probable)[element]
@@ -603,7 +600,7 @@ class WeightedUserModel(UserModel):
         super().check_gold(gold)
         if self.weight == "exh" and gold.forest is not None:
             scale = gold.forest.assessed.scale
-            if scale not in _HIGHEST:
+            if scale not in HIGHEST_GRADE:
                 raise UsageError(
                     f"{self}: weight=exh takes grades of exhaustivity, those of 2002 to 2005; the "
                     f"elements are assessed on the scale of {scale}"

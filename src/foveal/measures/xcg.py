@@ -17,7 +17,7 @@ from foveal.measures.gains import (
     knows_own_text,
     list_ideals,
 )
-from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
 __all__ = [
