@@ -87,8 +87,8 @@ class Trial:
         """(xG, xI): of the run, and of its ideal list."""
         measure = parse_measure(f"xCG({options})@1")
         assert isinstance(measure, XCG)
-        topic = self.over(results)
-        return measure.gains(topic).tolist(), measure.ideal_list(topic).gains.tolist()
+        gains, ideal = measure.gain_lists(self.over(results))
+        return gains.tolist(), ideal.gains.tolist()
 
     def worth(self, quant: str) -> dict[Key, float]:
         """What each element of the judged documents is worth."""

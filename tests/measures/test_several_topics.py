@@ -123,8 +123,9 @@ class OwnPrecision(AverageGeneralisedPrecision):
 
 
 class Halved(NormalisedGain):
-    def gains(self, topic: TopicView) -> Any:
-        return super().gains(topic) / 2
+    def gain_lists(self, topic: TopicView) -> Any:
+        gains, ideal = super().gain_lists(topic)
+        return gains / 2, ideal
 
 
 class Undefined(NormalisedGain):

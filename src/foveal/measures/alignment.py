@@ -100,6 +100,8 @@ class Gold(_WithCache):
         self.topics = judgements.topics
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
         self.forest = forest
+        self.trees = cast("Forest", forest)
+        """The same, for measures that need it: preparation has made sure that there is one."""
         self.collection_elements = collection_elements
         if documents is None:
             docs, code, length = judgements.documents(strict=strict)

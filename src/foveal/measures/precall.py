@@ -17,7 +17,6 @@ from foveal.measures.gains import (
     compute_gains,
     find_elements,
     list_ideals,
-    require_forest,
 )
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
@@ -262,7 +261,7 @@ class InexEvalNg(AtRecall):
 
 def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
-    forest = require_forest(gold)
+    forest = gold.trees
     exhaustivity, specificity = quantise_dimensions(quant, forest.assessed)
     counts = forest.counts & (forest.size != 0)
     exhaustivity = np.where(counts, exhaustivity, 0.0)

@@ -23,7 +23,6 @@ from foveal.measures.gains import (
     compute_worth,
     find_elements,
     match_pairs,
-    require_forest,
 )
 from foveal.model import UNKNOWN
 from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
@@ -354,7 +353,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
     """Return the targets of a topic: entry points, passages, or ideal elements of any weight."""
     gold = topic.alignment.gold
     if kind == "ideal":
-        forest, element = require_forest(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
+        forest, element = gold.trees, gold.cached(_list_ideals, ideality.quant)[topic.at]
         weight = np.ones(len(element))
         if ideality.weight == "exh":
             top = HIGHEST_GRADE[forest.assessed.scale] if ideality.probable else 1
@@ -375,7 +374,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
 def _list_ideals(gold: Gold, quant: str) -> list[Ints]:
     """Return the elements of the ideal recall base of each topic."""
     chosen = np.flatnonzero(gold.cached(choose_ideals, quant, "ideal", "ascendant").ideal)
-    owner = gold.judgements.topic[require_forest(gold).row[chosen]]
+    owner = gold.judgements.topic[gold.trees.row[chosen]]
     order = np.argsort(owner, kind="stable")
     return np.split(chosen[order], np.searchsorted(owner[order], np.arange(1, len(gold.topics))))
 
@@ -425,11 +424,8 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> JudgedSpans
     with elements of which only the sizes are known. So is an element that is not listed, if the
     text that it shares with a target matters; otherwise it has no place.
     """
-    alignment, run, forest = (
-        topic.alignment,
-        topic.alignment.run,
-        require_forest(topic.alignment.gold),
-    )
+    alignment, run = topic.alignment, topic.alignment.run
+    forest = alignment.gold.trees
     if forest.complete:
         return JudgedSpans(topic.row, topic.start, topic.end)
     element = alignment.cached(find_elements)[topic.slice]
