@@ -11,8 +11,8 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Number
-from foveal.measures.marked_spans import find_meetings, list_marked, meet_marked
-from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
+from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
+from foveal.measures.chunk_retrieval import find_meetings, list_marked, meet_marked
 
 __all__ = ["answer_f1", "answer_tokens"]
 

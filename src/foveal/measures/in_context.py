@@ -24,9 +24,8 @@ from foveal.measures.base import (
     OverlapRule,
     Whole,
 )
-from foveal.measures.characters import count_needed
-from foveal.measures.document_ranking import RecallAtRank
-from foveal.measures.totals import sum_first
+from foveal.measures.characters import count_needed, sum_first
+from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
 
 __all__ = ["AverageGeneralisedPrecision", "reading_score"]

@@ -36,9 +36,8 @@ FAMILIES = {
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",
-    "document_ranking": "P Precision R Recall AP MAP",
     "run_figures": (
-        "SetOverlap ListOverlap MeanOverlap Redundancy "
+        "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
         "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
     "chunk_retrieval": (

@@ -10,7 +10,7 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
-from foveal.measures.totals import rank_results, sum_first
+from foveal.measures.characters import rank_results, sum_first
 from foveal.spans import Ints
 
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
