@@ -25,16 +25,6 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.recall.forest import Forest
 
-__all__ = [
-    "Alignment",
-    "Documents",
-    "Gold",
-    "Overlap",
-    "TopicView",
-    "find_disjoint",
-    "neighbours_meet",
-]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")

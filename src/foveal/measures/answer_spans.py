@@ -14,8 +14,6 @@ from foveal.measures.base import Cutoff, Example, Measure, Number
 from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
 from foveal.measures.chunk_retrieval import find_meetings, list_marked, meet_marked
 
-__all__ = ["answer_f1", "answer_tokens"]
-
 _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 
 

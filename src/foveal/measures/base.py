@@ -20,20 +20,6 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 
-__all__ = [
-    "Choice",
-    "Cutoff",
-    "Example",
-    "Flag",
-    "Measure",
-    "Need",
-    "Number",
-    "OverlapRule",
-    "Parameter",
-    "Whole",
-    "format_number",
-]
-
 T = TypeVar("T")
 _PLACES = (
     "start and end offsets in the run, the lengths of documents returned whole, or for XPaths an "

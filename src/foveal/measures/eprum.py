@@ -23,8 +23,6 @@ from foveal.measures.user_model import (
 from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
 
-__all__ = ["compute_expected_precision", "compute_reader_precision", "round_to_units"]
-
 _GRID = 1000
 _EXACT = 1e-9
 _TOLERANCE = 1e-12

@@ -22,19 +22,6 @@ from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.forest import find_quantisation
 from foveal.spans import Ints
 
-__all__ = [
-    "GainSettings",
-    "Ideal",
-    "choose_ideals",
-    "compute_gains",
-    "compute_worth",
-    "find_elements",
-    "knows_own_text",
-    "list_ideals",
-    "match_pairs",
-    "sort_lists",
-]
-
 _TOLERANCE = 1e-12
 """Gains below this share of the largest are rounding."""
 

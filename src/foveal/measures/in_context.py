@@ -28,8 +28,6 @@ from foveal.measures.characters import count_needed, sum_first
 from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
 
-__all__ = ["AverageGeneralisedPrecision", "reading_score"]
-
 Span = tuple[int, int]
 _RUN = "D3:0-40 D1:20-40 D1:60-100 D2:0-25"
 
@@ -95,11 +93,8 @@ def _score_documents(
 
 def _find_distances(alignment: Alignment) -> tuple[Ints, Ints]:
     """Return the documents with a best entry point, and the distance of their first results."""
-    head, row, bep = (
-        alignment.run.documents.first_rows,
-        alignment.document_row,
-        alignment.gold.judgements.bep,
-    )
+    head, row = alignment.run.documents.first_rows, alignment.document_row
+    bep = alignment.gold.judgements.bep
     known = np.flatnonzero(alignment.relevant_documents)
     known = known[bep[row[known]] >= 0]
     return known, np.abs(alignment.run.start[head[known]] - bep[row[known]])

@@ -21,8 +21,6 @@ from foveal.measures.gains import (
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
-__all__ = ["InexEvalNg", "precall"]
-
 _TOLERANCE = 1e-9
 """Relevance is summed; what a level falls short by less than this is rounding."""
 _SHARE_TOLERANCE = 1e-12
@@ -122,11 +120,8 @@ class InexEval(AtRecall):
     @property
     def needs(self) -> tuple[Need, ...]:
         tail = self.unretrieved == "random_tail" and self.collection_size is None
-        return (
-            Need.STRUCTURE,
-            Need.ELEMENT_RESULTS,
-            *((Need.COLLECTION_SIZE,) if tail else ()),
-        )
+        size = (Need.COLLECTION_SIZE,) if tail else ()
+        return (Need.STRUCTURE, Need.ELEMENT_RESULTS, *size)
 
     @property
     def averages(self) -> tuple[Measure, ...]:

@@ -16,22 +16,11 @@ from types import MappingProxyType
 from foveal.errors import UsageError
 from foveal.measures.base import CURVE, Measure
 
-__all__ = [
-    "FAMILIES",
-    "GROUP",
-    "all_measures",
-    "find_exact",
-    "find_measure",
-    "parse_measure",
-    "parse_measures",
-    "registered",
-]
-
 FAMILIES = {
     "precall": "inex_eval precall inex_eval_ng",
     "xcg": "xCG nxCG MAnxCG MAxCG ep gr MAep Aep iMAep Q Q-measure Rmeasure R-measure",
     "fetch_browse": "FBarticle FBelement",
-    "characters": ("HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1"),
+    "characters": "HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1",
     "evidence_sets": "answered evR evRR",
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
@@ -40,9 +29,7 @@ FAMILIES = {
         "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
         "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
-    "chunk_retrieval": (
-        "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall"
-    ),
+    "chunk_retrieval": "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall",
     "biomedical": (
         "gen_document DOCUMENT gen_passage PASSAGE gen_aspect ASPECT gen_passage2 PASSAGE2 "
         "bio_precision bio_recall bio_f1 bio_ap bio_map"

@@ -28,19 +28,6 @@ from foveal.model import UNKNOWN
 from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
 from foveal.spans import Ints
 
-__all__ = [
-    "Behaviour",
-    "Hits",
-    "Ideality",
-    "JudgedSpans",
-    "UserModel",
-    "WeightedUserModel",
-    "find_distributions",
-    "find_leads",
-    "find_unseen",
-    "find_ways",
-]
-
 _RANKS = 32
 """Ranks that are calculated at once."""
 _TINY = 1e-100

@@ -20,22 +20,6 @@ from foveal.measures.gains import (
 from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
-__all__ = [
-    "CURVE",
-    "LEVELS",
-    "TOLERANCE",
-    "XCG",
-    "AtRecall",
-    "Cumulated",
-    "Curves",
-    "MeanEffortPrecision",
-    "NaturalPoints",
-    "NormalisedGain",
-    "cumulate",
-    "find_points",
-    "interpolate",
-]
-
 LEVELS = np.arange(1, 101) / 100
 """The levels of recall that curves and means over levels have."""
 CURVE = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
