@@ -15,7 +15,7 @@ import trees
 from foveal.errors import UsageError
 from foveal.measures import Cutoff, Measure, all_measures
 from foveal.measures.base import Choice, Flag
-from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from scoring import score
 
 MEASURES = [measure for measure in all_measures() if measure.structural]

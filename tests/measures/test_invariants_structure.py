@@ -28,7 +28,7 @@ from foveal.measures.precall import InexEvalNg, precall
 from foveal.measures.xcg import XCG, cumulate, find_points
 from foveal.model import Run
 from foveal.recall import QUANTISATIONS, ElementGrades, Forest, ideal_base
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import find_quantisation
 from naive_structure import Document, Key, Node, Result, elements, is_below
 from scoring import score
 from trees import Campaign
@@ -87,8 +87,8 @@ class Trial:
         """(xG, xI): of the run, and of its ideal list."""
         measure = parse_measure(f"xCG({options})@1")
         assert isinstance(measure, XCG)
-        topic = self.over(results)
-        return measure.gains(topic).tolist(), measure.ideal_list(topic).gains.tolist()
+        gains, ideal = measure.gain_lists(self.over(results))
+        return gains.tolist(), ideal.gains.tolist()
 
     def worth(self, quant: str) -> dict[Key, float]:
         """What each element of the judged documents is worth."""

@@ -16,7 +16,7 @@ import naive
 from foveal.errors import InputError
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold
-from foveal.measures.totals import UNITS, readings
+from foveal.measures.characters import UNITS, readings
 
 TRUTH = foveal.Judgements.from_highlights(
     {"1": {"D1": {"spans": [(10, 40)], "length": 100}, "D2": {"spans": [(0, 10)], "length": 50}}}

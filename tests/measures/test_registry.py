@@ -144,8 +144,17 @@ def test_an_ideal_run_scores_one(campaign: campaigns.Campaign) -> None:
 def test_every_family_defines_the_names_that_the_registry_lists() -> None:
     for family, names in FAMILIES.items():
         module = import_module(f"foveal.measures.{family}")
-        defined = [name for kind in module.MEASURES for name in (kind.name, *kind.aliases)]
-        assert names.split() == defined
+        defined = [
+            word
+            for kind in vars(module).values()
+            if isinstance(kind, type)
+            and kind.__module__ == module.__name__
+            and "name" in vars(kind)
+            for word in (kind.name, *kind.aliases)
+        ]
+        assert sorted(names.split()) == sorted(defined)
+        listed = [measure for measure in all_measures() if measure.name in names.split()]
+        assert names.split() == [word for m in listed for word in (m.name, *m.aliases)]
 
 
 def test_a_measure_is_an_attribute_of_the_package_and_imports_only_its_family() -> None:

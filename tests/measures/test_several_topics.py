@@ -21,11 +21,11 @@ import foveal
 from foveal.measures import parse_measures
 from foveal.measures.alignment import Alignment, Gold, Overlap, TopicView
 from foveal.measures.base import Choice
+from foveal.measures.characters import sum_first
 from foveal.measures.in_context import AverageGeneralisedPrecision
-from foveal.measures.totals import sum_first
 from foveal.measures.xcg import NormalisedGain
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.recall.quantisation import QUANTISATIONS
+from foveal.recall.forest import QUANTISATIONS
 from toy_elements import A2, P1, P2, P4, S1, judgement_lines, judgements
 from toy_elements import run as element_run
 
@@ -123,8 +123,9 @@ class OwnPrecision(AverageGeneralisedPrecision):
 
 
 class Halved(NormalisedGain):
-    def gains(self, topic: TopicView) -> Any:
-        return super().gains(topic) / 2
+    def gain_lists(self, topic: TopicView) -> Any:
+        gains, ideal = super().gain_lists(topic)
+        return gains / 2, ideal
 
 
 class Undefined(NormalisedGain):

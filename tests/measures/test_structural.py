@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ import naive_structure
 import structures
 import trees
 from foveal.measures import Cutoff, Measure, all_measures
-from foveal.measures.registry import FAMILIES
 from naive_structure import Document, Result
 from scoring import score
 
@@ -116,13 +114,6 @@ def test_an_ideal_list_of_articles_scores_one(documents: dict[str, Document]) ->
     with structures.view(trees.Campaign(results, documents)) as topic:
         value = score(fitted(measure, documents), topic)
     assert math.isnan(value) or value == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("family", ["precall", "xcg", "fetch_browse", "eprum"])
-def test_the_registry_names_the_measures_of_each_module(family: str) -> None:
-    measures = import_module(f"foveal.measures.{family}").MEASURES
-    names = [word for measure in measures for word in (measure.name, *measure.aliases)]
-    assert names == FAMILIES[family].split()
 
 
 def test_every_structural_measure_is_on_trial_here() -> None:

@@ -19,7 +19,7 @@ import structures
 import trees
 from foveal.measures import parse_measure
 from foveal.measures.alignment import Alignment, Gold, TopicView
-from foveal.measures.xcg import XCG, MeanEffortPrecision
+from foveal.measures.xcg import XCG, MeanEffortPrecision, find_points
 from foveal.recall import ElementGrades, Forest, ideal_base
 from naive_structure import Assessment, Document, Node, Result, Scale, Span
 from scoring import score
@@ -217,12 +217,12 @@ def test_3_2_ideal_elements(
     found = set(zip(docs, forest.xpath.gather(chosen), strict=True))
     assert found == {NAMES[name] for name in expected.split()}
     assert worth[chosen].sum() == total
-    assert xcg().ideal_list(topic).gains.tolist() == close(1, 1, 1, 1, 0.5, 0.5, 0.5, 0.4, 0.25)
+    assert xcg().gain_lists(topic)[1].gains.tolist() == close(1, 1, 1, 1, 0.5, 0.5, 0.5, 0.4, 0.25)
 
 
 def test_3_2_what_the_ideal_lists_gain() -> None:
-    assert xcg("overlap=on").ideal_list(toy(RUN)).gains.tolist() == [1, 0.5, 0.5]
-    deeper = xcg("overlap=on,tie=deeper").ideal_list(toy(RUN)).gains.tolist()
+    assert xcg("overlap=on").gain_lists(toy(RUN))[1].gains.tolist() == [1, 0.5, 0.5]
+    deeper = xcg("overlap=on,tie=deeper").gain_lists(toy(RUN))[1].gains.tolist()
     assert deeper == [1, 1, 1, 0.5, 0.5]
 
 
@@ -472,13 +472,13 @@ def test_8_effort_precision_at_recall(between: str, expected: list[float]) -> No
 
 def test_8_natural_recall_points() -> None:
     measure, topic = MeanEffortPrecision(), toy(RUN)
-    focused = measure(overlap="on")
-    line, step = focused.points(topic), focused(ideal="step").points(topic)
+    gains, ideal = measure(overlap="on").gain_lists(topic)
+    line, step = find_points(gains, ideal.curve), find_points(gains, ideal.curve, "step")
     assert (line.rank.tolist(), line.ep.tolist()) == ([1, 2, 4], [0.5, 1, 0.625])
-    total = focused.ideal_list(topic).gains.sum()
-    assert (line.gained / total).tolist() == [0.25, 0.75, 0.875]
+    assert (line.gained / ideal.gains.sum()).tolist() == [0.25, 0.75, 0.875]
     assert step.ep.tolist() == [1, 1, 0.75]
-    assert measure.points(topic).ep.tolist() == close(1, 1, 0.5625)
+    gains, ideal = measure.gain_lists(topic)
+    assert find_points(gains, ideal.curve).ep.tolist() == close(1, 1, 0.5625)
 
 
 @pytest.mark.parametrize(
@@ -499,5 +499,5 @@ def test_8_and_9_more_points_than_ideal_elements(measure: str, expected: float) 
     topic = viewed([Result("D1", part) for part in parts], documents)
     settings = "quant=genLifted,overlap=on"
     assert gains(topic, settings) == [1, 1, 1]
-    assert xcg(settings).ideal_list(topic).gains.tolist() == [3]
+    assert xcg(settings).gain_lists(topic)[1].gains.tolist() == [3]
     assert value(topic, measure.format(settings)) == close(expected)

@@ -31,8 +31,7 @@ from foveal.evaluation.evaluation import (
 )
 from foveal.measures import Measure, parse_measure
 from foveal.measures.alignment import Alignment
-from foveal.measures.characters import best_precisions_within
-from foveal.measures.totals import UNITS, Readings, readings
+from foveal.measures.characters import UNITS, Readings, best_precisions_within, readings
 from foveal.model import UNKNOWN, Judgements, Results, Run
 from foveal.model.run import distinguish_names
 from foveal.spans import Ints

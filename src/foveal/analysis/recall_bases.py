@@ -16,8 +16,7 @@ from foveal.evaluation.evaluation import Evaluation
 from foveal.formats import read_judgements
 from foveal.model import Judgements, display
 from foveal.recall import QUANTISATIONS, Forest, ideal_base
-from foveal.recall.forest import scale_of
-from foveal.recall.quantisation import COVERAGES, find_quantisation
+from foveal.recall.forest import COVERAGES, find_quantisation, scale_of
 from foveal.spans import Ints
 
 __all__ = ["BASES", "SUMMED", "TIES", "RecallBase", "recall_base"]

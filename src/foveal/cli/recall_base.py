@@ -11,7 +11,7 @@ from foveal.analysis.recall_bases import BASES, TIES
 from foveal.cli.options import collection_option, judgements_option
 from foveal.cli.shared import emit, output_option, say, warn
 from foveal.errors import UsageError
-from foveal.recall.quantisation import QUANTISATIONS
+from foveal.recall.forest import QUANTISATIONS
 from foveal.report.trees import BASE_FORMATS
 
 __all__ = ["command"]

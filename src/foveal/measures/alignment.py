@@ -25,16 +25,6 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.recall.forest import Forest
 
-__all__ = [
-    "Alignment",
-    "Documents",
-    "Gold",
-    "Overlap",
-    "TopicView",
-    "find_disjoint",
-    "neighbours_meet",
-]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -100,6 +90,8 @@ class Gold(_WithCache):
         self.topics = judgements.topics
         self.topic_at = {topic: i for i, topic in enumerate(judgements.topics)}
         self.forest = forest
+        self.trees = cast("Forest", forest)
+        """The same, for measures that need it: preparation has made sure that there is one."""
         self.collection_elements = collection_elements
         if documents is None:
             if strict:

@@ -11,10 +11,8 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Number
-from foveal.measures.marked_spans import find_meetings, list_marked, meet_marked
-from foveal.measures.totals import PrecisionRecall, TopicCounts, sum_first
-
-__all__ = ["answer_f1", "answer_tokens"]
+from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
+from foveal.measures.chunk_retrieval import find_meetings, list_marked, meet_marked
 
 _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 
@@ -153,6 +151,3 @@ def answer_f1(answer: str, expected: Sequence[str]) -> float:
         common = (found & wanted).total()
         best = max(best, 2 * common / (found.total() + wanted.total()))
     return best
-
-
-MEASURES = (EraserPrecision, EraserRecall, EraserF1, SquadF1)

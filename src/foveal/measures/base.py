@@ -20,20 +20,6 @@ from foveal.errors import UsageError
 if TYPE_CHECKING:
     from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 
-__all__ = [
-    "Choice",
-    "Cutoff",
-    "Example",
-    "Flag",
-    "Measure",
-    "Need",
-    "Number",
-    "OverlapRule",
-    "Parameter",
-    "Whole",
-    "format_number",
-]
-
 T = TypeVar("T")
 _PLACES = (
     "start and end offsets in the run, the lengths of documents returned whole, or for XPaths an "
@@ -55,18 +41,11 @@ class Cutoff(Enum):
     RECALL = "recall"
     RECALL_OPTIONAL = "recall, optional"
 
-    @property
-    def required(self) -> bool:
-        return self in (Cutoff.RANK, Cutoff.RECALL)
-
-    @property
-    def example(self) -> str:
-        return "0.01" if self.of_recall else "10"
-
-    @property
-    def of_recall(self) -> bool:
+    def __init__(self, text: str) -> None:
+        self.required = text in ("rank", "recall")
+        self.of_recall = text.startswith("recall")
         """True for a level of recall, False for a rank."""
-        return self in (Cutoff.RECALL, Cutoff.RECALL_OPTIONAL)
+        self.example = "0.01" if self.of_recall else "10"
 
 
 class OverlapRule(Enum):
@@ -141,21 +120,18 @@ class Parameter(Generic[T]):
         self.default = default
         self.description = description
         self.first = first
-        self.name = ""
+        self.name = self.attribute = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         # A parameter may have the name of an attribute of all measures: ideal_, formula_.
-        self.name = name.rstrip("_")
+        self.name, self.attribute = name.rstrip("_"), name
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
     def __get__(self, instance: Measure, owner: type) -> T: ...
     def __get__(self, instance: Measure | None, owner: type) -> Self | T:
-        if instance is None:
-            return self
-        value: T = instance.settings.get(self.name, self.default)
-        return value
+        return self  # of the class; an instance has its value as an attribute (Measure.__init__)
 
     def read(self, value: Any) -> T:
         """Check and return the value a user gave; raise ValueError with what is allowed."""
@@ -331,10 +307,19 @@ class Measure:
             )
 
     def __init__(self, settings: dict[str, Any] | None = None, at: Decimal | None = None) -> None:
-        self.settings = settings or {}
-        self.key = tuple(self.settings.items())
+        self.settings = settings = settings or {}
+        self.key = tuple(settings.items())
         """The settings; a key to what a measure shares with itself at other cut-offs."""
         self.at = at
+        shown = []
+        for parameter in self.parameters:
+            value = settings.get(parameter.name, parameter.default)
+            vars(self)[parameter.attribute] = value
+            if parameter.name in settings:
+                shown.append(f"{parameter.name}={parameter.show(value)}")
+        in_brackets = f"({','.join(shown)})" if shown else ""
+        self.label = f"{self.name}{in_brackets}" + ("" if at is None else f"@{at:f}")
+        """The canonical spelling: only what differs from the defaults, in declared order."""
 
     # -- a measure as a value -------------------------------------------------------------------
 
@@ -385,14 +370,6 @@ class Measure:
         return type(self)(self.settings, number)
 
     @property
-    def label(self) -> str:
-        """The canonical spelling: only what differs from the defaults, in declared order."""
-        by_name = {parameter.name: parameter for parameter in self.parameters}
-        shown = ",".join(f"{n}={by_name[n].show(v)}" for n, v in self.settings.items())
-        at = "" if self.at is None else f"@{self.at:f}"
-        return f"{self.name}({shown}){at}" if shown else f"{self.name}{at}"
-
-    @property
     def spelling(self) -> str:
         """Name and kind of cut-off, for help texts."""
         at = "" if self.cutoff is Cutoff.NONE else "@x" if self.cutoff.of_recall else "@k"
@@ -436,7 +413,7 @@ class Measure:
 
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
-        if self.at is None and self.cutoff in (Cutoff.RANK, Cutoff.RECALL):
+        if self.at is None and self.cutoff.required:
             raise UsageError(
                 f"{self.name} needs a {self.cutoff.value} cut-off, "
                 f"as in {self.name}@{self.cutoff.example}"

@@ -10,15 +10,15 @@ import polars as pl
 from foveal import spans
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure
-from foveal.measures.document_ranking import AveragePrecision
-from foveal.measures.marked_spans import (
+from foveal.measures.characters import PrecisionRecall, TopicCounts, rank_results, sum_first
+from foveal.measures.chunk_retrieval import (
     Marked,
     Meetings,
     find_meetings,
     list_marked,
     meet_marked,
 )
-from foveal.measures.totals import PrecisionRecall, TopicCounts, rank_results, sum_first
+from foveal.measures.run_figures import AveragePrecision
 from foveal.spans import Ints
 
 _TRACK = "TREC 2007 Genomics track (Hersh et al.), trecgen2007_score.py"
@@ -360,15 +360,3 @@ class BioasqAveragePrecision(_Bioasq):
         else:
             divisor = golden if self.version == "2" else np.minimum(golden, _MOST)
         return alignment.fill_topics(total) / np.maximum(divisor, 1)
-
-
-MEASURES = (
-    GenomicsDocument,
-    GenomicsPassage,
-    GenomicsAspect,
-    GenomicsPassage2,
-    BioasqPrecision,
-    BioasqRecall,
-    BioasqF1,
-    BioasqAveragePrecision,
-)

@@ -2,30 +2,197 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from foveal.errors import InputError
 from foveal.measures.alignment import Alignment, Floats, Gold, Overlap, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule, Whole
-from foveal.measures.totals import (
-    BUDGET,
-    UNIT,
-    PrecisionRecall,
-    Readings,
-    TopicCounts,
-    readings,
-    sum_first,
+from foveal.measures.base import (
+    Choice,
+    Cutoff,
+    Example,
+    Measure,
+    Need,
+    Number,
+    OptionalNumber,
+    OverlapRule,
+    Whole,
 )
+from foveal.model import UNKNOWN
 from foveal.spans import Ints
-
-__all__ = ["best_precisions_within", "count_needed", "find_best_after", "list_levels"]
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
 _REPEATS = "D1:20-40 D1:0-60 D1:0-100"
 _CELLS = 1 << 18
 """Levels of recall looked up together: 2 MB, or 2,500 topics of the usual 101 levels."""
+
+
+# -- sums over the first results of every topic, to a rank or within a budget of text ----------
+
+
+UNITS = ("characters", "tokens", "results")
+"""Units of a budget."""
+BUDGET = OptionalNumber("none", "how much is read; the result that crosses it is cut", whole=True)
+"""The parameter that limits how much is read from the top."""
+UNIT = Choice(
+    *UNITS,
+    description="of the budget; in tokens, a result is cut in proportion to its characters",
+)
+"""The parameter that says what the budget counts."""
+_SLACK = 1e-6
+"""Part of a character or token: the tokens of a piece are a rounded share of its result's."""
+
+
+def rank_results(alignment: Alignment) -> Ints:
+    """Return the rank of each result within its topic, from 0."""
+    bounds = alignment.run.bounds
+    return np.arange(len(alignment.run)) - np.repeat(bounds[:-1], np.diff(bounds))
+
+
+def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -> npt.NDArray[Any]:
+    """Sum the first values of each topic, as ``values[low:high].sum()`` to the last bit.
+
+    >>> sum_first(np.array([0.5, 1.0, 2.0, 3.0]), np.array([0, 3, 3, 4]), rank=2).tolist()
+    [1.5, 0.0, 3.0]
+    """
+    low, high = bounds[:-1], bounds[1:]
+    if rank is not None:
+        high = np.minimum(high, low + rank)
+    if values.dtype != np.float64:  # differences of sums of whole numbers are exact
+        before: Ints = np.concatenate([[0], np.cumsum(values)])
+        return before[high] - before[low]
+    # `reduceat` adds the sum of all further values to the first of a slice, `sum` adds all to 0.
+    # A zero before each slice makes the two the same, and no slice empty.
+    padded = np.append(np.insert(values, low, 0.0), 0.0)
+    step = np.arange(len(low))
+    cuts = np.column_stack([low + step, high + step + 1]).ravel()
+    sums: Floats = np.add.reduceat(padded, cuts)[::2]
+    return sums
+
+
+class TopicCounts(NamedTuple):
+    """Amounts found and read on each topic of a run, and sought on each judged topic."""
+
+    found: Ints | Floats
+    read: Ints
+    sought: Ints
+
+
+class PrecisionRecall(Measure):
+    """A family of precision, recall and F, undefined where nothing is sought."""
+
+    def count_totals(self, alignment: Alignment) -> TopicCounts:
+        """Count what was found, read and sought, mostly characters."""
+        raise NotImplementedError  # pragma: no cover - every family defines it
+
+    def precision(self, alignment: Alignment) -> Floats:
+        found, read, sought = self.count_totals(alignment)
+        values = alignment.spread_topics(found / np.maximum(read, 1))
+        return np.where(sought > 0, values, np.nan)
+
+    def recall(self, alignment: Alignment) -> Floats:
+        found, _, sought = self.count_totals(alignment)
+        values = alignment.spread_topics(found) / np.maximum(sought, 1)
+        return np.where(sought > 0, values, np.nan)
+
+    def f_score(self, alignment: Alignment, beta: float = 1.0) -> Floats:
+        """Return the weighted harmonic mean of precision and recall; 0 if either is."""
+        p, r = self.precision(alignment), self.recall(alignment)
+        product, weight = (1 + beta**2) * p * r, beta**2
+        return np.divide(product, weight * p + r, out=np.zeros_like(p), where=product != 0)
+
+
+class Readings(NamedTuple):
+    """Text read of every topic of a run (rows) within every budget (columns)."""
+
+    found: Ints
+    """Relevant characters."""
+    read: Ints
+    """Characters."""
+    whole: Ints
+    """Results that are read to their ends."""
+
+
+def readings(
+    alignment: Alignment, budgets: Sequence[int] | Ints, unit: str, rank: int | None = None
+) -> Readings:
+    """Return what is read within each budget; the result that crosses it is read in part.
+
+    One pass over the run for all topics and budgets: costs are summed over the whole run, and a
+    budget is a place on that axis, counted from the first result of its topic. Where only new text
+    counts (`Overlap.UNION`), text that an earlier result covered costs nothing; a budget of
+    results counts a repeated one all the same.
+
+    Parameters
+    ----------
+    budgets : whole numbers
+    unit : {"characters", "tokens", "results"}
+    rank : int, optional
+        No results after this rank are read.
+    """
+    run, allowed = alignment.run, np.asarray(budgets)
+    low, high = run.bounds[:-1, None], run.bounds[1:, None]
+    if rank is not None:
+        high = np.minimum(high, low + rank)
+    if unit == "results":
+        at = np.minimum(low + allowed, high)
+        read_before, found_before = alignment.totals[:2]
+        return Readings(
+            found_before[at] - found_before[low], read_before[at] - read_before[low], at - low
+        )
+    if alignment.overlap is Overlap.UNION:
+        start, end, owner = alignment.pieces
+        found = alignment.count_highlighted(owner, start, end)
+    else:
+        start, end, owner = run.start, alignment.end, np.arange(len(run))
+        found = alignment.full_rsize
+    size = np.maximum(end - start, 0)
+    cost: Ints | Floats = size
+    if unit == "tokens":
+        tokens = np.full(len(run), UNKNOWN) if run.tokens is None else run.tokens
+        if (tokens == UNKNOWN).any():
+            raise InputError.at(
+                "run.tokens",
+                run.source.path,
+                int(run.line[tokens == UNKNOWN][0]),
+                "the result says nothing of its tokens; a budget in tokens takes the field tokens "
+                "of every result (JSON Lines, Parquet), or foveal.with_tokens counts them in the "
+                "texts",
+            )
+        cost = tokens
+        if alignment.overlap is Overlap.UNION:
+            cost = tokens[owner] * size / np.maximum(alignment.full_size[owner], 1)
+    first, last = np.searchsorted(owner, low), np.searchsorted(owner, high)
+    paid, read_before, found_before = (
+        np.concatenate([np.zeros(1, column.dtype), np.cumsum(column)])
+        for column in (cost, size, found)
+    )
+    goal = paid[first] + allowed
+    within = np.searchsorted(paid[1:], goal + (_SLACK if paid.dtype == float else 0), side="right")
+    at = np.clip(within, first, last)
+    # The part in which the budget ends, where the list does not end before.
+    row, column = np.nonzero(at < last)
+    part = at[row, column]
+    left = np.maximum(goal[row, column] - paid[part], 0)
+    share = left * size[part] / np.maximum(cost[part], _SLACK)
+    cut = np.minimum(np.floor(share + _SLACK).astype(np.int64), size[part])
+    more_found, more_read = np.zeros_like(at), np.zeros_like(at)
+    more_read[row, column] = cut
+    more_found[row, column] = alignment.count_highlighted(
+        owner[part], start[part], start[part] + cut
+    )
+    ends = np.broadcast_to(high, at.shape).copy()
+    ends[row, column] = owner[part]
+    return Readings(
+        found_before[at] - found_before[first] + more_found,
+        read_before[at] - read_before[first] + more_read,
+        ends - low,
+    )
 
 
 # -- HiXEval: a price alpha on repeated text ---------------------------------------------------
@@ -119,17 +286,6 @@ class HiXEvalF(_HiXEval):
 # -- interpolated precision: the best value at a level of recall or beyond ---------------------
 
 
-def find_best_after(values: Floats) -> Floats:
-    """Return the largest value at each rank or later, and a final 0 for levels never reached.
-
-    >>> find_best_after(np.array([0.5, 0.25, 0.75])).tolist()
-    [0.75, 0.75, 0.75, 0.0]
-    """
-    best = np.zeros(len(values) + 1)
-    np.maximum.accumulate(values[::-1], out=best[:-1][::-1])
-    return best
-
-
 def count_needed(total: int, level: Decimal | None) -> int:
     """Return the smallest whole number that is `level` of `total`.
 
@@ -140,15 +296,6 @@ def count_needed(total: int, level: Decimal | None) -> int:
     """
     numerator, denominator = (level or Decimal(0)).as_integer_ratio()
     return -(-numerator * total // denominator)
-
-
-def list_levels(total: Ints, steps: int) -> Ints:
-    """Return the smallest whole numbers that are 0, 1/steps, ..., 1 of each total.
-
-    >>> list_levels(np.array([7, 8]), 4).tolist()
-    [[0, 2, 4, 6, 7], [0, 2, 4, 6, 8]]
-    """
-    return -(-np.arange(steps + 1) * total[..., None] // steps)
 
 
 def _interpolate(alignment: Alignment, reached: Ints, topics: slice = slice(None)) -> Floats:
@@ -173,7 +320,8 @@ def _find_best_precisions(alignment: Alignment) -> Floats:
     precision, bounds = alignment.totals.precision, alignment.run.bounds.tolist()
     best = np.zeros(len(precision) + len(bounds) - 1)
     for i, (low, high) in enumerate(pairwise(bounds)):
-        best[low + i : high + i + 1] = find_best_after(precision[low:high])
+        own = best[low + i : high + i]
+        np.maximum.accumulate(precision[low:high][::-1], out=own[::-1])
     return best
 
 
@@ -251,7 +399,8 @@ class AverageInterpolatedPrecision(Measure):
         step = max(_CELLS // self.points, 1)
         for low in range(0, len(trel), step):
             some = slice(low, low + step)
-            reached = list_levels(trel[some], self.points - 1)
+            # The smallest whole numbers that are 0, 1/100, ..., 1 of the relevant characters.
+            reached = -(-np.arange(self.points) * trel[some, None] // (self.points - 1))
             values[some] = _interpolate(alignment, reached, some).mean(axis=1)
         return alignment.fill_topics(values)
 
@@ -312,15 +461,3 @@ class CharacterF(_Characters):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         return self.f_score(alignment, self.beta)
-
-
-MEASURES = (
-    HiXEvalPrecision,
-    HiXEvalRecall,
-    HiXEvalF,
-    InterpolatedPrecision,
-    AverageInterpolatedPrecision,
-    CharacterPrecision,
-    CharacterRecall,
-    CharacterF,
-)

@@ -23,8 +23,6 @@ from foveal.measures.user_model import (
 from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
 
-__all__ = ["compute_expected_precision", "compute_reader_precision", "round_to_units"]
-
 _GRID = 1000
 _EXACT = 1e-9
 _TOLERANCE = 1e-12
@@ -354,6 +352,3 @@ class PrecisionWithUserModel(_AtUnits):
     def score_units(self, topic: TopicView) -> Floats:
         n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"
         return compute_reader_precision(self.find_hits(topic), n, topic.n, read_on=read_on)
-
-
-MEASURES = (UserRecall, ExpectedPrecision, ExpectedPrecisionAtRank, PrecisionWithUserModel)

@@ -10,8 +10,8 @@ import numpy as np
 from foveal import spans
 from foveal.measures.alignment import Floats, Gold, Overlap, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
-from foveal.measures.marked_spans import unite_spans
-from foveal.measures.totals import BUDGET, UNIT, readings
+from foveal.measures.characters import BUDGET, UNIT, readings
+from foveal.measures.chunk_retrieval import unite_spans
 from foveal.spans import Ints
 
 _NEVER = np.iinfo(np.int64).max
@@ -232,6 +232,3 @@ def _list_passages(gold: Gold, weight: str) -> SetPassages:
     base = gold.base[row][order]
     bounds = np.searchsorted(topic[order], np.arange(len(truth.topics) + 1))
     return SetPassages(bounds, group[order], start[order] + base, end[order] + base, added[order])
-
-
-MEASURES = (Answered, EvidenceRecall, EvidenceReciprocalRank)

@@ -16,7 +16,6 @@ from foveal.measures.gains import (
     compute_gains,
     compute_worth,
     list_ideals,
-    require_forest,
     sort_lists,
 )
 from foveal.measures.xcg import (
@@ -29,7 +28,7 @@ from foveal.measures.xcg import (
     find_points,
     interpolate,
 )
-from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
 
 _RUN = "D2:/a/p[1] D1:/a/s[1]/p[2] D3:/a/p[1] D1:/a/s[2]"
@@ -98,7 +97,7 @@ class FetchBrowseArticle(AtRecall):
 
 def _value_documents(gold: Gold, quant: str, article_gain: str) -> Floats:
     """Return the worth of each judged document."""
-    forest, worth = require_forest(gold), gold.cached(compute_worth, quant, False)  # noqa: FBT003
+    forest, worth = gold.trees, gold.cached(compute_worth, quant, False)  # noqa: FBT003
     most, root = np.zeros((2, len(gold.judgements)))
     np.maximum.at(most, forest.row, worth)
     top = forest.parent < 0
@@ -226,7 +225,7 @@ def _find_document_points(
         head, members = head[more], members[more]
         gained[head + turn] += gained[head + turn - 1]
         turn += 1
-    # The ranks at which the ideal lists reach these gains, as in `find_ideal_rank`.
+    # The ranks at which the ideal lists reach these gains, as in `find_points`.
     n, first, curve = alignment.gold.cached(_list_ideal_elements, settings)
     low, last = first[row], first[row + 1] - 1
     if mode == "step":
@@ -252,6 +251,3 @@ def _search(values: Floats, low: Ints, high: Ints, wanted: Floats, *, after: boo
         high[left[~right]] = middle[~right]
         left = left[low[left] < high[left]]
     return low
-
-
-MEASURES = (FetchBrowseArticle, FetchBrowseElement)

@@ -19,22 +19,8 @@ from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import find_quantisation
 from foveal.spans import Ints
-
-__all__ = [
-    "GainSettings",
-    "Ideal",
-    "choose_ideals",
-    "compute_gains",
-    "compute_worth",
-    "find_elements",
-    "knows_own_text",
-    "list_ideals",
-    "match_pairs",
-    "require_forest",
-    "sort_lists",
-]
 
 _TOLERANCE = 1e-12
 """Gains below this share of the largest are rounding."""
@@ -76,12 +62,6 @@ class Ideal(NamedTuple):
     """xCI: gains summed up, from rank 0 on."""
 
 
-def require_forest(gold: Gold) -> Forest:
-    """Return the trees of the judgements; preparation has made sure that there are any."""
-    assert gold.forest is not None
-    return gold.forest
-
-
 def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
     """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
 
@@ -100,7 +80,7 @@ def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
 
 def compute_worth(gold: Gold, quant: str, normalise: bool) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of each element of the judged trees."""
-    return require_forest(gold).worth(quant, normalise=normalise)
+    return gold.trees.worth(quant, normalise=normalise)
 
 
 def knows_own_text(gold: Gold, quant: str) -> bool:
@@ -117,7 +97,7 @@ def knows_own_text(gold: Gold, quant: str) -> bool:
 def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
     """Return the ideal recall base."""
     worth = gold.cached(compute_worth, quant, False)  # noqa: FBT003 - a key
-    return ideal_base(require_forest(gold), worth, base=base, tie=tie)
+    return ideal_base(gold.trees, worth, base=base, tie=tie)
 
 
 class _Below(NamedTuple):
@@ -129,7 +109,7 @@ class _Below(NamedTuple):
 
 def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
     """Return every element that holds ideal ones, with each of them."""
-    parent = require_forest(gold).parent
+    parent = gold.trees.parent
     ideal = np.flatnonzero(gold.cached(choose_ideals, quant, base, tie).ideal)
     above, found = parent[ideal], [_Below(ideal[:0], ideal[:0])]
     while len(above):
@@ -151,7 +131,7 @@ def list_ideals(gold: Gold, settings: GainSettings, of: str = "topics") -> list[
     if settings.overlap == "on":
         wanted = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie).ideal
     element = np.flatnonzero(wanted)
-    row = require_forest(gold).row[element]
+    row = gold.trees.row[element]
     if of == "documents":
         return sort_lists(row, worth[element], len(gold.judgements))
     return sort_lists(gold.judgements.topic[row], worth[element], len(gold.topics))
@@ -171,7 +151,7 @@ def sort_lists(owner: Ints, worth: Floats, n: int) -> list[Ideal]:
 
 def find_elements(alignment: Alignment) -> Ints:
     """Return the element of each result, `UNKNOWN` where it is not among the judged trees."""
-    forest, run = require_forest(alignment.gold), alignment.run
+    forest, run = alignment.gold.trees, alignment.run
     node = np.full(len(run), UNKNOWN, dtype=np.int64)
     # Of documents, half of the results or a third: few of them are judged, and fewer have a tree.
     has_tree = np.append(np.diff(forest.bounds) > 0, False)[alignment.document_row]  # UNKNOWN: none
@@ -193,12 +173,8 @@ def find_elements(alignment: Alignment) -> Ints:
 
 def find_seen(alignment: Alignment) -> Seen:
     """Return how much of each result the earlier results of its topic left to see."""
-    forest, row, node = (
-        require_forest(alignment.gold),
-        alignment.row,
-        alignment.cached(find_elements),
-    )
-    n, host = len(node), node
+    forest, row = alignment.gold.trees, alignment.row
+    host = node = alignment.cached(find_elements)
     real = np.flatnonzero(node >= 0)
     start, end = forest.start[node[real]], forest.end[node[real]]
     if not forest.complete:
@@ -213,7 +189,7 @@ def find_seen(alignment: Alignment) -> Seen:
             real = np.concatenate([real, unlisted])[order]
             start = np.concatenate([start, own_start])[order]
             end = np.concatenate([end, own_end])[order]
-    size, new_size, rsize, new_rsize = (np.zeros(n, dtype=np.int64) for _ in range(4))
+    size, new_size, rsize, new_rsize = np.zeros((4, len(node)), dtype=np.int64)
     size[real] = end - start
     if not neighbours_meet(start, end, row[real]) and spans.all_apart(start, end, row[real]):
         new_size[real] = size[real]
@@ -288,7 +264,7 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
     One result in four to thirty is an element of a judged tree: only these are looked at, and
     where no other can gain only those that are worth something.
     """
-    gold, forest = alignment.gold, require_forest(alignment.gold)
+    gold, forest = alignment.gold, alignment.gold.trees
     node, seen = alignment.cached(find_elements), alignment.cached(find_seen)
     worth = gold.cached(compute_worth, settings.quant, settings.normalise)
     gains = np.zeros(len(node))
@@ -402,11 +378,7 @@ def _compute_rest(alignment: Alignment, settings: GainSettings, asked: Ints) -> 
     at its own time; the elements between what was read before and the one asked about are gone
     through from the deepest up, for all questions at once.
     """
-    gold, forest, node = (
-        alignment.gold,
-        require_forest(alignment.gold),
-        alignment.cached(find_elements),
-    )
+    gold, forest, node = alignment.gold, alignment.gold.trees, alignment.cached(find_elements)
     ways = _find_ways(forest, node, alignment.cached(find_seen), asked)
     n, element = max(len(forest), 1), ways.element
     touched, place = np.unique(ways.question * n + element, return_inverse=True)
@@ -472,7 +444,7 @@ def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
 
 def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
     """Return the worth of the parts of each unseen element, times their sizes."""
-    forest, worth = require_forest(gold), gold.cached(compute_worth, quant, normalise)
+    forest, worth = gold.trees, gold.cached(compute_worth, quant, normalise)
     inside = forest.sum_children(worth * forest.size)
     if mixed == "ignore" or not knows_own_text(gold, quant):
         return inside
@@ -493,10 +465,7 @@ def _assign_step_by_step(
 
     `value` is what is left of an element, known unless it is `partly` seen.
     """
-    forest, worth = (
-        require_forest(gold),
-        gold.cached(compute_worth, settings.quant, settings.normalise),
-    )
+    forest, worth = gold.trees, gold.cached(compute_worth, settings.quant, settings.normalise)
     brought: dict[int, float] = defaultdict(float)  # gains inside an element, times their sizes
     spent: dict[int, float] = defaultdict(float)  # by ideal element
     key = (settings.quant, settings.base, settings.tie)

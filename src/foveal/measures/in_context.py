@@ -24,12 +24,9 @@ from foveal.measures.base import (
     OverlapRule,
     Whole,
 )
-from foveal.measures.characters import count_needed, find_best_after, list_levels
-from foveal.measures.document_ranking import RecallAtRank
-from foveal.measures.totals import sum_first
+from foveal.measures.characters import count_needed, sum_first
+from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
-
-__all__ = ["AverageGeneralisedPrecision", "reading_score"]
 
 Span = tuple[int, int]
 _RUN = "D3:0-40 D1:20-40 D1:60-100 D2:0-25"
@@ -96,11 +93,8 @@ def _score_documents(
 
 def _find_distances(alignment: Alignment) -> tuple[Ints, Ints]:
     """Return the documents with a best entry point, and the distance of their first results."""
-    head, row, bep = (
-        alignment.run.documents.first_rows,
-        alignment.document_row,
-        alignment.gold.judgements.bep,
-    )
+    head, row = alignment.run.documents.first_rows, alignment.document_row
+    bep = alignment.gold.judgements.bep
     known = np.flatnonzero(alignment.relevant_documents)
     known = known[bep[row[known]] >= 0]
     return known, np.abs(alignment.run.start[head[known]] - bep[row[known]])
@@ -197,6 +191,15 @@ def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple
     if start < end:
         found.append((end - start, False))
     return found
+
+
+def _find_best_after(values: Floats) -> Floats:
+    """Return the largest value at each rank or later, and a final 0 for levels never reached.
+
+    >>> _find_best_after(np.array([0.5, 0.25, 0.75])).tolist()
+    [0.75, 0.75, 0.75, 0.0]
+    """
+    return np.append(np.maximum.accumulate(values[::-1])[::-1], 0.0)
 
 
 class GeneralisedPrecision(InContext):
@@ -309,9 +312,9 @@ class WeightedAverageGeneralisedPrecision(InContext):
             return float((weight * gp[at]).sum()) / topic.trel
         if self.form == "11":
             return int(weight.sum()) / topic.trel * float(gp[at].mean())
-        levels = list_levels(np.array(topic.trel), 10)
+        levels = -(-np.arange(11) * topic.trel // 10)
         at = np.searchsorted(np.cumsum(topic.documents.rel_size), levels)
-        return float(find_best_after(gp)[at].mean())
+        return float(_find_best_after(gp)[at].mean())
 
 
 class InterpolatedGeneralisedPrecision(InContext):
@@ -333,7 +336,7 @@ class InterpolatedGeneralisedPrecision(InContext):
             found, total = np.cumsum(topic.documents.rel_size), topic.trel
         else:
             found, total = np.cumsum(topic.relevant), topic.relevant_documents
-        best = find_best_after(self.generalised_precision(topic.alignment)[topic.own_documents])
+        best = _find_best_after(self.generalised_precision(topic.alignment)[topic.own_documents])
         return float(best[np.searchsorted(found, count_needed(total, self.at))])
 
 
@@ -365,14 +368,3 @@ class BestEntryPointDistance(Measure):
         own = np.searchsorted(known, alignment.document_bounds)
         near = alignment.spread_topics(sum_first(scale / (scale + distance), own))
         return np.where(gold.beps > 0, near / np.maximum(gold.beps, 1), np.nan)
-
-
-MEASURES = (
-    GeneralisedPrecision,
-    GeneralisedRecall,
-    WeightedGeneralisedRecall,
-    AverageGeneralisedPrecision,
-    WeightedAverageGeneralisedPrecision,
-    InterpolatedGeneralisedPrecision,
-    BestEntryPointDistance,
-)

@@ -17,12 +17,9 @@ from foveal.measures.gains import (
     compute_gains,
     find_elements,
     list_ideals,
-    require_forest,
 )
 from foveal.measures.xcg import CURVE, AtRecall
-from foveal.recall.quantisation import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
-
-__all__ = ["InexEvalNg", "precall"]
+from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
 _TOLERANCE = 1e-9
 """Relevance is summed; what a level falls short by less than this is rounding."""
@@ -123,11 +120,8 @@ class InexEval(AtRecall):
     @property
     def needs(self) -> tuple[Need, ...]:
         tail = self.unretrieved == "random_tail" and self.collection_size is None
-        return (
-            Need.STRUCTURE,
-            Need.ELEMENT_RESULTS,
-            *((Need.COLLECTION_SIZE,) if tail else ()),
-        )
+        size = (Need.COLLECTION_SIZE,) if tail else ()
+        return (Need.STRUCTURE, Need.ELEMENT_RESULTS, *size)
 
     @property
     def averages(self) -> tuple[Measure, ...]:
@@ -262,7 +256,7 @@ class InexEvalNg(AtRecall):
 
 def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     """Return exhaustivity and specificity of elements, and the total exhaustivity of topics."""
-    forest = require_forest(gold)
+    forest = gold.trees
     exhaustivity, specificity = quantise_dimensions(quant, forest.assessed)
     counts = forest.counts & (forest.size != 0)
     exhaustivity = np.where(counts, exhaustivity, 0.0)
@@ -270,6 +264,3 @@ def _find_dimensions(gold: Gold, quant: str) -> tuple[Floats, Floats, Floats]:
     total = np.zeros(len(gold.topics))
     np.add.at(total, gold.judgements.topic[forest.row], exhaustivity)
     return exhaustivity, specificity, total
-
-
-MEASURES = (InexEval, InexEvalNg)

@@ -1,8 +1,7 @@
 """From names to measures: the list of all measures, and their text form.
 
-`FAMILIES` names the module of every measure, so that only the modules in use are imported. Each
-module lists its classes in `MEASURES`. Another package adds measures by entry points of the group
-``foveal.measures``.
+`FAMILIES` names the module of every measure, so that only the modules in use are imported. Another
+package adds measures by entry points of the group ``foveal.measures``.
 """
 
 from __future__ import annotations
@@ -17,34 +16,20 @@ from types import MappingProxyType
 from foveal.errors import UsageError
 from foveal.measures.base import CURVE, Measure
 
-__all__ = [
-    "FAMILIES",
-    "GROUP",
-    "all_measures",
-    "find_exact",
-    "find_measure",
-    "parse_measure",
-    "parse_measures",
-    "registered",
-]
-
 FAMILIES = {
     "precall": "inex_eval precall inex_eval_ng",
     "xcg": "xCG nxCG MAnxCG MAxCG ep gr MAep Aep iMAep Q Q-measure Rmeasure R-measure",
     "fetch_browse": "FBarticle FBelement",
-    "characters": ("HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1"),
+    "characters": "HiP HiR HiF iP AiP MAiP charP char_prec charR char_rec charF char_f1",
     "evidence_sets": "answered evR evRR",
     "in_context": "gP gR gRw gR' AgP MAgP AgPw AgP' MAgP' igP BEPD",
     "eprum": "GR EPRUM EPRUMk PRUM",
     "t2i": "T2I T2IP T2IR T2Ieffort T2IcharP T2IcharR",
-    "document_ranking": "P Precision R Recall AP MAP",
     "run_figures": (
-        "SetOverlap ListOverlap MeanOverlap Redundancy "
+        "P Precision R Recall AP MAP SetOverlap ListOverlap MeanOverlap Redundancy "
         "judged num_ret num_rel num_rel_ret ret_size rel_size rel_ret_size"
     ),
-    "chunk_retrieval": (
-        "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall"
-    ),
+    "chunk_retrieval": "ce_recall ce_precision ce_iou ce_precision_omega lbr_precision lbr_recall",
     "biomedical": (
         "gen_document DOCUMENT gen_passage PASSAGE gen_aspect ASPECT gen_passage2 PASSAGE2 "
         "bio_precision bio_recall bio_f1 bio_ap bio_map"
@@ -69,9 +54,8 @@ def registered() -> MappingProxyType[str, Measure]:
     """
     from importlib.metadata import entry_points
 
-    own = [
-        cls() for module in FAMILIES for cls in import_module(f"foveal.measures.{module}").MEASURES
-    ]
+    found = (find_exact(name) for names in FAMILIES.values() for name in names.split())
+    own = list(dict.fromkeys(measure for measure in found if measure is not None))
     listed = [*own, *_load_entry_points(entry_points(group=GROUP), own)]
     return MappingProxyType({measure.name: measure for measure in listed})
 
@@ -118,9 +102,11 @@ def find_exact(name: str) -> Measure | None:
     """Return the measure of exactly this name or alias; only its family is imported."""
     for module, names in FAMILIES.items():
         if name in names.split():
-            classes: tuple[type[Measure], ...]
-            classes = import_module(f"foveal.measures.{module}").MEASURES
-            return next(cls() for cls in classes if name in (cls.name, *cls.aliases))
+            for cls in vars(import_module(f"foveal.measures.{module}")).values():
+                if isinstance(cls, type) and issubclass(cls, Measure) and "name" in vars(cls):
+                    measure = cls()
+                    if name in (measure.name, *measure.aliases):
+                        return measure
     return next((m for m in all_measures() if name in (m.name, *m.aliases)), None)
 
 

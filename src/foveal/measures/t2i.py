@@ -10,7 +10,7 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
-from foveal.measures.totals import rank_results, sum_first
+from foveal.measures.characters import rank_results, sum_first
 from foveal.spans import Ints
 
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
@@ -225,13 +225,3 @@ class EntryCharacterRecall(_AtRank):
     def score_topics(self, alignment: Alignment) -> Floats:
         useful = self.sum_top(alignment, self.find_entries(alignment).useful)
         return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
-
-
-MEASURES = (
-    ToleranceToIrrelevance,
-    EntryPrecision,
-    EntryRecall,
-    EntryEffort,
-    EntryCharacterPrecision,
-    EntryCharacterRecall,
-)

@@ -19,8 +19,6 @@ from foveal.measures.base import Example, Measure
 from foveal.model import Judgements, Run
 from foveal.recall import Forest
 
-__all__ = ["JUDGEMENTS", "judgements", "run_example"]
-
 JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
     "toy": {
         "D1": {"length": 100, "bep": 10, "spans": [(10, 40), (70, 80)]},

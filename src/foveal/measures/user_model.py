@@ -23,25 +23,10 @@ from foveal.measures.gains import (
     compute_worth,
     find_elements,
     match_pairs,
-    require_forest,
 )
 from foveal.model import UNKNOWN
-from foveal.recall import QUANTISATIONS, Forest
-from foveal.recall.quantisation import find_quantisation
+from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
 from foveal.spans import Ints
-
-__all__ = [
-    "Behaviour",
-    "Hits",
-    "Ideality",
-    "JudgedSpans",
-    "UserModel",
-    "WeightedUserModel",
-    "find_distributions",
-    "find_leads",
-    "find_unseen",
-    "find_ways",
-]
 
 _RANKS = 32
 """Ranks that are calculated at once."""
@@ -49,8 +34,6 @@ _TINY = 1e-100
 _SHORT = 16
 """In polynomials up to this length tiny probabilities do no harm."""
 _NEED = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
-_HIGHEST = {"2002": 3, "2003": 3, "2005": 2}
-"""Scale to its highest grade of exhaustivity."""
 
 
 # -- who leads where ---------------------------------------------------------------------------
@@ -357,10 +340,10 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
     """Return the targets of a topic: entry points, passages, or ideal elements of any weight."""
     gold = topic.alignment.gold
     if kind == "ideal":
-        forest, element = require_forest(gold), gold.cached(_list_ideals, ideality.quant)[topic.at]
+        forest, element = gold.trees, gold.cached(_list_ideals, ideality.quant)[topic.at]
         weight = np.ones(len(element))
         if ideality.weight == "exh":
-            top = _HIGHEST[forest.assessed.scale] if ideality.probable else 1
+            top = HIGHEST_GRADE[forest.assessed.scale] if ideality.probable else 1
             weight = forest.assessed.exhaustivity[element] / top
         elif ideality.weight == "quant":
             weight = gold.cached(compute_worth, ideality.quant, ideality.probable)[element]
@@ -378,7 +361,7 @@ def _find_targets(topic: TopicView, kind: str, ideality: Ideality) -> Targets:
 def _list_ideals(gold: Gold, quant: str) -> list[Ints]:
     """Return the elements of the ideal recall base of each topic."""
     chosen = np.flatnonzero(gold.cached(choose_ideals, quant, "ideal", "ascendant").ideal)
-    owner = gold.judgements.topic[require_forest(gold).row[chosen]]
+    owner = gold.judgements.topic[gold.trees.row[chosen]]
     order = np.argsort(owner, kind="stable")
     return np.split(chosen[order], np.searchsorted(owner[order], np.arange(1, len(gold.topics))))
 
@@ -428,11 +411,8 @@ def _place_among_elements(topic: TopicView, *, needs_sizes: bool) -> JudgedSpans
     with elements of which only the sizes are known. So is an element that is not listed, if the
     text that it shares with a target matters; otherwise it has no place.
     """
-    alignment, run, forest = (
-        topic.alignment,
-        topic.alignment.run,
-        require_forest(topic.alignment.gold),
-    )
+    alignment, run = topic.alignment, topic.alignment.run
+    forest = alignment.gold.trees
     if forest.complete:
         return JudgedSpans(topic.row, topic.start, topic.end)
     element = alignment.cached(find_elements)[topic.slice]
@@ -603,7 +583,7 @@ class WeightedUserModel(UserModel):
         super().check_gold(gold)
         if self.weight == "exh" and gold.forest is not None:
             scale = gold.forest.assessed.scale
-            if scale not in _HIGHEST:
+            if scale not in HIGHEST_GRADE:
                 raise UsageError(
                     f"{self}: weight=exh takes grades of exhaustivity, those of 2002 to 2005; the "
                     f"elements are assessed on the scale of {scale}"

@@ -17,24 +17,8 @@ from foveal.measures.gains import (
     knows_own_text,
     list_ideals,
 )
-from foveal.recall.quantisation import QUANTISATIONS, find_quantisation
+from foveal.recall.forest import QUANTISATIONS, find_quantisation
 from foveal.spans import Ints
-
-__all__ = [
-    "CURVE",
-    "LEVELS",
-    "TOLERANCE",
-    "XCG",
-    "AtRecall",
-    "Cumulated",
-    "Curves",
-    "MeanEffortPrecision",
-    "NaturalPoints",
-    "NormalisedGain",
-    "cumulate",
-    "find_points",
-    "interpolate",
-]
 
 LEVELS = np.arange(1, 101) / 100
 """The levels of recall that curves and means over levels have."""
@@ -139,16 +123,14 @@ class XCG(Measure):
         """The parameters that change gains."""
         return GainSettings._make(getattr(self, name) for name in GainSettings._fields)
 
-    def gains(self, topic: TopicView) -> Floats:
-        """Return xG, the gain of each result."""
-        return topic.alignment.cached(compute_gains, self.gain_settings)[topic.slice]
-
-    def ideal_list(self, topic: TopicView) -> Ideal:
-        """Return xI and xCI, the gains of the ideal list."""
-        return topic.alignment.gold.cached(list_ideals, self.gain_settings)[topic.at]
+    def gain_lists(self, topic: TopicView) -> tuple[Floats, Ideal]:
+        """Return xG, the gain of each result, and the ideal list with xI and xCI."""
+        alignment, settings = topic.alignment, self.gain_settings
+        ideal = alignment.gold.cached(list_ideals, settings)[topic.at]
+        return alignment.cached(compute_gains, settings)[topic.slice], ideal
 
     def is_defined(self, topic: TopicView) -> bool:
-        return len(self.ideal_list(topic).gains) > 0
+        return len(self.gain_lists(topic)[1].gains) > 0
 
 
 class Cumulated(XCG):
@@ -156,7 +138,8 @@ class Cumulated(XCG):
 
     def curves(self, topic: TopicView) -> Curves:
         """Return the cumulated gains of the run and of the ideal list."""
-        return Curves(cumulate(self.gains(topic)), self.ideal_list(topic).curve)
+        gains, ideal = self.gain_lists(topic)
+        return Curves(cumulate(gains), ideal.curve)
 
 
 # -- at ranks ----------------------------------------------------------------------------------
@@ -174,7 +157,7 @@ class TotalGain(Cumulated):
     example = Example(_RUN, 2.25, "xCG@4")
 
     def score_topic(self, topic: TopicView) -> float:
-        return float(self.gains(topic)[: self.rank].sum())
+        return float(self.gain_lists(topic)[0][: self.rank].sum())
 
 
 class NormalisedGain(Cumulated):
@@ -230,8 +213,8 @@ class GainRecall(Cumulated):
     example = Example(_RUN, 0.875, "gr(overlap=on)@4")
 
     def score_topic(self, topic: TopicView) -> float:
-        gained = float(self.gains(topic)[: self.rank].sum())
-        return gained / float(self.ideal_list(topic).gains.sum())
+        gains, ideal = self.gain_lists(topic)
+        return float(gains[: self.rank].sum()) / float(ideal.gains.sum())
 
 
 # -- effort-precision --------------------------------------------------------------------------
@@ -247,10 +230,8 @@ class NaturalPoints(NamedTuple):
     ep: Floats
 
 
-def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
-    """Return the ranks at which an ideal curve reaches gains, on straight lines or in steps."""
-    if mode == "line":
-        return np.interp(gained, ideal, np.arange(len(ideal)))
+def _find_ideal_step(gained: Floats, ideal: Floats) -> Floats:
+    """Return the whole ranks at which an ideal curve reaches gains."""
     slack = TOLERANCE * ideal[-1]
     found: Floats = np.searchsorted(ideal, gained - slack).astype(np.float64)
     return np.clip(found, 1, len(ideal) - 1)
@@ -259,7 +240,8 @@ def find_ideal_rank(gained: Floats, ideal: Floats, mode: str) -> Floats:
 def find_points(gains: Floats, ideal: Floats, mode: str = "line") -> NaturalPoints:
     """Return effort-precision at every rank that gains.
 
-    `ideal` is the cumulated gain of the ideal list, read in `mode` as in `find_ideal_rank`.
+    `ideal` is the cumulated gain of the ideal list, read on straight lines between its ranks, or
+    with ``mode="step"`` in steps.
 
     >>> points = find_points(np.array([0.5, 0, 1]), np.array([0, 1, 1.5]))
     >>> points.rank.tolist(), points.ep.round(4).tolist()
@@ -269,7 +251,10 @@ def find_points(gains: Floats, ideal: Floats, mode: str = "line") -> NaturalPoin
     rank, gain = (at + 1).astype(np.float64), gains[at]
     # What gains nothing changes no sum: those of the others alone are the same to the last bit.
     gained = np.cumsum(gain)
-    return NaturalPoints(rank, gain, gained, find_ideal_rank(gained, ideal, mode) / rank)
+    if mode == "step":
+        return NaturalPoints(rank, gain, gained, _find_ideal_step(gained, ideal) / rank)
+    ideal_rank = np.interp(gained, ideal, np.arange(len(ideal)))
+    return NaturalPoints(rank, gain, gained, ideal_rank / rank)
 
 
 def interpolate(
@@ -293,10 +278,10 @@ def interpolate(
         at = np.minimum(np.searchsorted(points.gained, target - slack), len(points.rank) - 1)
         missing = np.maximum(points.gained[at] - target, 0.0)
         needed = points.rank[at] - missing / points.gain[at]
-        ep = find_ideal_rank(target, ideal, "line") / needed
+        ep = np.interp(target, ideal, np.arange(len(ideal))) / needed
     else:
         at = np.minimum(np.searchsorted(points.gained, wanted - slack), len(points.rank) - 1)
-        ep = find_ideal_rank(np.maximum(wanted, slack), ideal, "step") / points.rank[at]
+        ep = _find_ideal_step(np.maximum(wanted, slack), ideal) / points.rank[at]
     return np.where(reached, ep, 0.0)
 
 
@@ -336,10 +321,6 @@ class _EffortMeasure(Cumulated):
         description="the ideal curve is read on straight lines between ranks, or in steps",
     )
 
-    def points(self, topic: TopicView) -> NaturalPoints:
-        """Return the natural recall points."""
-        return find_points(self.gains(topic), self.ideal_list(topic).curve, self.ideal_)
-
 
 class _Interpolated(AtRecall, _EffortMeasure):
     between = Choice(
@@ -351,8 +332,9 @@ class _Interpolated(AtRecall, _EffortMeasure):
     )
 
     def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
-        ideal = self.ideal_list(topic).curve
-        return [interpolate(self.points(topic), ideal, levels, self.between)]
+        gains, ideal = self.gain_lists(topic)
+        points = find_points(gains, ideal.curve, self.ideal_)
+        return [interpolate(points, ideal.curve, levels, self.between)]
 
 
 class EffortPrecision(_Interpolated):
@@ -378,7 +360,8 @@ class MeanEffortPrecision(_EffortMeasure):
     divisor = DIVISOR
 
     def score_topic(self, topic: TopicView) -> float:
-        ep, n = self.points(topic).ep, len(self.ideal_list(topic).gains)
+        gains, ideal = self.gain_lists(topic)
+        ep, n = find_points(gains, ideal.curve, self.ideal_).ep, len(ideal.gains)
         return float(ep.sum()) / (max(n, len(ep)) if self.divisor == "max" else n)
 
 
@@ -418,7 +401,7 @@ class QMeasure(XCG):
     )
 
     def score_topic(self, topic: TopicView) -> float:
-        gains, ideal = self.gains(topic), self.ideal_list(topic)
+        gains, ideal = self.gain_lists(topic)
         n, rank = len(ideal.gains), np.flatnonzero(gains > 0) + 1
         best = ideal.curve if self.form == "sakai" else cumulate(_add_bonus(ideal.gains))
         gained = cumulate(_add_bonus(gains))[rank]
@@ -440,20 +423,7 @@ class RMeasure(XCG):
     form = QMeasure.form
 
     def score_topic(self, topic: TopicView) -> float:
-        ideal = self.ideal_list(topic).gains
-        n = len(ideal)
-        gained = float(cumulate(_add_bonus(self.gains(topic))[:n])[-1])
-        return gained / ((float(ideal.sum()) if self.form == "sakai" else gained) + n)
-
-
-MEASURES = (
-    TotalGain,
-    NormalisedGain,
-    MeanNormalisedGain,
-    EffortPrecision,
-    GainRecall,
-    MeanEffortPrecision,
-    InterpolatedMeanEffortPrecision,
-    QMeasure,
-    RMeasure,
-)
+        gains, ideal = self.gain_lists(topic)
+        n = len(ideal.gains)
+        gained = float(cumulate(_add_bonus(gains)[:n])[-1])
+        return gained / ((float(ideal.gains.sum()) if self.form == "sakai" else gained) + n)

@@ -1,7 +1,6 @@
 """Recall bases: the worth of the assessed elements of a topic, and the ideal ones among them."""
 
 from foveal.recall.bases import Base, ideal_base
-from foveal.recall.forest import Forest
-from foveal.recall.quantisation import QUANTISATIONS, ElementGrades
+from foveal.recall.forest import QUANTISATIONS, ElementGrades, Forest
 
 __all__ = ["QUANTISATIONS", "Base", "ElementGrades", "Forest", "ideal_base"]
