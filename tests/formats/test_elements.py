@@ -105,7 +105,7 @@ def as_read(text: str, few: int) -> tuple[list[tuple[object, ...]], foveal.Run]:
         patch.setattr(paths, "PATHS", xpaths.PATHS)
         read_run("1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")  # something is known
         run = read_run(text)
-        tree = paths.Paths(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
+        tree = paths.PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
         assert run.xpath is not None
         columns = (run.start, run.end, run.line, run.score, tree.numbers(run.xpath))
         lists = [column.tolist() for column in columns if column is not None]

@@ -25,10 +25,9 @@ from foveal.formats.checks import (
     check_spans,
     check_tokens,
     check_xpaths,
-    is_root,
 )
 from foveal.formats.fields import MAX_OFFSET, RowTable
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints
