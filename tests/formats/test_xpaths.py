@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection.paths import canonical
-from foveal.formats.checks import is_root
-from foveal.formats.xpaths import ELEMENT, canonical_paths
+from foveal.formats.xpaths import ELEMENT, canonical_paths, is_root
 from inputs import read_run
 
 

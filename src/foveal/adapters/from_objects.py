@@ -33,11 +33,10 @@ from foveal.formats.checks import (
     check_scores,
     check_spans,
     check_xpaths,
-    is_root,
 )
 from foveal.formats.locate import shorten_text
 from foveal.formats.ranking import ranked, with_costs
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.model import UNKNOWN, Judgements, Provenance, Run
 
 __all__ = ["judgements_of", "judgements_or_files", "run_of", "runs_of"]

@@ -27,7 +27,7 @@ from foveal.formats.locate import (
     occurrences,
     shorten_text,
 )
-from foveal.formats.objects import declared_units, header_of, parse_lines
+from foveal.formats.objects import header_of, header_problems, parse_lines
 from foveal.model import Run
 
 __all__ = [
@@ -362,9 +362,11 @@ def locate_results(
     lines, problems = source.data.split(b"\n"), list[Problem]()
     first: dict[str, int] = {}
     rows = [*_results_by_text(source)]
-    unit, ends = (
-        declared_units(source, *header_of(source), JSON_FORMATS["run"]) if rows else ("", "")
-    )
+    header, header_line = header_of(source)
+    wrong = header_problems(source, header, header_line, JSON_FORMATS["run"])
+    if rows and wrong:
+        raise InputError(wrong.values())
+    unit, ends = header.get("unit", "codepoint"), header.get("end", "exclusive")
     for number, record in rows:
         doc, text = record.get("doc"), record["text"]
         if not isinstance(doc, str):

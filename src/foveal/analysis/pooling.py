@@ -18,8 +18,8 @@ from foveal.collection import Collection
 from foveal.collection.placement import place_elements, place_judgements, place_run
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.formats import read_judgements, read_run
-from foveal.formats.checks import is_root
 from foveal.formats.pool_files import POOL_COLUMNS, UNITS, Pool
+from foveal.formats.xpaths import is_root
 from foveal.lookup import number_rows, sort_topics
 from foveal.measures.alignment import Alignment, Gold
 from foveal.model import Judgements, Run

@@ -11,11 +11,10 @@ import codecs
 import re
 from codecs import BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from html.entities import html5
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from foveal.errors import Problem
@@ -54,6 +53,13 @@ _ENCODINGS = re.compile(
 
 Python also has codecs for data that are not text, or that expand a little text to a lot."""
 _DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
+_UTF32 = {
+    BOM_UTF32_LE: "utf-32",
+    BOM_UTF32_BE: "utf-32",
+    b"<\0\0\0": "utf-32-le",
+    b"\0\0\0<": "utf-32-be",
+}
+"""How documents in UTF-32 begin."""
 _PREDEFINED = frozenset(("lt", "gt", "amp", "quot", "apos"))
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
 _ATTRIBUTE_VALUE = re.compile(rb"""=\s*(?:"[^"]*|'[^']*)""")
@@ -80,8 +86,7 @@ class DocumentError(Exception):
         return Problem(self.code, place, self.line, f"column {self.column}: {self.message}")
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """Bounds that a document must keep to be read.
 
     Parameters
@@ -169,15 +174,26 @@ def parse_xml(
     on_chunk : callable, optional
         Called after each `CHUNK` bytes with the size of markup that has not ended; may raise.
     """
-    parse = _SafeParser(opening, closing, text, limits, watch=watch, listed=listed_attributes)
-    parse.on_parser, parse.on_chunk = on_parser, on_chunk
-    encoding = _detect_utf32(data)
+    handlers = opening, closing, text
+    # Expat takes UTF-32 for UTF-16.
+    utf32 = next((codec for begin, codec in _UTF32.items() if data.startswith(begin)), None)
     try:
-        if encoding is None:
-            return parse.run(data, None)
+        if utf32 is None:
+            parser = _SafeParser(data, handlers, limits, watch=watch, listed=listed_attributes)
+            return parser.run(on_parser, on_chunk)
     except ValueError:
         pass  # several bytes per character: expat leaves these encodings to us, before any tag
-    return parse.run(_transcode(data, encoding), "utf-8")
+    data = _transcode(data, utf32)
+    parser = _SafeParser(data, handlers, limits, "utf-8", watch=watch, listed=listed_attributes)
+    return parser.run(on_parser, on_chunk)
+
+
+_Handlers = tuple[
+    Callable[[str, Any], object],
+    Callable[[str], object] | None,
+    Callable[[str], object] | None,
+]
+"""What expat calls at opening tags, closing tags and text."""
 
 
 class _SafeParser:
@@ -185,31 +201,24 @@ class _SafeParser:
 
     def __init__(
         self,
-        opening: Callable[[str, Any], object],
-        closing: Callable[[str], object] | None,
-        text: Callable[[str], object] | None,
+        data: bytes,
+        handlers: _Handlers,
         limits: Limits,
+        encoding: str | None = None,
         *,
         watch: bool,
         listed: bool,
     ) -> None:
-        self.given = opening, closing, text
-        self.limits, self.watch, self.listed = limits, watch, listed
-
-    on_parser: Callable[[expat.XMLParserType], object] | None = None
-    on_chunk: Callable[[int], object] | None = None
-
-    def run(self, data: bytes, encoding: str | None) -> None:
-        names: dict[str, Any] = {}
-        self.data, self.handlers = data, self.given
+        self.data, self.handlers, self.limits, self.listed = data, handlers, limits, listed
         self.begun = self.is_watched = self.has_entities = False
         self.nested = 0
-        self.text_left = len(data) + self.limits.expansion
+        self.text_left = len(data) + limits.expansion
         """Characters that text and tags may still have."""
         self.declared_attributes: Counter[str] = Counter()
-        self.parser = parser = expat.ParserCreate(encoding, None, names)
+        self.names: dict[str, Any] = {}
+        self.parser = parser = expat.ParserCreate(encoding, None, self.names)
         parser.buffer_text = True
-        parser.ordered_attributes = parser.specified_attributes = self.listed
+        parser.ordered_attributes = parser.specified_attributes = listed
         plain = data.translate(None, b"\0") if b"\0" in data[:4] else data  # UTF-16
         referred = {*_REFERENCE.findall(plain)} if b"&" in plain else set()
         if referred:
@@ -222,76 +231,79 @@ class _SafeParser:
             for name in (name.decode(errors="replace") for name in sorted(referred))
             if f"{name};" in html5
         ).encode()
-        _, closing, text = self.given
-        handlers: dict[str, Callable[..., Any] | None] = {
+        self.calls: dict[str, Callable[..., Any] | None] = {
             "XmlDeclHandler": self._check_encoding,
             "StartElementHandler": self._open_root,
-            "EndElementHandler": closing,
-            "CharacterDataHandler": text,
+            "EndElementHandler": handlers[1],
+            "CharacterDataHandler": handlers[2],
             "SkippedEntityHandler": self._refuse_entity,
             "ExternalEntityRefHandler": self._replace_external,
             "AttlistDeclHandler": self._check_declared_attributes,
             "EntityDeclHandler": self._check_declared_entity,
         }
-        for name, handler in handlers.items():
+        for name, handler in self.calls.items():
             setattr(parser, name, handler)
-        if self.watch:
+        if watch:
             self._watch_tags()
-        if self.on_parser is not None:
-            self.on_parser(parser)
+
+    def run(
+        self,
+        on_parser: Callable[[expat.XMLParserType], object] | None,
+        on_chunk: Callable[[int], object] | None,
+    ) -> None:
+        """Parse bit by bit, so that nothing grows unseen."""
+        data, parser, limits, names = memoryview(self.data), self.parser, self.limits, self.names
+        seen = 0
         try:
-            self._feed(names)
+            if on_parser is not None:
+                on_parser(parser)
+            for begin in range(0, max(len(data), 1), CHUNK):
+                end = begin + CHUNK
+                try:
+                    parser.Parse(data[begin:end], end >= len(data))
+                except expat.ExpatError as error:
+                    message = expat.errors.messages[error.code]
+                    if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.begun:
+                        message = "the document breaks off here, before its root element is closed"
+                    raise DocumentError(
+                        "xml.malformed", message, error.lineno, error.offset + 1
+                    ) from None
+                finally:
+                    for name in islice(names, seen, None):
+                        if name is not None and len(name) > NAME:
+                            self._refuse_name(name)
+                if len(names) > NAMES:
+                    self._fail(
+                        "xml.limit",
+                        f"more than {NAMES} different names of tags, attributes and entities",
+                    )
+                seen = len(names)
+                if end < len(data):
+                    pending = end - parser.CurrentByteIndex
+                    if on_chunk is not None:
+                        on_chunk(pending)
+                    if pending > limits.markup:
+                        self._refuse_markup(self.data[parser.CurrentByteIndex : end])
+                    if end > limits.markup and not self.begun:
+                        message = f"no element begins within the first {limits.markup} bytes"
+                        self._fail("xml.limit", message)
         finally:
             # The handlers and the parser hold each other, and the text; release it now.
-            for name in handlers:
+            for name in self.calls:
                 setattr(parser, name, None)
-            del self.parser
+            del self.parser, self.calls
 
     def _fail(self, code: str, message: str) -> NoReturn:
         parser = self.parser
         raise DocumentError(code, message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
 
-    def _feed(self, names: dict[str, Any]) -> None:
-        """Parse bit by bit, so that nothing grows unseen."""
-        data, parser, limits, seen = memoryview(self.data), self.parser, self.limits, 0
-        for begin in range(0, max(len(data), 1), CHUNK):
-            end = begin + CHUNK
-            try:
-                parser.Parse(data[begin:end], end >= len(data))
-            except expat.ExpatError as error:
-                message = expat.errors.messages[error.code]
-                if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.begun:
-                    message = "the document breaks off here, before its root element is closed"
-                raise DocumentError(
-                    "xml.malformed", message, error.lineno, error.offset + 1
-                ) from None
-            finally:
-                self._check_names(islice(names, seen, None))
-            if len(names) > NAMES:
-                self._fail(
-                    "xml.limit",
-                    f"more than {NAMES} different names of tags, attributes and entities",
-                )
-            seen = len(names)
-            if end < len(data):
-                pending = end - parser.CurrentByteIndex
-                if self.on_chunk is not None:
-                    self.on_chunk(pending)
-                if pending > limits.markup:
-                    self._refuse_markup(self.data[parser.CurrentByteIndex : end])
-                if end > limits.markup and not self.begun:
-                    message = f"no element begins within the first {limits.markup} bytes"
-                    self._fail("xml.limit", message)
-
-    def _check_names(self, names: Iterable[str | None]) -> None:
-        for name in names:
-            if name is not None and len(name) > NAME:
-                message = f"the name '{name[:20]}...' has more than {NAME} characters"
-                at = self.data.find(name[: NAME + 1].encode())
-                if at < 0:  # in another encoding
-                    self._fail("xml.limit", message)
-                place = _line_and_column(self.data[:at].decode(errors="replace"))
-                raise DocumentError("xml.limit", message, *place)
+    def _refuse_name(self, name: str) -> NoReturn:
+        message = f"the name '{name[:20]}...' has more than {NAME} characters"
+        at = self.data.find(name[: NAME + 1].encode())
+        if at < 0:  # in another encoding
+            self._fail("xml.limit", message)
+        place = _line_and_column(self.data[:at].decode(errors="replace"))
+        raise DocumentError("xml.limit", message, *place)
 
     def _refuse_markup(self, found: bytes) -> NoReturn:
         """Refuse markup that is too long before it ends: expat keeps all of it until then."""
@@ -440,15 +452,6 @@ class _SafeParser:
 def _line_and_column(before: str) -> tuple[int, int]:
     """Return the place after this text."""
     return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-def _detect_utf32(data: bytes) -> str | None:
-    """Return the codec of a document in UTF-32, which expat takes for UTF-16."""
-    if data.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
-        return "utf-32"
-    if data.startswith(b"<\0\0\0"):
-        return "utf-32-le"
-    return "utf-32-be" if data.startswith(b"\0\0\0<") else None
 
 
 def _transcode(data: bytes, encoding: str | None) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -31,14 +30,10 @@ __all__ = [
     "check_spans",
     "check_tokens",
     "check_xpaths",
-    "is_root",
 ]
 
 Bools = npt.NDArray[np.bool_]
 RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
-_ROOT = r"^/[^/\[\]@()\s]+(?:\[1\])?$"
-_ROOT_OF = re.compile("/[^/]+/")
-"""The first step of a path that has more."""
 TOO_FAR = f"is past {MAX_OFFSET}; no document is that long"
 _NEGATIVE = "{} {{}} is negative; expected an offset from 0"
 
@@ -138,25 +133,6 @@ def check_xpaths(defects: Defects, xpath: pl.Series) -> list[Problem]:
     bad = ~xpath.str.starts_with("/").fill_null(value=True).to_numpy()
     message = "{!r} is not an XPath; expected /path[1]/of[1]/element[2]"
     return [*defects.at("run.xpath", bad, message, xpath)]
-
-
-def is_root(xpath: pl.Series) -> Bools:
-    """Mark paths of the root element: the whole document whatever its length.
-
-    >>> is_root(pl.Series(["/a[1]/b[1]", "/a[1]", "/a", "/b[1]", "/a[2]", None])).tolist()
-    [False, True, True, True, False, False]
-    """
-    root = np.zeros(len(xpath), dtype=bool)
-    # Nearly all go down from one root: what begins like that needs no further look.
-    begin = _ROOT_OF.match(str(xpath[0])) if len(xpath) else None
-    if begin is None:
-        rows, left = np.arange(len(xpath)), xpath
-    else:
-        inside = xpath.str.starts_with(begin.group()).fill_null(value=True).to_numpy()
-        rows = np.flatnonzero(~inside)
-        left = xpath.gather(rows)
-    root[rows] = left.str.contains(_ROOT).fill_null(value=False).to_numpy()
-    return root
 
 
 def check_names(defects: Defects, topic: pl.Series) -> list[Problem]:

@@ -157,8 +157,8 @@ def _as_lines(run: Run, *place: str | pl.Expr) -> str:
 
 def parse_element_run(source: Source) -> Parsed:
     """Parse an element run; the order of the lines is the ranking, a collection gives places."""
-    from foveal.formats.checks import Defects, check_names, check_scores, check_xpaths, is_root
-    from foveal.formats.xpaths import PATHS, canonical_paths
+    from foveal.formats.checks import Defects, check_names, check_scores, check_xpaths
+    from foveal.formats.xpaths import PATHS, canonical_paths, is_root
 
     schema, keep = _FIELDS | {"xpath": pl.String}, ("topic", "doc", "score", "xpath")
     table = read_fields(source, schema, keep, form=_ELEMENT_LINE)
@@ -199,8 +199,7 @@ _PLAIN, _ROOT, _ODD = 0, 1, 2
 
 def _classify_paths(xpath: pl.Series) -> Ints:
     """Return for each path if it is a root's, or not written as it should be."""
-    from foveal.formats.checks import is_root
-    from foveal.formats.xpaths import canonical_paths
+    from foveal.formats.xpaths import canonical_paths, is_root
 
     odd = (canonical_paths(xpath) != xpath).to_numpy() | ~xpath.str.starts_with("/").to_numpy()
     return np.where(odd, _ODD, np.where(is_root(xpath), _ROOT, _PLAIN))

@@ -14,7 +14,7 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, lazy_losses
-from foveal.formats.checks import Defects, check_names, check_ranks, check_scores, is_root
+from foveal.formats.checks import Defects, check_names, check_ranks, check_scores
 from foveal.formats.markup import (
     BLANKS,
     Markup,
@@ -25,7 +25,7 @@ from foveal.formats.markup import (
     read_markup,
 )
 from foveal.formats.ranking import ranked
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints
@@ -71,24 +71,20 @@ def parse_run(source: Source) -> Parsed:
             message = f"{name} {value!r} holds control characters; expected text"
             problems.append(Problem("run.header", source.path, None, message))
     stripped = texts.select(pl.col("topic"), pl.exclude("topic").str.strip_chars(BLANKS))
-    frame = stripped.select(pl.when(pl.all() != "").then(pl.all()))
+    texts = stripped.select(pl.when(pl.all() != "").then(pl.all()))
+    number = pl.col("rank", "score").cast(pl.Float64, strict=False)
+    frame = texts.with_columns(number)
+    whole = (pl.col("rank") == pl.col("rank").round()) & (pl.col("rank").abs() < _LARGEST)
+    frame = frame.with_columns(rank=pl.when(whole).then("rank").cast(pl.Int64))
     # Results may share a line: problems have the number of the row until the end.
-    defects = Defects(source, np.arange(len(frame)))
-    found = check_names(defects, texts["topic"]) + _check_places(defects, frame)
-    for name, tag, kind in (("rank", "rank", "a whole number"), ("score", "rsv", "a number")):
-        number = frame[name].cast(pl.Float64, strict=False)
-        if name == "rank":
-            whole = (number == number.round()) & (number.abs() < _LARGEST)
-            number = number.set(~whole, None).cast(pl.Int64)
-        bad = (number.is_null() & frame[name].is_not_null()).to_numpy()
-        found += defects.at(f"run.{name}", bad, f"{tag} {{!r}} is not {kind}", frame[name])
-        frame = frame.with_columns(number.alias(name))
-    found += check_ranks(defects, frame["rank"])
-    found += check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
-    good = (texts["topic"] != ALL).to_numpy().copy()
-    good[[problem.line or 0 for problem in found]] = False
+    defects, found = Defects(source, np.arange(len(frame))), list[Problem]()
+    good = np.ones(len(frame), dtype=bool)
+    if frame.null_count().rows() != texts.null_count().rows() or frame.select(_IS_ODD.any()).item():
+        found = _find_problems(defects, texts, frame)
+        good = (texts["topic"] != ALL).fill_null(value=True).to_numpy().copy()
+        good[[problem.line or 0 for problem in found]] = False
     order = next((name for name in ("rank", "score") if frame[name].count()), None)
-    if order is not None:
+    if order is not None and frame[order].null_count():
         missing = frame[order].is_null().to_numpy() & good
         message = f"{order} is missing here, but other results have one"
         found += defects.at(f"run.{order}_missing", missing, message)
@@ -110,8 +106,23 @@ def parse_run(source: Source) -> Parsed:
     return Parsed(replace(run, header=more or None), problems)
 
 
-def _check_places(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
-    """Find results without a document, and without exactly one place that is possible."""
+_IS_ODD = pl.any_horizontal(
+    pl.col("topic") == ALL,
+    pl.col("doc").is_null(),
+    pl.col("path").is_null() == pl.col("passage").is_null(),
+    ~pl.col("path").str.contains(_PATH),
+    ~pl.col("passage").str.contains(_PASSAGE),
+    pl.col("rank") < 0,
+    ~pl.col("score").is_finite(),
+)
+"""Results in which `_find_problems` finds one, unless a number cannot be read."""
+
+
+def _find_problems(defects: Defects, texts: pl.DataFrame, frame: pl.DataFrame) -> list[Problem]:
+    """Find results without a document or exactly one possible place, and impossible numbers.
+
+    `frame` has the ranks and scores of `texts` as numbers.
+    """
     path, passage = frame["path"], frame["passage"]
     no_path, no_passage = path.is_null().to_numpy(), passage.is_null().to_numpy()
     no_doc = frame["doc"].is_null().to_numpy()
@@ -119,13 +130,19 @@ def _check_places(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
     both = "result with a <path> and a <passage>; expected one of them"
     no_xpath = "{!r} is not an XPath; expected /path[1]/of[1]/element[2]"
     no_pair = "the passage {!r} is not two XPaths; expected a start and an end"
-    return [
+    found = [
+        *check_names(defects, texts["topic"].fill_null("")),
         *defects.at("doc.missing", no_doc, "result without a <file>"),
         *defects.at("run.place", no_path & no_passage, neither),
         *defects.at("run.place", ~no_path & ~no_passage, both),
         *defects.at("run.xpath", _unlike(path, _PATH), no_xpath, path),
         *defects.at("run.xpath", _unlike(passage, _PASSAGE), no_pair, passage),
     ]
+    for name, tag, kind in (("rank", "rank", "a whole number"), ("score", "rsv", "a number")):
+        bad = (frame[name].is_null() & texts[name].is_not_null()).to_numpy()
+        found += defects.at(f"run.{name}", bad, f"{tag} {{!r}} is not {kind}", texts[name])
+    found += check_ranks(defects, frame["rank"])
+    return found + check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
 
 
 def _unlike(column: pl.Series, pattern: str) -> npt.NDArray[np.bool_]:

@@ -33,11 +33,9 @@ from foveal.formats.graded_elements import (
 )
 from foveal.formats.objects import (
     UNKNOWN_FIELD,
-    declared_units,
     header_of,
     header_problems,
     loads,
-    read_objects,
     tabulate_objects,
     to_codepoints,
     unknown_fields,
@@ -64,18 +62,14 @@ _RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String}
 def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
     """Parse a run, ordered by rank, else by descending score, else as in the file."""
     header, header_line = header_of(source)
-    wrong = header_problems(header, JSON_FORMATS["run"])
+    wrong = header_problems(source, header, header_line, JSON_FORMATS["run"])
     declared = {name: value for name, value in header.items() if name not in wrong}
     table = tabulate_objects(source, _RUN, header_line)
-    if wrong:
-        found = [Problem("json.header", source.path, header_line, text) for text in wrong.values()]
-        table = table._replace(problems=(*found, *table.problems))
+    table = table._replace(problems=(*wrong.values(), *table.problems))
     again = (table.frame["type"] == "header").fill_null(value=False)
     if again.any():
-        defects, message = (
-            Defects(source, table.line),
-            "a second header; expected one run in a file",
-        )
+        message = "a second header; expected one run in a file"
+        defects = Defects(source, table.line)
         table = table.without(defects.at("json.header", again.to_numpy(), message))
     parsed = parse_results(
         table,
@@ -100,7 +94,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
         note = Tally(taken_whole, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
-    unread = unknown_fields(source, table.frame, header_line)
+    unread = unknown_fields(source, table.frame, header_line) if source.thorough else {}
     if table.frame["text"].count():
         unread["texts of results"] = table.frame["text"].count()
     return parsed._replace(content=replace(run, notes=notes, unread=unread or None))
@@ -183,52 +177,86 @@ _IS_ODD = pl.any_horizontal(
     pl.col("spans").is_null() & pl.col("elements").is_null(),
 )
 """Rows without a document, and rows that cannot be judgements."""
+_LACKS_OFFSETS = pl.all_horizontal(pl.col("spans", "elements").is_null()) | (
+    pl.col("spans")
+    .list.eval(
+        pl.element().struct["quote"].is_not_null()
+        & pl.element().struct["start"].is_null()
+        & pl.element().struct["end"].is_null()
+    )
+    .list.any()
+)
+"""Lines that are one quote, or have a quote whose place is to be found."""
+_IS_ODD_SPAN = pl.any_horizontal(
+    pl.col("start", "end").is_null(),
+    pl.col("start") < 0,
+    pl.col("end") < pl.col("start"),
+    pl.col("end") >= MAX_OFFSET,
+)
+_IS_ODD_LENGTH = pl.any_horizontal(
+    pl.col("length", "bep") < 0,
+    pl.col("length", "bep") > MAX_OFFSET,
+    pl.col("bep") > pl.col("length"),
+)
 
 
 def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
     """Read judgements with spans, best entry points, assessors and elements."""
     header, header_line = header_of(source)
-    unit, end_kind = declared_units(source, header, header_line, JSON_FORMATS["judgements"])
-    known = _translate_header(source, header, header_line)
-    inclusive, notes = end_kind == "inclusive", tuple[str, ...]()
-    if b'"quote"' in source.data:
+    if wrong := header_problems(source, header, header_line, JSON_FORMATS["judgements"]):
+        raise InputError(wrong.values())
+    known, notes = dict[str, Any](), tuple[str, ...]()
+    if not header.keys().isdisjoint(_KEPT):
+        known = _translate_header(source, header, header_line)
+    unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
+    table = tabulate_objects(source, _JUDGEMENT, header_line)
+    if b'"quote"' in source.data and table.frame.select(_LACKS_OFFSETS.any()).item():
         from foveal.formats.locate import locate_quotes
 
         source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
-    table = read_objects(source, _JUDGEMENT, header_line)
+        table = tabulate_objects(source, _JUDGEMENT, header_line)
+    if table.problems:
+        table.checked()
     bare = table.frame.clear()
     if table.frame.select(_IS_ODD.any()).item():
         bare, table = _split_bare_topics(source, table)
     frame, defects = table.frame, Defects(source, table.line)
-    rows, spans = _split_assessors(frame.with_columns(line=pl.Series(table.line)))
+    labels = [name for name in _LABELS if f'"{name}"'.encode() in source.data]
+    rows = frame.select("topic", "doc", "length", "bep", "assessor", line=pl.Series(table.line))
+    rows = rows.with_row_index("place").cast({"place": pl.Int64})
+    spans = frame.select("spans", place=rows["place"]).explode("spans").drop_nulls("spans")
+    spans = spans.unnest("spans").with_columns(row="place")
+    if labels:
+        spans = spans.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("place"))
+    if spans["assessor"].count():
+        rows, spans = _split_assessors(rows, spans)
+    row = spans["row"].to_numpy()
     inner = Defects(source, table.line[spans["place"].to_numpy()])
-    if spans["start"].null_count() or spans["end"].null_count():
-        missing = (spans["start"].is_null() | spans["end"].is_null()).to_numpy()
-        inner.raise_if([*inner.at("span.incomplete", missing, "a span lacks its start or end")])
+    if spans.select(_IS_ODD_SPAN.any()).item():
+        _check_spans(inner, spans, inclusive=inclusive)
     start, end = spans["start"].to_numpy(), spans["end"].to_numpy() + inclusive
-    both = np.concatenate([start, end])
-    if both.min(initial=1) < inclusive or both.max(initial=0) > MAX_OFFSET:
-        inner.raise_if(check_given(inner, spans["start"], spans["end"]))
-    inner.raise_if(check_spans(inner, start, end))
+    outer = Defects(source, rows["line"].to_numpy())
     if unit != "codepoint":
         docs = rows["doc"].gather(spans["row"])
         start, problems = to_codepoints(start, docs, unit, texts, inner)
         inner.raise_if(problems)
         end, problems = to_codepoints(end, docs, unit, texts, inner)
         inner.raise_if(problems)
-        outer = Defects(source, rows["line"].to_numpy())
         for name in ("length", "bep"):
             given = rows[name].fill_null(UNKNOWN).to_numpy()
             own, problems = to_codepoints(given, rows["doc"], unit, texts, outer)
             outer.raise_if(problems)
             converted = pl.when(pl.col(name).is_not_null()).then(pl.Series(own)).alias(name)
             rows = rows.with_columns(converted)
-    row = spans["row"].to_numpy()
-    check_lengths(Defects(source, rows["line"].to_numpy()), rows, row, end)
+    last = rows["length"].fill_null(MAX_OFFSET).to_numpy()[row]
+    if (end > last).any() or rows.select(_IS_ODD_LENGTH.any()).item():
+        check_lengths(outer, rows, row, end)
     has_text = bool((frame if len(frame) else bare)["spans"].is_not_null().any())
-    unread = unknown_fields(source, pl.concat([frame, bare]), header_line)
-    for name in _LABELS:
-        unread.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
+    unread = dict[str, int]()
+    if source.thorough:
+        unread = unknown_fields(source, pl.concat([frame, bare]), header_line)
+        for name in _LABELS:
+            unread.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
     elements, judged = None, None
     if frame["elements"].null_count() < len(frame) or not has_text:
         assessed = _assess_elements(frame, defects, known.get("scale"))
@@ -251,8 +279,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         source=source.provenance,
         grade=spans["grade"].fill_null(1.0).to_numpy(),
         quotes=quotes if any(column.null_count() < len(column) for column in quotes) else None,
-        sets=_read_labels(source, table, spans, "sets"),
-        aspects=_read_labels(source, table, spans, "aspects"),
+        **{name: _read_labels(source, table, spans, name) for name in labels},
         has_text=has_text,
         elements=elements,
         header=known,
@@ -262,6 +289,16 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     )
     judgements.check_distinct()
     return judgements if judged is None or judged.all() else judgements.only(judged)
+
+
+def _check_spans(defects: Defects, spans: pl.DataFrame, *, inclusive: bool) -> None:
+    """Refuse spans without a start or an end, and impossible offsets."""
+    missing = (spans["start"].is_null() | spans["end"].is_null()).to_numpy()
+    message = "a span lacks its start or end"
+    defects.raise_if([*defects.at("span.incomplete", missing, message)])
+    defects.raise_if(check_given(defects, spans["start"], spans["end"]))
+    start, end = spans["start"].to_numpy(), spans["end"].to_numpy() + inclusive
+    defects.raise_if(check_spans(defects, start, end))
 
 
 def _split_bare_topics(source: Source, table: RowTable) -> tuple[pl.DataFrame, RowTable]:
@@ -304,8 +341,6 @@ def _read_labels(
     the lines that have some are looked at one by one.
     """
     word = f'"{name}"'.encode()
-    if word not in source.data:
-        return None
     lines, problems = source.data.split(b"\n"), list[Problem]()
     found: list[tuple[int, int, list[str]]] = []
     for place, line in enumerate(table.line.tolist()):
@@ -355,24 +390,20 @@ def _translate_header(source: Source, header: Mapping[str, Any], line: int) -> d
     return kept
 
 
-def _split_assessors(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return rows of one topic, document and assessor; and the spans, pointing to them.
+def _split_assessors(rows: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a row for each assessor of a line, and the spans, pointing to them.
 
-    Spans may name another assessor than their line. `place` is the number of the line's object,
-    `number` that of the span in it.
+    Spans may name another assessor than their line. `place` is the number of the line's object.
     """
-    placed = frame.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64))
+    own = spans.join(
+        rows.select("place", line_assessor="assessor"), on="place", maintain_order="left"
+    )
     spans = (
-        placed.select("spans", "place", line_assessor="assessor")
-        .explode("spans")
-        .drop_nulls("spans")
-        .with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("place"))
-        .unnest("spans")
-        .with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
+        own.with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
+        .drop("line_assessor", "row")
         .sort("place", "assessor", maintain_order=True)
     )
-    rows = placed.select("topic", "doc", "length", "bep", "assessor", "line", "place")
-    # A row for each assessor of a line; a line whose spans name none keeps its own.
+    # A line whose spans name none keeps its own.
     named = spans.select("place", "assessor").unique(maintain_order=True)
     with_spans = rows.drop("assessor").join(named, on="place", how="inner", maintain_order="left")
     without = rows.join(named.select("place"), on="place", how="anti", maintain_order="left")

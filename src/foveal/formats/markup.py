@@ -7,10 +7,8 @@ closings); depth and text are worked out from the notes with arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from xml.parsers.expat import XMLParserType
 
 import numpy as np
@@ -36,6 +34,11 @@ __all__ = [
 BLANKS = " \t\r\n"
 """White space of XML; other blanks are part of names."""
 
+_FIRST_TAG = re.compile(
+    rb"\s*(?:<\?xml [^<>]*\?>\s*)?(?:<!--(?:[^-]|-[^-])*-->\s*|<!DOCTYPE [^\[\]<>]*>\s*)*"
+    rb"<([A-Za-z_][A-Za-z0-9_.-]*)[\s/>]"
+)
+"""The root element of nearly all files, in encodings that contain ASCII."""
 _REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
 _ENTITY = re.compile(rb"<!ENTITY\s+([A-Za-z_:][\w:.-]*)\s")
 _VALUE = re.compile(rb"=\s*(?:\"[^\"<]*&[^\"<]*\"|'[^'<]*&[^'<]*')")
@@ -51,12 +54,7 @@ _SPECIAL = {
 _UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 
 
-class _FoundError(Exception):
-    """The name of the root element, known before the file is read to its end."""
-
-
-@dataclass(frozen=True, eq=False)
-class Markup:
+class Markup(NamedTuple):
     """The elements of one file in document order, numbered from 0.
 
     Tags are asked for in lower case with hyphens, however the file spells them.
@@ -78,35 +76,16 @@ class Markup:
     """Closing tags before each opening tag."""
     ended: Ints
     """Pieces of text before each closing tag."""
-
-    @cached_property
-    def depth(self) -> Ints:
-        """Elements around each element."""
-        return np.arange(len(self.tags)) - self.closed
-
-    @cached_property
-    def closing(self) -> Ints:
-        """The closing tag of each element: at any depth openings and closings alternate."""
-        number = np.arange(len(self.tags))
-        before = np.searchsorted(self.closed, number, side="right")
-        closing = np.empty(len(number), dtype=np.int64)
-        # Depths are small numbers, which sort in one pass.
-        order = np.argsort(self.depth.astype(np.int16), kind="stable")
-        closing[order] = np.argsort((before - number - 1).astype(np.int16), kind="stable")
-        return closing
-
-    @cached_property
-    def _by_tag(self) -> dict[str, Ints]:
-        spelled = {tag: i for i, tag in enumerate(set(self.tags))}
-        code = np.fromiter(map(spelled.__getitem__, self.tags), np.int64, len(self.tags))
-        named: dict[str, list[int]] = {}
-        for tag, i in spelled.items():
-            named.setdefault(tag.lower().replace("_", "-"), []).append(i)
-        return {tag: np.flatnonzero(np.isin(code, codes)) for tag, codes in named.items()}
+    depth: Ints
+    """Elements around each element."""
+    closing: Ints
+    """The closing tag of each element."""
+    by_tag: dict[str, Ints]
+    """The elements with each tag."""
 
     def named(self, *tags: str) -> Ints:
         """Return the numbers of the elements with one of these tags."""
-        found = [self._by_tag[tag] for tag in tags if tag in self._by_tag]
+        found = [self.by_tag[tag] for tag in tags if tag in self.by_tag]
         if len(found) == 1:
             return found[0]
         return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
@@ -140,16 +119,10 @@ class Markup:
 
 
 def root_tag(source: Source) -> str:
-    """Return the tag of the root element, in lower case with hyphens, without reading further."""
-
-    def opening(tag: str, _attributes: dict[str, str]) -> None:
-        raise _FoundError(tag)
-
-    try:
-        _parse(source, opening)
-    except _FoundError as found:
-        return str(found).lower().replace("_", "-")
-    raise source.error("xml.malformed", None, "the file holds no element")
+    """Return the tag of the root element, in lower case with hyphens; refuse malformed XML."""
+    found = _FIRST_TAG.match(source.data)
+    tag = found[1].decode() if found else read_markup(source).tags[0]
+    return tag.lower().replace("_", "-")
 
 
 def find_root(source: Source) -> str:
@@ -186,35 +159,49 @@ def read_markup(source: Source) -> Markup:
     def closing(_tag: str) -> None:
         note_ended(len(pieces))
 
-    skipped = _parse(source, opening, closing, pieces.append, parsers.append)
-    line, *counts = (np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes)
-    markup = Markup(source, tags, line + skipped, attributes, pieces, *counts)
-    if attributes:
-        _check_attributes(markup)
-    return markup
-
-
-def _parse(
-    source: Source,
-    opening: Callable[[str, Any], object],
-    closing: Callable[[str], object] | None = None,
-    text: Callable[[str], object] | None = None,
-    on_parser: Callable[[XMLParserType], object] | None = None,
-) -> int:
-    """Parse a file; return the number of empty lines before its first tag, which are left out.
-
-    Expat would refuse an XML declaration after them.
-    """
+    # Expat would refuse an XML declaration after empty lines.
     data = source.data.lstrip(BLANKS.encode())
     skipped = source.data.count(b"\n", 0, len(source.data) - len(data))
     try:
-        parse_xml(data, opening, closing, text, watch=False, on_parser=on_parser)
+        parse_xml(data, opening, closing, pieces.append, watch=False, on_parser=parsers.append)
     except DocumentError as error:
-        line, column, message = (error.line or 1) + skipped, error.column, error.message
-        if column is not None:
-            message = f"not valid XML, column {column}: {message}"
-        raise source.error(error.code, line, message) from None
-    return skipped
+        message = error.message
+        if error.column is not None:
+            message = f"not valid XML, column {error.column}: {message}"
+        raise source.error(error.code, (error.line or 1) + skipped, message) from None
+    line, before_opening, closed_before, before_closing = (
+        np.fromiter(note, dtype=np.int64, count=len(note)) for note in notes
+    )
+    number = np.arange(len(tags))
+    depth = number - closed_before
+    # At any depth openings and closings alternate. Small numbers such as depths sort in one pass.
+    opened_before = np.searchsorted(closed_before, number, side="right")
+    closings = np.empty(len(tags), dtype=np.int64)
+    closings[np.argsort(depth.astype(np.int16), kind="stable")] = np.argsort(
+        (opened_before - number - 1).astype(np.int16), kind="stable"
+    )
+    spelled = {tag: i for i, tag in enumerate(set(tags))}
+    code = np.fromiter(map(spelled.__getitem__, tags), np.int64, len(tags))
+    codes: dict[str, list[int]] = {}
+    for tag, i in spelled.items():
+        codes.setdefault(tag.lower().replace("_", "-"), []).append(i)
+    by_tag = {tag: np.flatnonzero(np.isin(code, own)) for tag, own in codes.items()}
+    markup = Markup(
+        source,
+        tags,
+        line + skipped,
+        attributes,
+        pieces,
+        before_opening,
+        closed_before,
+        before_closing,
+        depth,
+        closings,
+        by_tag,
+    )
+    if attributes and (b"&" in data or len(data) > Limits().attribute):
+        _check_attributes(markup)
+    return markup
 
 
 def _check_attributes(markup: Markup) -> None:
@@ -229,8 +216,6 @@ def _check_attributes(markup: Markup) -> None:
             if any(len(value) > most for value in own.values()):
                 message = f"an attribute of <{markup.tags[number]}> has more than {most} characters"
                 raise source.error("xml.limit", int(markup.line[number]), message)
-    if b"&" not in data:
-        return
     declared = {name.decode() for name in _ENTITY.findall(data)}
     for value in _VALUE.finditer(data):
         for name in (found.decode() for found in _REFERENCE.findall(value[0])):

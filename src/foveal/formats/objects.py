@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
+from foveal.errors import Problem
 from foveal.files.source import Source
 from foveal.formats.fields import RowTable, drop_undecodable
 from foveal.spans import Ints
@@ -29,7 +29,6 @@ __all__ = [
     "UNITS",
     "UNKNOWN_FIELD",
     "check_counted",
-    "declared_units",
     "explain_json",
     "header_of",
     "header_problems",
@@ -94,11 +93,15 @@ def header_of(source: Source) -> tuple[dict[str, Any], int]:
     return {}, 0
 
 
-def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return what is wrong with a header of one of the `allowed` formats, by the entry's name.
+def header_problems(
+    source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
+) -> dict[str, Problem]:
+    """Return the problems of a header of one of the `allowed` formats, by the entry's name.
 
-    >>> header_problems({"type": "header", "unit": "codepoint", "version": 2}, ("foveal-run",))
-    {'version': 'version 2 is not known; expected 1'}
+    >>> header = {"type": "header", "unit": "codepoint", "version": 2}
+    >>> found = header_problems(Source.of_text("", "a.jsonl"), header, 1, ("foveal-run",))
+    >>> print(found["version"])
+    a.jsonl:1: version 2 is not known; expected 1
     """
     found: dict[str, str] = {}
     known: dict[str, tuple[str, ...]] = {"format": allowed, "unit": UNITS, "end": ENDS}
@@ -111,19 +114,7 @@ def header_problems(header: Mapping[str, Any], allowed: tuple[str, ...]) -> dict
             found[name] = f"header says {name} {value!r}; expected text without control characters"
     if header.get("version", 1) != 1:
         found["version"] = f"version {header['version']!r} is not known; expected 1"
-    return found
-
-
-def declared_units(
-    source: Source, header: Mapping[str, Any], line: int, allowed: tuple[str, ...]
-) -> tuple[str, str]:
-    """Return unit and kind of end that the header declares, checked."""
-    problems = header_problems(header, allowed)
-    if problems:
-        raise InputError(
-            Problem("json.header", source.path, line, message) for message in problems.values()
-        )
-    return header.get("unit", UNITS[0]), header.get("end", ENDS[0])
+    return {name: Problem("json.header", source.path, line, text) for name, text in found.items()}
 
 
 def check_counted(source: Source, header: Mapping[str, Any], line: int) -> None:
@@ -148,7 +139,9 @@ def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) ->
 
 def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> RowTable:
     """Return the objects after the header as columns, and the problems of bad lines."""
-    source, undecodable = drop_undecodable(source)
+    undecodable: tuple[Problem, ...] = ()
+    if not source.data.isascii():
+        source, undecodable = drop_undecodable(source)
     data = source.data
     for _ in range(header_line):
         data = data.partition(b"\n")[2]
@@ -189,9 +182,18 @@ def tabulate_objects(source: Source, schema: Mapping[str, Any], header_line: int
 
 def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None:
     """Return the objects as columns, or None if any line does not fit the schema."""
-    if not data.strip():
+    if not data or data.isspace():
         return pl.DataFrame(schema=schema)
-    given = _given(data, schema)
+    given = dict(schema)
+    if b"\\u" not in data:  # else a name may be written in other ways
+        # The parser spends time on each field of its schema, also where objects lack it: 17 MB of
+        # assessed elements, which may have 16 fields and have 6, take half as long.
+        given = {name: kind for name, kind in schema.items() if f'"{name}"'.encode() in data}
+        given = given or dict(schema)
+        for name, kind in given.items():
+            if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
+                inner = [own for own in kind.inner.fields if f'"{own.name}"'.encode() in data]
+                given[name] = pl.List(pl.Struct(inner or kind.inner.fields))
     try:
         frame = pl.read_ndjson(data, schema=given)
     except pl.exceptions.PolarsError:
@@ -203,27 +205,6 @@ def parse_objects(data: bytes, schema: Mapping[str, Any]) -> pl.DataFrame | None
         else pl.lit(None, dtype=kind).alias(name)
         for name, kind in schema.items()
     )
-
-
-def _given(data: bytes, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that any object has, and those of objects in their lists.
-
-    The parser spends time on each field of its schema, also where objects lack it: 17 MB of
-    assessed elements, which may have 16 fields and have 6, take half as long.
-
-    >>> spans = pl.List(pl.Struct({"start": pl.Int64, "grade": pl.Float64}))
-    >>> schema = {"topic": pl.String, "bep": pl.Int64, "spans": spans}
-    >>> _given(b'{"topic": "1", "spans": [{"start": 5}]}', schema)
-    {'topic': String, 'spans': List(Struct({'start': Int64}))}
-    """
-    if b"\\" in data:  # a name may be written in other ways
-        return dict(schema)
-    found = {name: kind for name, kind in schema.items() if f'"{name}"'.encode() in data}
-    for name, kind in found.items():
-        if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
-            inner = _given(data, {field.name: field.dtype for field in kind.inner.fields})
-            found[name] = pl.List(pl.Struct(inner))
-    return found or dict(schema)
 
 
 def _find_defect(line: bytes, schema: Mapping[str, Any]) -> tuple[str, str]:
@@ -267,16 +248,14 @@ def _misfit(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
 def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dict[str, int]:
     """Count the fields of objects that have no column in `frame`; those of lists as ``spans.name``.
 
-    They are counted in thorough sources only, which take a fifth of the time longer. Nearly all
-    files hold only known fields, and as many colons after names as values.
+    Counting takes a fifth of the time of reading, so readers do it in thorough sources only. Nearly
+    all files hold only known fields, and as many colons after names as values.
 
     >>> lines = '{"topic": "1", "note": "a"}', '{"topic": "2", "note": "b"}'
-    >>> source = Source.of_text(chr(10).join(lines), thorough=True)
+    >>> source = Source.of_text(chr(10).join(lines))
     >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
     {'fields not known: note': 2}
     """
-    if not source.thorough:
-        return {}
     lines = source.data.split(b"\n", header_line)[-1]
     if lines.count(b'":') + lines.count(b'" :') == _count_values(frame):
         return {}

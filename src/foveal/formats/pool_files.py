@@ -17,7 +17,7 @@ from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
 from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
-from foveal.formats.objects import declared_units, header_of, read_objects
+from foveal.formats.objects import header_of, header_problems, read_objects
 from foveal.lookup import number_rows, sort_topics
 from foveal.model.run import ALL
 
@@ -159,7 +159,9 @@ def parse_pool(source: Source) -> Parsed:
         if not header:
             message = f"this is no pool; expected a first line with format {FORMAT!r}"
             raise source.error("pool.format", None, message)
-        unit, end = declared_units(source, header, line, (FORMAT,))
+        if wrong := header_problems(source, header, line, (FORMAT,)):
+            raise InputError(wrong.values())
+        unit, end = header.get("unit", "codepoint"), header.get("end", "exclusive")
         if (unit, end) != ("codepoint", "exclusive"):
             message = f"offsets are {unit}, {end}; expected codepoint, exclusive"
             raise source.error("pool.header", line, message)

@@ -25,10 +25,9 @@ from foveal.formats.checks import (
     check_spans,
     check_tokens,
     check_xpaths,
-    is_root,
 )
 from foveal.formats.fields import MAX_OFFSET, RowTable
-from foveal.formats.xpaths import canonical_paths
+from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.model import UNKNOWN, Run
 from foveal.model.run import ALL
 from foveal.spans import Ints
@@ -90,10 +89,11 @@ def parse_results(
     if (start < 0).any():
         by_path = table.frame["xpath"].is_not_null().to_numpy()
         start[(start < 0) & (~by_path | is_root(table.frame["xpath"]))] = 0
-    problems = check_spans(Defects(source, table.line), start, end)
     placed = (pl.Series("start", start), pl.Series("end", end))
     xpath = canonical_paths(table.frame["xpath"])
-    table = table._replace(frame=table.frame.with_columns(xpath, *placed)).without(problems)
+    table = table._replace(frame=table.frame.with_columns(xpath, *placed))
+    if (end < start).any() or end.max(initial=0) > MAX_OFFSET:
+        table = table.without(check_spans(Defects(source, table.line), start, end))
     if unit != "codepoint":
         from foveal.formats.objects import to_codepoints
 
@@ -103,15 +103,23 @@ def parse_results(
             if problems:  # the other offsets are no better
                 return Parsed(None, [*table.problems, *problems])
             table = table._replace(frame=table.frame.with_columns(pl.Series(column, points)))
-    table = table.without(_check_order(Defects(source, table.line), table.frame))
-    defects = Defects(source, table.line)
-    if table.frame["tokens"].null_count() < len(table.frame):
-        table = table.without(check_tokens(defects, table.frame["tokens"]))
-        defects = Defects(source, table.line)
+    for order in ("rank", "score"):
+        absent = table.frame[order].null_count()
+        if absent < len(table.frame) or order in source.given:
+            if absent:
+                missing = find_unordered(Defects(source, table.line), table.frame[order])
+                table = table.without(missing)
+            break
+    has_costs = table.frame["tokens"].count() > 0
+    if has_costs:
+        table = table.without(check_tokens(Defects(source, table.line), table.frame["tokens"]))
     if table.problems and not len(table.frame):
         return Parsed(None, [*table.problems])
+    defects = Defects(source, table.line)
     run = ranked(table.frame, table.line, defects, name=name, task=task)
-    return Parsed(with_costs(run, table.frame["tokens"], defects), [*table.problems])
+    if has_costs:
+        run = with_costs(run, table.frame["tokens"], defects)
+    return Parsed(run, [*table.problems])
 
 
 def _check_fields(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
@@ -134,32 +142,26 @@ def _check_fields(defects: Defects, frame: pl.DataFrame) -> list[Problem]:
     ]
 
 
-def _is_given(defects: Defects, frame: pl.DataFrame, name: str) -> bool:
-    """Return True if any result of the file has this field."""
-    return name in frame.columns and (
-        name in defects.source.given or frame[name].null_count() < len(frame)
-    )
-
-
-def _check_order(defects: Defects, frame: pl.DataFrame) -> Iterator[Problem]:
-    """Find results without a rank, or if no result has one, without a score."""
-    for column in ("rank", "score"):
-        if _is_given(defects, frame, column):
-            message = f"{column} is missing here, but other results have one"
-            missing = frame[column].is_null().to_numpy()
-            return defects.at(f"run.{column}_missing", missing, message)
-    return iter(())
+def find_unordered(defects: Defects, order: pl.Series) -> Iterator[Problem]:
+    """Find results without the rank or score by which the others are ordered."""
+    message = f"{order.name} is missing here, but other results have one"
+    return defects.at(f"run.{order.name}_missing", order.is_null().to_numpy(), message)
 
 
 def ranked(
     frame: pl.DataFrame, line: Ints, defects: Defects, *, name: str, task: str | None = None
 ) -> Run:
     """Return a run from rows with optional ``rank`` and ``score``, put in order within topics."""
-    defects.raise_if([*_check_order(defects, frame)])
-    frame = frame.with_columns(pl.Series("line", line))
-    optional = [name for name in ("rank", "score", "xpath") if _is_given(defects, frame, name)]
+    frame, given = frame.with_columns(pl.Series("line", line)), defects.source.given
+    optional = [
+        name
+        for name in ("rank", "score", "xpath")
+        if name in frame.columns and (name in given or frame[name].null_count() < len(frame))
+    ]
     order = next((name for name in ("rank", "score") if name in optional), None)
     if order is not None:
+        if frame[order].null_count():
+            defects.raise_if([*find_unordered(defects, frame[order])])
         first = frame["topic"].unique(maintain_order=True)
         place = pl.DataFrame({"topic": first, "place": np.arange(len(first))})
         frame = frame.join(place, on="topic", maintain_order="left").sort(

@@ -178,8 +178,8 @@ def parse_json(source: Source) -> Parsed:
     found = _make_topics(source, table.line, ids, columns, "topic is missing", [])
     if found.content is None:
         return found
-    unread = unknown_fields(source, table.frame, header_line) or None
-    return found._replace(content=replace(found.content, unread=unread))
+    unread = unknown_fields(source, table.frame, header_line) if source.thorough else None
+    return found._replace(content=replace(found.content, unread=unread or None))
 
 
 def parse_trec(source: Source) -> Parsed:
