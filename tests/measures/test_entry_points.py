@@ -13,7 +13,7 @@ import pytest
 
 from foveal.errors import UsageError
 from foveal.measures import all_measures
-from foveal.measures.registry import GROUP, _load_entry_points
+from foveal.measures.base import GROUP, _load_entry_points
 
 MODULE = """\
 from foveal.measures import Measure

@@ -34,8 +34,7 @@ from foveal.evaluation.rules import (
 )
 from foveal.evaluation.score_warnings import describe_counts
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
-from foveal.measures.base import Measure, Need, OverlapRule
-from foveal.measures.registry import parse_measures
+from foveal.measures.base import Measure, Need, OverlapRule, parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
 from foveal.model.run import Run
 

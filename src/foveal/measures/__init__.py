@@ -5,8 +5,12 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 
 from __future__ import annotations
 
-from foveal.measures.base import Cutoff, Measure, Need, OverlapRule, Parameter
-from foveal.measures.registry import (
+from foveal.measures.base import (
+    Cutoff,
+    Measure,
+    Need,
+    OverlapRule,
+    Parameter,
     all_measures,
     find_exact,
     find_measure,
