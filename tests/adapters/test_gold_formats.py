@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from itertools import pairwise
@@ -463,6 +464,8 @@ def test_documents_of_beir_are_judged_as_a_whole(beir: Path) -> None:
         assert [(own.id, own.title) for own in topics] == [("q1", "One?"), ("q2", "Two?")]
         assert read_embedded_texts(path, "beir") == {"d1": "A b.", "d2": "c."}
     assert read_gold(beir / "qrels" / "test.tsv")[1].ids == ("q1", "q2")
+    with contextlib.chdir(beir / "qrels"):
+        assert read_gold("test.tsv", "beir")[1].ids == ("q1", "q2")
 
 
 def test_a_folder_of_beir_has_one_file_of_judgements(beir: Path) -> None:
@@ -543,6 +546,12 @@ def test_quotes_of_label_studio_are_compared_with_the_text() -> None:
     assert refused("label-studio", text) == [("span.quote", 1)]
     repaired, _ = read_gold(Source.of_text(text), repair=True)
     assert repaired.passages(0) == [(10, 13)]
+
+
+def test_a_document_with_two_texts_is_refused() -> None:
+    records = [{"id": 7, "text": text, "label": [[0, 2, "doubt"]]} for text in (PAGE, "Other.")]
+    lines = "\n".join(map(json.dumps, records))
+    assert refused("doccano", lines) == [("document.duplicate", 2)]
 
 
 def test_doccano_with_relations_and_older_exports() -> None:

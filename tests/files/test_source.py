@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 import foveal
-from foveal.files.source import Source, open_decompressed, read_blocks, read_chunks, read_head
+from foveal.files.source import Source, read_blocks, read_chunks, read_head
 from inputs import refusal
 
 TEXT = "1 Q0 thé 1 0.5 r 0 20\n1 Q0 𝄞 2 0.4 r 0 20\n".encode()
@@ -177,16 +177,3 @@ def test_the_head_is_whole_lines(tmp_path: Path) -> None:
     assert read_head(path, 20) == b"# a comment\n"
     assert read_head(path, 5) == b"# a c"
     assert read_head(path, 1000) == path.read_bytes()
-
-
-@codecs
-def test_compressed_data_are_read_as_a_file(kind: str, compress: Codec, tmp_path: Path) -> None:
-    lines = TEXT * 1000
-    for data in (compress(lines), lines):
-        with written(tmp_path, data).open("rb") as stream:
-            assert [*open_decompressed(stream, "x")] == lines.splitlines(keepends=True)
-    with written(tmp_path, compress(lines)[:-9]).open("rb") as stream:
-        message = refusal(open_decompressed(stream, "x").read)
-        assert message.endswith(f"the {kind} data break off here; the file is truncated")
-    with written(tmp_path, compress(lines)).open("rb") as stream:
-        assert "more than 100 bytes" in refusal(open_decompressed(stream, "x", 100).read)

@@ -168,15 +168,18 @@ class _Annotated:
     field ``topic`` of the record, which judges the document, else the label of a highlight.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.topics: dict[str, Question] = {}
         self.texts: dict[str, str] = {}
 
     def open_record(self, fields: dict[str, Any], name: Name, line: int, path: str) -> None:
         self.doc = str(fields.get("doc") or name)
         self.line, self.path, self.topic = line, path, fields.get("topic")
-        if isinstance(fields.get("text"), str):
-            self.texts[self.doc] = fields["text"]
+        text = fields.get("text")
+        if isinstance(text, str) and self.texts.setdefault(self.doc, text) != text:
+            message = f"document {self.doc!r} has another text here than in an earlier record"
+            raise self.source.error("document.duplicate", line, message)
         if self.topic is not None:
             self._ask(str(self.topic), fields.get("query")).judged.append(self.doc)
 
@@ -224,7 +227,7 @@ def read_label_studio(source: Source) -> ParsedGold:
 
     Regions of other kinds are counted as not read, cancelled annotations left out.
     """
-    found = _Annotated()
+    found = _Annotated(source)
     unread: Counter[str] = Counter()
     tasks = decode_file(source, list[Raw])
     for task, line, path in decode_entries(source, tasks, _StudioTask, "$"):
@@ -273,7 +276,7 @@ class _DoccanoRecord(Struct):
 
 def read_doccano(source: Source) -> ParsedGold:
     """Documents with their highlights; ``entities`` are those of projects with relations."""
-    found = _Annotated()
+    found = _Annotated(source)
     for own, line in decode_lines(source, _DoccanoRecord):
         fields = {name: getattr(own, name) for name in ("doc", "topic", "query", "text")}
         found.open_record(fields, line if own.id is None else own.id, line, "$")
@@ -308,7 +311,7 @@ def read_inception(source: Source) -> ParsedGold:
     A topic is the feature ``topic``, ``label`` or ``value`` of a highlight, else the name of its
     layer. Offsets count UTF-16 units, as in Java.
     """
-    found = _Annotated()
+    found = _Annotated(source)
     entries = [*decode_list(source, "%FEATURE_STRUCTURES", _CasFeatures)]
     texts = {own.id: own.sofaString for own, _, _ in entries if own.sofaString is not None}
     doc = next((own.documentTitle for own, _, _ in entries if own.documentTitle), source.stem)

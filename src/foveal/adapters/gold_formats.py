@@ -377,14 +377,15 @@ def _find_qrels(folder: Path) -> Path:
     """Return the only file of judgements in the folder of a BEIR dataset."""
     found = sorted(str(path) for path in folder.glob("qrels/*.tsv"))
     if len(found) != 1:
-        message = f"{len(found)} files in qrels: {some(found)}; expected one, or name the file"
+        named = f": {some(found)}" if found else ""
+        message = f"{len(found)} files in qrels{named}; expected one, or name the file"
         raise InputError.at("gold.files", str(folder), None, message)
     return Path(found[0])
 
 
 def _open_beside(source: Source, name: str) -> Source:
     """Open a file in the folder of the judgements or in the one above."""
-    folder = Path(source.path).parent
+    folder = Path(source.path).absolute().parent
     return Source.open(folder / name if (folder / name).exists() else folder.parent / name)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import os
 import re
@@ -37,7 +36,6 @@ __all__ = [
     "is_xml",
     "limit_bytes",
     "list_files",
-    "open_decompressed",
     "read_blocks",
     "read_chunks",
     "read_codec",
@@ -514,37 +512,3 @@ def _expand(decoder: _Decoder, data: bytes, name: str, codec: str) -> Iterator[b
     except Exception as error:  # each library has its own exceptions
         text = f"damaged {codec} data: {error}"
         raise InputError.at("file.compression", name, None, text) from None
-
-
-class _BlockReader(io.RawIOBase):
-    """Blocks of bytes as a file."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self._ready = blocks, memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            block = next(self._blocks, None)
-            if block is None:
-                return 0
-            self._ready = memoryview(block)
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
-
-
-def open_decompressed(stream: BinaryIO, name: str, limit: int | None = None) -> BinaryIO:
-    """Return the decompressed content of a binary file that can seek, as a file.
-
-    Reading from it raises an `InputError` about `name` if the compressed data are damaged, and if
-    they grow to more than `limit` bytes. A file that is not compressed is returned unchanged.
-    """
-    codec = find_codec(stream.read(max(map(len, CODECS))))
-    stream.seek(0)
-    if codec is None:
-        return stream
-    raw = iter(lambda: stream.read(_PIECE), b"")
-    return io.BufferedReader(_BlockReader(decompress(raw, name, codec, limit)), _PIECE)

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import InputError, Problem, UsageError, counted
 from foveal.files.source import STDIN, Source, is_xml, list_files
 from foveal.model import Judgements, Run
 
@@ -262,6 +262,8 @@ def _load_entry_points() -> list[Format]:
         else:
             if not isinstance(form, Format):
                 problem = "is not a foveal.formats.Format"
+            elif form.kind not in MODULES:
+                problem = f"has the kind {form.kind!r}; expected {' or '.join(MODULES)}"
             elif form.name in MODULES[form.kind]:
                 problem = f"takes the name {form.name!r}, which is that of Foveal itself"
         if problem is not None:
@@ -305,8 +307,11 @@ def detect_format(source: Source, kind: Kind) -> Format:
             raise source.error(code, line, f"{_SENTENCES[form.kind]}{name}; expected {what}")
     if kind == "judgements" and len(fields) > 4:
         return find_format("fol", kind)  # its parser names the bad field
+    if kind == "run" and fields and re.fullmatch(rb"[0-9]+:[0-9]+", fields[-1]):
+        raise source.error(code, number, f"{_SENTENCES['judgements']}; expected {what}")
     if fields and kind in _LINES:
-        raise source.error(code, number, f"{len(fields)} fields found; {_LINES[kind]}")
+        message = f"{counted(len(fields), 'field')} found; {_LINES[kind]}"
+        raise source.error(code, number, message)
     if is_xml(source):
         from foveal.formats.markup import root_tag
 
