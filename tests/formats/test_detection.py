@@ -54,6 +54,7 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
         ("<inex-submission>", "x:1: not valid XML, column 18: the document breaks off"),
         ("<html/>", "x:1: root element <html>; expected <inex-submission>"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
+        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: these are judgements; expected a run"),
         ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
         ("<top>\n<num> Number: 1\n", "x:1: these are topics; expected a run"),
         ('{"topic":"1","query":"yoga","doc":"D"}', "x:1: these are topics; expected a run"),
