@@ -166,7 +166,7 @@ def test_what_is_right_in_a_header_still_counts() -> None:
         ("a b c\nd e f\n", {1: "3 fields found; a run has 8"}),
         ("1 Q0 d 1 9 m 5\n" * 40, {1: "7 fields found; a run has 8"}),
         ("1 0 d 1\n1 0 e 0\n", {None: "no line is one of a run; these may be", 1: "4 fields"}),
-        ("1 Q0 d 4 9 0 0:4\n", {None: "no line is one of a run; these may be", 1: "7 fields"}),
+        ("1 Q0 d 4 9 0 0:4\n", {None: "no line is one of a run", 1: "these are judgements"}),
         ("<topics/>", {1: "these are topics; expected a run"}),
         ("<a><result/></a>", {1: "root element <a>; expected <inex-submission>"}),
         ("<inex-submission><topic", {1: "not valid XML"}),
