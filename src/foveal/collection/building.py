@@ -359,6 +359,7 @@ def build_index(
         given = [source] if isinstance(source, Path | DocumentSource) else source
         build = _Build(open_sources(given), output, options or BuildOptions(), shard)
         with closing(IndexWriter(output)) as writer:
+            writer.open()
             for documents, size, done in build.grow(writer, executor, ahead):
                 if len(writer.failures) > build.options.max_errors + _MOST_FAILURES:
                     break

@@ -7,15 +7,15 @@ sorted arrays it takes twelve, and a whole batch is looked up at once.
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
-import tempfile
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -180,12 +180,15 @@ class IndexWriter:
         self.failures: list[Problem] = []
         self.starts: list[_SourceStart] = []
         self.batches = self.documents = self.elements = self.characters = 0
-        self.folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
-        try:
-            self.files = {name: (self.folder / name).open("wb") for name in (*_RAW, _PLACES)}
-        except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            raise
+        # The name is known before the folder exists: `close` removes it at any interruption.
+        self.folder = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
+        self.files: dict[str, BinaryIO] = {}
+
+    def open(self) -> None:
+        """Make the folder and its files."""
+        self.folder.mkdir(mode=0o700)
+        for name in (*_RAW, _PLACES):
+            self.files[name] = (self.folder / name).open("wb")
 
     def close(self) -> None:
         """Leave nothing but the index behind."""
