@@ -33,6 +33,12 @@ def test_a_format_is_explained_for_every_kind_that_has_it(
             assert form.example in shown
 
 
+def test_links_are_shown_by_their_words(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = call(capsys, "formats", "trec").out
+    assert "as in trec_eval" in shown
+    assert "](" not in shown
+
+
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     records = json.loads(call(capsys, "formats", "-f", "json").out)
     assert len(records) == len(FORMATS)

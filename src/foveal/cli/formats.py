@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import click
 
@@ -67,7 +68,9 @@ def command(name: str | None, form: str) -> None:
         parts = []
         for one in found:
             title = f"{one.name} ({one.kind})"
-            parts.append(f"{title}\n{'=' * len(title)}\n\n{one.explanation.strip()}\n")
+            # A terminal has no use for the targets of links.
+            explanation = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", one.explanation.strip())
+            parts.append(f"{title}\n{'=' * len(title)}\n\n{explanation}\n")
             if one.example:
                 parts.append(f"Example:\n\n{one.example}")
         emit("\n".join(parts), None)
