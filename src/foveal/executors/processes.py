@@ -13,7 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.util import Finalize
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,25 +58,22 @@ class Processes(Executor):
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
         self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
         if preload is not None:
-            pool = self._make_pool()
             for _ in range(workers):
-                self._starter.submit(pool.submit, int)
+                self._starter.submit(self._submit, int)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Submit a call, as to any executor; a pool that is broken is replaced."""
-        pool = self._pool or self._make_pool()
         try:
-            return self._starter.submit(pool.submit, fn, *args, **kwargs).result()
+            return self._starter.submit(self._submit, fn, *args, **kwargs).result()
         except BrokenProcessPool:
             self.kill()
             return self.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the workers when they have done what was submitted."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=wait, cancel_futures=cancel_futures)
         self._starter.shutdown(wait=wait)
+        if self._pool is not None:
+            self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is not None:
@@ -110,9 +107,9 @@ class Processes(Executor):
 
     def kill(self) -> None:
         """End all workers at once; the next call starts others."""
-        pool, self._pool = self._pool, None
 
         def end_workers() -> None:
+            pool, self._pool = self._pool, None
             if pool is not None:
                 queue: Any = pool._result_queue
                 processes = list(pool._processes.values())
@@ -124,14 +121,16 @@ class Processes(Executor):
 
         self._starter.submit(end_workers).result()
 
-    def _make_pool(self) -> ProcessPoolExecutor:
-        self._pool = ProcessPoolExecutor(
-            self.workers,
-            mp_context=get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(self.workers, self._preload),
-        )
-        return self._pool
+    def _submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Submit a call to the pool, which is made for the first one."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self.workers,
+                mp_context=get_context("spawn"),
+                initializer=_start_worker,
+                initargs=(self.workers, self._preload),
+            )
+        return self._pool.submit(fn, *args, **kwargs)
 
 
 class _LocalCall:
@@ -172,6 +171,7 @@ class _LocalCall:
 def _block_interrupts() -> None:
     """Keep SIGINT from this thread and from the processes that it starts."""
     if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        resource_tracker.ensure_running()  # its start unblocks the signal
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
