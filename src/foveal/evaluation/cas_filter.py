@@ -18,8 +18,6 @@ from foveal.nexi import IEEE_CLASSES
 from foveal.recall.cas_topics import select_elements
 from foveal.spans import Ints
 
-__all__ = ["CasFilter", "parse_tag_classes"]
-
 Bools = npt.NDArray[np.bool_]
 _NAMED = {"ieee": IEEE_CLASSES}
 

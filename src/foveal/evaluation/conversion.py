@@ -22,19 +22,6 @@ from foveal.model.judgements import PLACE_COLUMNS
 from foveal.recall.forest import scale_of
 from foveal.spans import Ints
 
-__all__ = [
-    "FOCUS",
-    "count_sizes",
-    "derive_elements",
-    "describe_unknown_tags",
-    "exclude_tags",
-    "filter_by_structure",
-    "focus",
-    "list_elements_with_text",
-    "name_passages",
-    "recompute_sizes",
-]
-
 Bools = npt.NDArray[np.bool_]
 
 FOCUS = ("rank", "deeper", "higher")

@@ -23,8 +23,6 @@ from foveal.errors import FovealWarning, counted
 from foveal.lookup import NameTable
 from foveal.measures.alignment import Alignment, Gold
 
-__all__ = ["NameMatch", "match_names", "name_warning", "warn_about_names"]
-
 Bools = npt.NDArray[np.bool_]
 
 LOW = 0.25

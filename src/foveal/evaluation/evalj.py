@@ -19,7 +19,6 @@ from foveal.evaluation.evalj_configuration import (
     Metric,
     TaskBlock,
     Word,
-    read_configuration,
     read_value,
     suggest,
 )
@@ -32,18 +31,6 @@ from foveal.formats.markup import is_xml, read_markup
 from foveal.formats.result_files import DATA_FORMATS
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run
-
-__all__ = [
-    "MOST_RESULTS",
-    "Configuration",
-    "Job",
-    "JobResults",
-    "format_result_files",
-    "plan",
-    "read_configuration",
-    "score",
-    "write_results",
-]
 
 MOST_RESULTS = 1500
 """Results per topic that EvalJ looked at."""

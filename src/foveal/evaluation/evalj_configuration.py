@@ -19,19 +19,6 @@ from foveal.model import Provenance
 from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
 
-__all__ = [
-    "CODE",
-    "Configuration",
-    "Metric",
-    "TaskBlock",
-    "Word",
-    "read_configuration",
-    "read_metrics",
-    "read_properties",
-    "read_value",
-    "suggest",
-]
-
 CODE = "evalj.configuration"
 """The code of all problems of configurations."""
 

@@ -45,17 +45,6 @@ if TYPE_CHECKING:
     from foveal.collection import Collection
     from foveal.evaluation.document_names import NameMatch
 
-__all__ = [
-    "Evaluation",
-    "RunLike",
-    "Scores",
-    "average_lengths",
-    "count_topics",
-    "evaluate",
-    "map_runs",
-    "score_measures",
-]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")

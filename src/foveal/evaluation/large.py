@@ -62,8 +62,6 @@ from foveal.model.judgements import (
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = ["NEED", "NEED_OF_JUDGEMENTS", "GroupedEvaluation", "prepare", "score_run"]
-
 NEED = 8
 """Bytes of memory per byte of a run: 5 are measured for passages, 6 for JSON Lines."""
 NEED_OF_GROUPS = 12

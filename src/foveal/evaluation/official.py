@@ -25,8 +25,6 @@ from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["TASKS", "Evaluator", "OfficialTable", "format_double"]
-
 Floats = npt.NDArray[np.float64]
 
 TASKS = {

@@ -44,19 +44,6 @@ if TYPE_CHECKING:
     from foveal.model.topics import Topics
     from foveal.recall.forest import Forest
 
-__all__ = [
-    "NEED_TREES",
-    "UNJUDGED_TOPICS",
-    "AlignedRun",
-    "Options",
-    "align_run",
-    "list_notes",
-    "prepare_gold",
-    "refuse_topics",
-    "resolve_settings",
-    "select_judgements",
-]
-
 Bools = npt.NDArray[np.bool_]
 UNJUDGED_TOPICS = "topics without judgements, {}: {}"
 NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])

@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measures
 
-__all__ = ["PRESETS", "Preset", "find_preset", "normalise_task"]
-
 
 @dataclass(frozen=True)
 class Preset:

@@ -26,30 +26,6 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.collection import Collection
 
-__all__ = [
-    "BY_DOCUMENT",
-    "CONTRADICTION",
-    "DUPLICATE",
-    "IMPOSSIBLE_PATH",
-    "INTERLEAVED",
-    "LIMIT",
-    "ONE_PER_DOCUMENT",
-    "ORDER",
-    "OVERLAP",
-    "PAST_END",
-    "SHARED_TEXT",
-    "TOO_MANY",
-    "UNKNOWN_LENGTH",
-    "UNKNOWN_TOPIC",
-    "Counts",
-    "Rule",
-    "align_alone",
-    "choose_rules",
-    "find_overlap_extents",
-    "list_task_rules",
-    "refuse_broken",
-]
-
 Bools = npt.NDArray[np.bool_]
 Broken = tuple[Ints, Iterable[str]]
 """The rows that break a rule, and a text about each."""

@@ -13,17 +13,6 @@ from foveal.errors import some
 from foveal.measures.base import CURVE, Measure
 from foveal.model.judgements import Judgements
 
-__all__ = [
-    "TOP",
-    "UNJUDGED_COUNTS",
-    "describe_counts",
-    "describe_undefined",
-    "describe_unjudged",
-    "explain_document_measures",
-    "has_negative_judgements",
-    "list_measures",
-]
-
 TOP = 10
 """Ranks in which unjudged results are counted."""
 UNJUDGED_COUNTS = "unjudged results count as not relevant"

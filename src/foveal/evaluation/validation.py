@@ -54,17 +54,6 @@ from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
 from foveal.nexi import Path as QueryPath
 from foveal.spans import Ints
 
-__all__ = [
-    "MOST_RESULTS",
-    "Classes",
-    "Finding",
-    "find_off_target",
-    "validate",
-    "validate_classes",
-    "validate_file",
-    "validate_topics",
-]
-
 Classes = tuple[frozenset[str], ...]
 
 MOST_RESULTS = 1500

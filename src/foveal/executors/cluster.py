@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 from foveal.errors import FovealError, InputError, UsageError, counted, some
 from foveal.executors.order import LostTaskError, name_task, run_task
 
-__all__ = ["Cluster", "connect"]
-
 T = TypeVar("T")
 
 _LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application")
@@ -101,18 +99,17 @@ def _find_scheduler(address: str) -> str:
 
 def _compare_versions(client: Any, where: str) -> None:
     """Refuse a cluster whose versions differ; its scheduler unpickles tasks too."""
-    found = client.get_versions(packages=["foveal", "numpy", "polars"])
-    sides = [(f"the Dask scheduler at {where}", found["scheduler"], ["foveal"])]
-    for worker, side in found["workers"].items():
-        sides.append((f"Dask worker {worker}", side, ["foveal", "numpy", "polars"]))
+    packages = ["python", "distributed", "foveal", "numpy", "polars"]
+    found = client.get_versions(packages=packages[2:])
+    sides = {f"Dask worker {worker}": side for worker, side in found["workers"].items()}
     wrong = []
-    for name, side, packages in sides:
-        for package in ["python", "distributed", *packages]:
-            theirs, ours = (str(one["packages"][package]) for one in (side, found["client"]))
-            if package == "python":  # without the release of the same version
+    for name, side in {f"the Dask scheduler at {where}": found["scheduler"], **sides}.items():
+        for package in packages:
+            theirs, ours = (one["packages"][package] for one in (side, found["client"]))
+            if package == "python":  # releases of one version go together
                 theirs, ours = (".".join(one.split(".")[:2]) for one in (theirs, ours))
             if theirs != ours:
-                has = f"no {package}" if theirs == "None" else f"{package} {theirs}"
+                has = f"no {package}" if theirs is None else f"{package} {theirs}"
                 wrong.append(f"{name} has {has}, expected {ours} as here")
     if wrong:
         raise FovealError(f"{some(wrong, 3)}; install the same versions everywhere")
@@ -140,39 +137,33 @@ class Cluster(Executor):
     @contextmanager
     def sharing(
         self, function: Callable[..., Any], shared: Any
-    ) -> Iterator[Callable[[Any], _ClusterCall]]:
-        """Yield a function that submits a task; Dask brings `shared` to each worker once.
+    ) -> Iterator[tuple[Callable[[Any], Future[Any]], Callable[[Future[Any], Any], Any]]]:
+        """Yield two functions: one submits a task, the other waits for its result.
 
-        It is made by a task of its own, which Dask repeats if all workers that hold it are gone.
-        Scattered data would be lost with them.
+        Dask brings `shared` to each worker once. It is made by a task of its own, which Dask
+        repeats if all workers that hold it are gone; scattered data would be lost with them.
         """
         source = None
         if shared is not None:
             source = self.client.submit(bytes, pickle.dumps(shared), pure=False)
         # As bytes, because Dask looks for its own objects in tuples, lists and dictionaries.
-        yield lambda task: _ClusterCall(
-            self, task, self.submit(_work, pickle.dumps((function, task)), source)
+        yield (
+            lambda task: self.submit(_work, pickle.dumps((function, task)), source),
+            self._wait_for,
         )
 
-
-class _ClusterCall:
-    """A task on a cluster; Dask repeats it if its worker dies."""
-
-    def __init__(self, cluster: Cluster, task: Any, future: Future[Any]) -> None:
-        self._cluster, self._task = cluster, task
-        self._future, self.cancel = future, future.cancel
-
-    def result(self) -> Any:
+    def _wait_for(self, future: Future[Any], task: Any) -> Any:
+        """Return the result of a task, which Dask repeats if its worker dies."""
         away = 0
-        while away < _AWAY_SECONDS and not wait([self._future], timeout=1).done:
-            away = 0 if self._cluster.client.status == "running" else away + 1
-        if away == _AWAY_SECONDS or self._future.cancelled():
-            raise FovealError(f"the Dask scheduler at {self._cluster.address} is gone; start again")
+        while away < _AWAY_SECONDS and not wait([future], timeout=1).done:
+            away = 0 if self.client.status == "running" else away + 1
+        if away == _AWAY_SECONDS or future.cancelled():
+            raise FovealError(f"the Dask scheduler at {self.address} is gone; start again")
         try:
-            worker, result, error = self._future.result()
+            worker, result, error = future.result()
         except import_module("distributed").KilledWorker as killed:
             raise LostTaskError(
-                f"{name_task(self._task)}: given up, as "
+                f"{name_task(task)}: given up, as "
                 f"{counted(killed.allowed_failures + 1, 'Dask worker')} ended while at work on it, "
                 f"the last {killed.last_worker.address}; perhaps for want of memory"
             ) from None

@@ -6,7 +6,7 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,8 +14,6 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from foveal.errors import FovealError, UsageError
-
-__all__ = ["LostTaskError", "count_cores", "map_in_order", "name_task", "refuse_forks", "run_task"]
 
 Result = TypeVar("Result")
 
@@ -78,26 +76,27 @@ def map_in_order(
     if hasattr(executor, "sharing"):  # one of Foveal's own
         sharing = executor.sharing(function, shared)
     else:
-        sharing = nullcontext(partial(executor.submit, function, *arguments))
-    calls: deque[Any] = deque()  # futures, or the calls of Foveal's own executors
-    with sharing as submit:
-        try:
+        submit = partial(executor.submit, function, *arguments)
+        sharing = nullcontext((submit, lambda future, _task: future.result()))
+    calls: deque[tuple[Future[Result], Any]] = deque()
+    try:
+        with sharing as (submit, wait_for):
             for task in tasks:
-                calls.append(submit(task))
+                calls.append((submit(task), task))
                 workers = getattr(executor, "workers", None) or getattr(
                     executor, "_max_workers", None
                 )
                 while len(calls) >= (ahead or 2 * (workers or count_cores())):
-                    yield calls.popleft().result()
+                    yield wait_for(*calls.popleft())
             while calls:
-                yield calls.popleft().result()
-        except BrokenExecutor as error:
-            raise FovealError(
-                "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
-            ) from error
-        finally:
-            for call in calls:
-                call.cancel()
+                yield wait_for(*calls.popleft())
+    except BrokenExecutor as error:
+        raise FovealError(
+            "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
+        ) from error
+    finally:
+        for future, _ in calls:
+            future.cancel()
 
 
 def name_task(task: Any) -> str:

@@ -22,8 +22,6 @@ from typing import Any, TypeVar
 from foveal.executors.order import LostTaskError, count_cores, name_task, run_task
 from foveal.files.memory import keep_freed_memory
 
-__all__ = ["Processes"]
-
 T = TypeVar("T")
 
 _ATTEMPTS = 3
@@ -54,7 +52,7 @@ class Processes(Executor):
     def __init__(self, workers: int, *, preload: str | None = None) -> None:
         self.workers, self._preload = workers, preload
         self._pool: ProcessPoolExecutor | None = None
-        self.exit_codes: list[int] = []
+        self._exit_codes: list[int] = []
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
         self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
         if preload is not None:
@@ -82,9 +80,12 @@ class Processes(Executor):
 
     @contextmanager
     def sharing(
-        self, function: Callable[..., Any], shared: Any
-    ) -> Iterator[Callable[[Any], _LocalCall]]:
-        """Yield a function that submits a task; workers read `shared` from a temporary file."""
+        self, function: Callable[..., T], shared: Any
+    ) -> Iterator[tuple[Callable[[Any], Future[T]], Callable[[Future[T], Any], T]]]:
+        """Yield two functions: one submits a task, the other waits for its result.
+
+        Workers read `shared` from a temporary file.
+        """
         source: Path | bytes | None = None
         with ExitStack() as stack:
             if shared is not None:
@@ -94,9 +95,37 @@ class Processes(Executor):
                     path = Path(stack.enter_context(folder)) / "shared"
                     path.write_bytes(source)
                     source = path
-            yield lambda task: _LocalCall(self, partial(run_task, function, source), task)
+            submit = partial(self.submit, run_task, function, source)
+            try:
+                yield submit, partial(self._wait_for, submit)
+            except BaseException:
+                self.kill()  # the other tasks under way
+                raise
 
-    def is_lost(self, future: Future[Any]) -> bool:
+    def _wait_for(self, submit: Callable[[Any], Future[T]], future: Future[T], task: Any) -> T:
+        """Return the result of a task, which is submitted again if it is lost.
+
+        The pool of the standard library is lost with the first worker that dies, and does not tell
+        which task was to blame. Each lost task is repeated when its result is due. If it is lost
+        again, the pool is new and no other task is submitted until the result is there: it runs
+        alone.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            if self._is_lost(future):
+                future = submit(task)
+        if not self._is_lost(future):
+            return future.result()
+        self.kill()
+        code = self._exit_codes[0]
+        known = -code in set(signal.Signals)
+        reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
+        reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+        raise LostTaskError(
+            f"{name_task(task)}: given up, as the process at work on it was ended "
+            f"{_ATTEMPTS} times ({reason})"
+        )
+
+    def _is_lost(self, future: Future[Any]) -> bool:
         """Wait for a call; return True if the pool broke before it was done."""
         while not wait([future], timeout=1).done:
             # If a worker dies while it sends a result, the pool waits for the rest for ever.
@@ -117,7 +146,7 @@ class Processes(Executor):
                     process.kill()
                 queue._writer.close()  # so that the pool does not wait for the rest of a result
                 pool.shutdown()
-                self.exit_codes = [process.exitcode or 0 for process in processes]
+                self._exit_codes = [process.exitcode or 0 for process in processes]
 
         self._starter.submit(end_workers).result()
 
@@ -131,41 +160,6 @@ class Processes(Executor):
                 initargs=(self.workers, self._preload),
             )
         return self._pool.submit(fn, *args, **kwargs)
-
-
-class _LocalCall:
-    """A task under way, which is submitted again if it is lost.
-
-    The pool of the standard library is lost with the first worker that dies, and does not tell
-    which task was to blame. Each lost task is repeated when its result is due. If it is lost again,
-    the pool is new and no other task is submitted until the result is there: it runs alone.
-    """
-
-    def __init__(self, processes: Processes, function: Callable[[Any], Any], task: Any) -> None:
-        self._processes, self._function, self._task = processes, function, task
-        self._future = processes.submit(function, task)
-
-    def result(self) -> Any:
-        attempts = 1
-        while self._processes.is_lost(self._future):
-            if attempts == _ATTEMPTS:
-                self._processes.kill()
-                code = self._processes.exit_codes[0]
-                known = -code in set(signal.Signals)
-                reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
-                reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
-                raise LostTaskError(
-                    f"{name_task(self._task)}: given up, as the process at work on it was ended "
-                    f"{attempts} times ({reason})"
-                )
-            attempts += 1
-            self._future = self._processes.submit(self._function, self._task)
-        return self._future.result()
-
-    def cancel(self) -> None:
-        """End the workers: the pool fails if it breaks while it holds cancelled calls."""
-        if not self._future.done():
-            self._processes.kill()
 
 
 def _block_interrupts() -> None:
