@@ -215,6 +215,7 @@ def _evaluate_configuration(
     """
     from foveal.cli.texts import open_runs
     from foveal.evaluation import evalj
+    from foveal.evaluation.evalj_configuration import read_configuration
 
     if measures or tasks:
         raise UsageError("--config names the measures; leave out -m and -t")
@@ -225,9 +226,7 @@ def _evaluate_configuration(
         twice = next(name for i, (name, _) in enumerate(define) if name in dict(define[:i]))
         raise click.BadParameter(f"{twice} is defined twice", param_hint="'--define'")
     opened = open_runs(runs, *judgements, config)
-    jobs = evalj.plan(
-        evalj.read_configuration(config), runs=opened, judgements=judgements, define=paths
-    )
+    jobs = evalj.plan(read_configuration(config), runs=opened, judgements=judgements, define=paths)
     printed = [job for job in jobs if job.results is None]
     if not printed and (form or output):
         raise UsageError("all results go to RESULTS_DIR as tsv; leave out -f and -o")
