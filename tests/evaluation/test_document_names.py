@@ -44,25 +44,21 @@ NAMES = ("docs/Café Guide.md", "docs/install.md", "docs/setup.md")
 
 
 @pytest.mark.parametrize(
-    ("change", "kind"),
+    "change",
     [
-        (lambda name: name.removesuffix(".md"), "extension"),
-        (lambda name: name.replace(".md", ".txt"), "extension"),
-        (lambda name: name.replace(".md", ".markdown"), "extension"),
-        (lambda name: name.removeprefix("docs/"), "directory"),
-        (lambda name: "/data/" + name, "directory"),
-        (lambda name: name.replace("docs/", "C:\\docs\\"), "directory"),
-        (str.upper, "case"),
-        (lambda name: name.replace(".md", ".MD"), "case"),
+        lambda name: name.removesuffix(".md"),
+        lambda name: name.replace(".md", ".markdown"),
+        lambda name: name.removeprefix("docs/"),
+        lambda name: "/data/" + name,
+        lambda name: name.replace("docs/", "C:\\docs\\"),
+        str.upper,
+        lambda name: name.replace(".md", ".MD"),
     ],
 )
-def test_a_systematic_difference_is_named_with_examples(
-    change: Callable[[str], str], kind: str
-) -> None:
+def test_a_systematic_difference_is_shown_by_examples(change: Callable[[str], str]) -> None:
     run = returned(*([change(name), "other"] for name in NAMES))
     value, share, (text,) = scored(run, gold(*NAMES))
     assert (value, share) == (0, 0)
-    assert f"differ by {kind} (" in text
     first, second = sorted(map(change, NAMES))[:2]
     assert all(repr(name) in text for name in (first, second, *sorted(NAMES)[:2]))
 
@@ -75,7 +71,6 @@ def test_one_name_in_another_unicode_form_is_enough() -> None:
         value, share, (text,) = scored(run, gold(theirs, *NAMES[1:]), overlap="allow")
         assert value == pytest.approx(2 * 5 / 3)  # counted again with --overlap allow
         assert share == 10 / 11
-        assert "differ by Unicode form (" in text
         assert ascii(ours) in text
         assert ascii(theirs) in text
 
@@ -85,7 +80,7 @@ def test_only_names_of_another_unicode_form_are_shown_where_most_match() -> None
     composed, decomposed = (unicodedata.normalize(form, "z/Café.md") for form in ("NFC", "NFD"))
     run = returned([decomposed, "b/install.md", "b/setup.md"], *([name] for name in NAMES[1:]))
     _, _, (text,) = scored(run, gold(composed, *NAMES[1:]))
-    assert "differ by Unicode form (" in text
+    assert ascii(decomposed) in text
     assert "b/install.md" not in text
 
 
@@ -94,7 +89,6 @@ def test_names_without_anything_in_common_are_shown() -> None:
     assert share == 0
     assert "'x', 'y'" in text
     assert "'a', 'b'" in text
-    assert "differ by" not in text
 
 
 def test_a_stray_match_does_not_hide_the_mistake() -> None:
@@ -103,7 +97,7 @@ def test_a_stray_match_does_not_hide_the_mistake() -> None:
     run["1"][1] = (names[0], 0, 50)
     value, share, (text,) = scored(run, gold(*names))
     assert (value, share) == (pytest.approx(1 / 30), pytest.approx(1 / 60))
-    assert "differ by extension (" in text
+    assert "'page-1', 'page-10', the judgements 'page-1.md', 'page-10.md'" in text
 
 
 @pytest.mark.parametrize("found", [10, 5])
@@ -123,7 +117,7 @@ def test_one_page_that_matches_for_every_topic_does_not_hide_the_mistake() -> No
     run = returned(*([stems[i], stems[i - 1], "a", "b", "README"] for i in range(10)))
     _, share, (text,) = scored(run, {**gold(*names), "11": [("README", 0, 50)]})
     assert share == 0.2
-    assert "differ by extension (" in text
+    assert "the judgements 'page-0.md', 'page-1.md'" in text
 
 
 def test_sparse_judgements_are_no_reason_to_warn() -> None:
@@ -222,7 +216,7 @@ def test_every_command_that_scores_warns_once(
     assert outcome.code == 0, outcome.err
     (line,) = (line for line in outcome.err.splitlines() if "judged documents" in line)
     assert line.startswith("warning: wrong: 0 of 6 results")
-    assert "differ by extension" in line
+    assert "the run names 'page1', 'page2', the judgements 'page1.md', 'page2.md'" in line
 
 
 def test_the_share_is_kept_in_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
