@@ -119,7 +119,7 @@ def test_a_task_that_no_run_declares_is_refused_with_those_that_are(folder: Path
         planned(folder, SMALL.replace("CO.Thorough", "CO.Thoroug") + PLACES)
     assert str(error.value) == (
         f"{folder / 'a.prop'}:1: no run declares the task CO.Thoroug; they declare "
-        "CO.FetchBrowse, CO.Focussed, SSCAS, COS.Focussed, CO.Thorough; did you mean CO.Thorough?"
+        "CO.FetchBrowse, CO.Focussed, SSCAS, COS.Focussed, CO.Thorough"
     )
 
 

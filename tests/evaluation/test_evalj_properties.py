@@ -140,13 +140,16 @@ def test_a_sign_within_a_path_starts_no_comment() -> None:
         ("", "a.prop: the configuration is empty"),
         ("# nothing\n\n", "a.prop: the configuration is empty"),
         ("gen\nTASK: X", "a.prop:1: 'gen' belongs to no key; expected KEY: value"),
-        (f"{SMALL}QUANT_FUNCTION: gen", "a.prop:5: unknown key 'QUANT_FUNCTION'; did you mean QU"),
-        (f"{SMALL}Task: X", "a.prop:5: unknown key 'Task'; did you mean TASK?"),
-        (f"{SMALL}XYZ: 1", "a.prop:5: unknown key 'XYZ' (known: TASK, METRICS, "),
+        (f"{SMALL}QUANT_FUNCTION: gen", "a.prop:5: unknown key 'QUANT_FUNCTION'; expected TASK, "),
+        (f"{SMALL}Task: X", "a.prop:5: unknown key 'Task'; expected TASK, "),
+        (f"{SMALL}XYZ: 1", "a.prop:5: unknown key 'XYZ'; expected TASK, METRICS, "),
         (f"{SMALL}OVERLAP: on", "a.prop:5: OVERLAP is already given on line 3"),
         (f"{SMALL}POOLS: 1\nPOOL: 2", "a.prop:6: POOL is already given on line 5"),
-        (SMALL.replace("q", "ep"), "a.prop:2: METRICS 'ep' is not possible; expected nxCG, ep/gr"),
-        (SMALL.replace("q\n", "nxG\n"), "a.prop:2: METRICS 'nxG' is not possible; expected nxCG,"),
+        (SMALL.replace("q", "ep"), "a.prop:2: METRICS 'ep' is not possible; expected nxCG or ep"),
+        (
+            SMALL.replace("q\n", "nxG\n"),
+            "a.prop:2: METRICS 'nxG' is not possible; expected nxCG or",
+        ),
         (SMALL.replace("off", "of"), "a.prop:3: OVERLAP 'of' is not possible; expected on or off"),
         (SMALL.replace("gen", "genlift"), "a.prop:4: QUANT_FUNCTIONS 'genlift' is not possible"),
         (SMALL.replace("gen", "gen,\n?"), "a.prop:5: QUANT_FUNCTIONS '?' is not possible"),
@@ -155,7 +158,10 @@ def test_a_sign_within_a_path_starts_no_comment() -> None:
         (f"{SMALL}ALPHA: one", "a.prop:5: ALPHA 'one' is not possible"),
         (f"{SMALL}DCV: 0", "a.prop:5: DCV '0' is not possible; expected a rank"),
         (f"{SMALL}DCV: 10, 2.5", "a.prop:5: DCV '2.5' is not possible; expected a rank"),
-        (f"{SMALL}QUERY_TYPE: CO-S", "a.prop:5: QUERY_TYPE 'CO-S' is not possible; expected CO, C"),
+        (
+            f"{SMALL}QUERY_TYPE: CO-S",
+            "a.prop:5: QUERY_TYPE 'CO-S' is not possible; expected CO or ",
+        ),
         (f"{SMALL}POOLS:", "a.prop:5: POOLS has no value"),
         (f"{SMALL}POOLS: # none\n", "a.prop:5: POOLS has no value"),
         (f"{SMALL}RESULTS_DIR: a, b", "a.prop:5: RESULTS_DIR names several folders; expected one"),
@@ -172,14 +178,6 @@ def test_a_sign_within_a_path_starts_no_comment() -> None:
 )
 def test_a_bad_file_is_refused_with_the_line(text: str, problem: str) -> None:
     assert refused(text)[0].startswith(problem)
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"), [("genlift", "genLifted"), ("stricct", "strict"), ("e3s23", "e3s32")]
-)
-def test_a_misspelled_value_gets_a_suggestion(word: str, meant: str) -> None:
-    (problem,) = refused(SMALL.replace("gen", word))
-    assert problem.endswith(f"; did you mean {meant}?")
 
 
 def test_everything_wrong_is_said_at_once() -> None:

@@ -20,7 +20,6 @@ from foveal.evaluation.evalj_configuration import (
     TaskBlock,
     Word,
     read_value,
-    suggest,
 )
 from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import normalise_task
@@ -39,9 +38,6 @@ MOST_RESULTS = 1500
 
 _NAME = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _MAGIC = re.compile(r"[*?[]")
-_ROOT = re.compile(rb"<inex[-_]submission\b(?:[^>\"']|\"[^\"]*\"|'[^']*')*>", re.IGNORECASE)
-_HEAD = 100_000
-"""Bytes within which a submission opens."""
 _UNSAFE = re.compile(r'[/\\:*?"<>|%\x00-\x1f\x7f]|^\.')
 
 
@@ -155,7 +151,7 @@ def _choose_runs(
         else:
             name = str(run)
             if name not in declared:
-                declared[name] = _find_declared_task(Source.open(run))
+                declared[name] = read_run(run).task
             task = declared[name]
         if task is None:
             silent.append(name)
@@ -165,7 +161,7 @@ def _choose_runs(
             others[task] = None
     if not chosen:
         task = " or ".join(block.tasks)
-        hint = f"they declare {', '.join(others)}{suggest(task, others)}" if others else "none does"
+        hint = f"they declare {', '.join(others)}" if others else "none does"
         raise configuration.error(block.line, f"no run declares the task {task}; {hint}")
     return chosen, silent
 
@@ -173,17 +169,6 @@ def _choose_runs(
 def _drop_year(task: str) -> str:
     """Return the key of a task without the year that may precede it."""
     return normalise_task(re.sub(r"^\s*[0-9]{4}\.", "", task))
-
-
-def _find_declared_task(source: Source) -> str | None:
-    """Return the declared task; of XML, only the first tag is read if possible."""
-    opening = _ROOT.search(source.data, 0, _HEAD) if is_xml(source) else None
-    if opening is not None and not opening[0].endswith(b"/>"):
-        tag = opening[0][1:].split()[0].rstrip(b">")
-        head = replace(source, data=source.data[: opening.end()] + b"</" + tag + b">")
-        with suppress(InputError):  # the tag may be in a comment
-            return read_markup(head).attributes.get(0, {}).get("task", "").strip() or None
-    return read_run(source).task
 
 
 def _find_path(configuration: Configuration, word: Word, define: Mapping[str, str]) -> Path:
@@ -296,7 +281,7 @@ def _select(job: Job, judgements: Judgements, options: Mapping[str, Any]) -> dic
     if block.pools and not options.get("pools"):
         known, path = judgements.assessors, job.configuration.source.path
         unknown = [
-            Problem(CODE, path, line, f"no assessments of pool {text!r}{suggest(text, known)}")
+            Problem(CODE, path, line, f"no assessments of pool {text!r}")
             for text, line in block.pools
             if text not in known
         ]

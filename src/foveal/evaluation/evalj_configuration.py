@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,19 +95,11 @@ def read_configuration(path: str | Path) -> Configuration:
     return Configuration(source.provenance, tuple(blocks))
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a question after the most similar known word, or nothing."""
-    by_fold = {name.casefold(): name for name in known}
-    found = get_close_matches(word.casefold(), by_fold, 1, 0.6)
-    return f"; did you mean {by_fold[found[0]]}?" if found else ""
-
-
 def _match_word(word: str, known: Sequence[str]) -> str:
     """Return the known spelling of a word in any case; a ValueError lists the known words."""
     by_fold = {name.casefold(): name for name in known}
     if word.casefold() not in by_fold:
-        listed = f"{', '.join(known[:-1])} or {known[-1]}" if len(known) > 1 else known[0]
-        raise ValueError(f"expected {listed}{suggest(word, known)}")
+        raise ValueError(f"expected {' or '.join(known)}")
     return by_fold[word.casefold()]
 
 
@@ -203,8 +194,7 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
             if key in _KNOWN and (not blocks or (key == "TASK" and key in blocks[-1])):
                 blocks.append({})
             if key not in _KNOWN:
-                hint = f"{suggest(name, (*_KNOWN, *_ALIASES))} (known: {', '.join(_KNOWN)})"
-                wrong.append((line, f"unknown key {name!r}{hint}"))
+                wrong.append((line, f"unknown key {name!r}; expected {', '.join(_KNOWN)}"))
                 key = ""
             elif key in blocks[-1]:
                 wrong.append((line, f"{name} is already given on line {blocks[-1][key].line}"))
@@ -330,7 +320,7 @@ _VALUES: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class _MetricNode:
-    """One element with its place. Unknown attributes and children are errors."""
+    """One element with its place."""
 
     path: str
     tag: str
@@ -343,22 +333,19 @@ class _MetricNode:
 
     def check(self, attributes: Sequence[str], children: Sequence[str]) -> None:
         """Refuse unknown attributes and children, and repeated children."""
-        for name in self.attributes:
-            if name not in attributes:
-                expected = f"{', '.join(attributes)}{suggest(name, attributes)}"
-                raise self.error(f"unknown attribute {name!r} of <{self.tag}>; expected {expected}")
-        seen: dict[str, int] = {}
+        for name in self.attributes.keys() - set(attributes):
+            expected = ", ".join(attributes) or "none"
+            raise self.error(f"unknown attribute {name!r} of <{self.tag}>; expected {expected}")
+        seen: set[str] = set()
         for child in self.children:
             if child.tag not in children:
                 expected = ", ".join(f"<{tag}>" for tag in children) or "nothing"
                 raise child.error(
                     f"unknown element <{child.tag}> in <{self.tag}>; expected {expected}"
-                    f"{suggest(child.tag, children)}",
                 )
-            name = child.tag.casefold()
-            if name in seen:
-                raise child.error(f"a second <{child.tag}>; the first is on line {seen[name]}")
-            seen[name] = child.line
+            if child.tag.casefold() in seen:
+                raise child.error(f"a second <{child.tag}> in <{self.tag}>; expected one")
+            seen.add(child.tag.casefold())
 
     def value(self, *tags: str) -> str | None:
         """Return the value of the child with one of these tags: a known word, or a number."""
@@ -367,15 +354,13 @@ class _MetricNode:
             return None
         tag, found = child.tag, child.attributes.get("value", "").strip()
         child.check(("value",), [own.tag for own in child.children] if tag == "behaviour" else ())
-        if not found:
-            raise child.error(f'<{tag}> without a value; expected <{tag} value="...">')
-        if tag in _VALUES:
-            try:
-                found = _match_word(found, _VALUES[tag])
-            except ValueError as expected:
-                raise child.error(f"{tag} {found!r} is not known; {expected}") from None
-        elif not 0 < _parse_number(found) < float("inf"):
-            raise child.error(f"{tag} {found!r} is not possible; expected a number above 0")
+        try:
+            if tag in _VALUES:
+                return _match_word(found, _VALUES[tag])
+            if not 0 < _parse_number(found) < float("inf"):
+                raise ValueError("expected a number above 0")
+        except ValueError as expected:
+            raise child.error(f"{tag} {found!r} is not possible; {expected}") from None
         return found
 
 
@@ -396,16 +381,18 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
     if root.tag != "metrics":
         raise root.error(f"root element <{root.tag}>; expected <metrics>")
     above: list[_MetricNode] = []
-    for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
+    with_text: list[_MetricNode] = []
+    texts = markup.texts(np.arange(len(nodes)))
+    for node, depth, text in zip(nodes, markup.depth.tolist(), texts, strict=True):
         del above[depth:]
         if above:
             above[-1].children.append(node)
         above.append(node)
-    texts = markup.texts(np.arange(len(nodes)))
-    for node, text in reversed([*zip(nodes, texts, strict=True)]):  # the innermost first
         if text.strip(BLANKS):
-            message = f"text {text.strip(BLANKS)!r} in <{node.tag}>"
-            raise node.error(f"{message}; expected attributes and elements only")
+            with_text.append(node)
+    if with_text:  # the last one is the innermost
+        message = f"text in <{with_text[-1].tag}>; expected attributes and elements only"
+        raise with_text[-1].error(message)
     found: list[Metric] = []
     problems: list[Problem] = []
     for node in root.children:
@@ -413,10 +400,10 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
             found.append(_read_entry(node, found))
         except InputError as error:
             problems += error.problems
-    if root.attributes:
-        problems += root.error(f"unknown attribute {next(iter(root.attributes))!r}").problems
     if problems:
-        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+        raise InputError(problems)
+    if root.attributes:
+        raise root.error(f"unknown attribute {next(iter(root.attributes))!r} of <metrics>")
     if not found:
         raise root.error("<metrics> holds no entry; expected <EPRUM> or <BEPD>")
     return tuple(found)
@@ -424,8 +411,7 @@ def read_metrics(source: Source) -> tuple[Metric, ...]:
 
 def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
     if node.tag not in _ENTRIES:
-        expected = f"<EPRUM> or <BEPD>{suggest(node.tag, ('EPRUM', 'BEPD'))}"
-        raise node.error(f"unknown metric <{node.tag}>; expected {expected}")
+        raise node.error(f"unknown metric <{node.tag}>; expected <EPRUM> or <BEPD>")
     node.check(("id", "only"), _ENTRIES[node.tag])
     if node.tag == "BEPD":
         distance = node.value("a", "A")
@@ -435,9 +421,8 @@ def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
     inside = ",".join(f"{name}={value}" for name, value in settings.items())
     text = f"{node.tag}({inside})" if inside else node.tag
     name = node.attributes.get("id", "").strip() or node.tag
-    again = next((metric for metric in earlier if metric.name == name != node.tag), None)
-    if again is not None:
-        raise node.error(f"id {name!r} is already that of the entry on line {again.line}")
+    if any(metric.name == name != node.tag for metric in earlier):
+        raise node.error(f"a second entry with the id {name!r}; expected one")
     only = tuple(filter(None, map(str.strip, node.attributes.get("only", "").split(","))))
     if "only" in node.attributes and not only:
         raise node.error('only="" names no task; leave it out to score all runs')
