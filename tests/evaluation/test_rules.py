@@ -204,6 +204,18 @@ def test_validate_knows_every_rule_of_evaluate(task: str) -> None:
     assert set(choose_rules(preset.measures, preset.overlap)) <= set(rules)
 
 
+def test_one_result_per_document_needs_no_regrouping() -> None:
+    run = Run.from_results({"1": [("a", 0, 9), ("b", 0, 9), ("a", 50, 60)]})
+    truth = Judgements.from_highlights(
+        {"1": {doc: {"spans": [(0, 5)], "length": 100, "bep": 0} for doc in "ab"}}
+    )
+    options = {"task": "2009.BestInContext", "overlap": "drop"}
+    results = evaluate(run, truth, **options)
+    assert results["run", "AgP(score=BEP)"] == 1
+    with pytest.raises(InputError, match=r"interleaved .* AgP forbids it \(--regroup\)$"):
+        evaluate(run, truth, "AgP", **options)
+
+
 def test_every_overlap_is_named_with_the_first_result_it_meets() -> None:
     run = Run.from_results({"1": [("d", 10, 40), ("d", 20, 30), ("d", 0, 100), ("d", 20, 30)]})
     with pytest.raises(InputError) as refusal:

@@ -252,7 +252,16 @@ def choose_rules(measures: Sequence[Measure], overlap: str | None) -> dict[Rule,
     for measure in measures:
         by_rule.setdefault(measure.overlap_rule, measure)
     strict = by_rule.get(OverlapRule.ERROR) or (measures[0] if overlap == "error" else None)
-    grouped = next((measure for measure in measures if measure.grouped), None)
+    # Where one result is left of each document, none are interleaved.
+    grouped = next(
+        (
+            measure
+            for measure in measures
+            if measure.grouped
+            and (overlap != "drop" or measure.overlap_rule is not OverlapRule.ONE_PER_DOCUMENT)
+        ),
+        None,
+    )
     forbidding: dict[Rule, Measure | None] = {}
     if overlap != "drop":
         forbidding[ONE_PER_DOCUMENT] = by_rule.get(OverlapRule.ONE_PER_DOCUMENT)
