@@ -31,18 +31,17 @@ def test_problems_are_listed_and_the_exit_code_is_1(capsys: pytest.CaptureFixtur
     assert call(capsys, "validate", "good", "bad") == (
         1,
         (
-            "bad:3: repeats the result on line 1 (topic '1', document 'd') [duplicate]\n"
-            "bad:3: score 99.0 is above 8.0 of the result ranked before it [order]\n"
+            "bad:3: repeats the result on line 1 (topic '1', document 'd') [run.duplicate]\n"
+            "bad:3: score 99.0 is above 8.0 of the result ranked before it [run.order]\n"
         ),
-        "2 files, 2 problems: duplicate 1, order 1\n",
+        "2 files, 2 problems: run.duplicate 1, run.order 1\n",
     )
     outcome = call(capsys, "validate", "bad", "-f", "json")
     assert json.loads(outcome.out)[0] == {
-        "kind": "duplicate",
         "code": "run.duplicate",
         "file": "bad",
         "line": 3,
-        "message": "repeats the result on line 1 (topic '1', document 'd')",
+        "text": "repeats the result on line 1 (topic '1', document 'd')",
     }
     assert (outcome.code, outcome.err) == (1, "")
 
@@ -53,10 +52,10 @@ def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
     write(run="1 Q0 d 1 9 a 0 4\n1 Q0 d 2 x a 0 4\n1 Q0 e 3\n1 Q0 e 4 8 a -1 4\n1 Q0 d 5 7 a 2 4\n")
     outcome = call(capsys, "validate", "run", "-t", "2009.Focused")
     assert outcome.out.splitlines() == [
-        "run:2: score 'x' is not a number [format]",
-        "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [format]",
-        "run:4: start -1 is negative; expected an offset from 0 [format]",
-        "run:5: overlaps the result on line 1 (topic '1', document 'd') [overlap]",
+        "run:2: score 'x' is not a number [line.number]",
+        "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [line.fields]",
+        "run:4: start -1 is negative; expected an offset from 0 [span.offset]",
+        "run:5: overlaps the result on line 1 (topic '1', document 'd') [run.overlap]",
     ]
 
 
@@ -70,9 +69,9 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
     ones = [line for line in lines if line.startswith("one:")]
     assert len(ones) == 21
     assert ones[18:] == [
-        "one:21: score 'x' is not a number [format]",
-        "one:53: repeats the result on line 1 (topic '1', document 'd') [duplicate]",
-        "one: ... and 31 more: format 31; -f json has all",
+        "one:21: score 'x' is not a number [line.number]",
+        "one:53: repeats the result on line 1 (topic '1', document 'd') [run.duplicate]",
+        "one: ... and 31 more: line.number 31; -f json has all",
     ]
     assert [line for line in lines if line.startswith("two:")] == lines[21:]
     assert outcome.err.startswith("2 files, ")
@@ -83,7 +82,7 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
 def test_20_problems_need_no_count(capsys: pytest.CaptureFixture[str]) -> None:
     write(run=GOOD + "1 Q0 d 2 x mine 0 4\n" * 20)
     lines = call(capsys, "validate", "run").out.splitlines()
-    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a number [format]")
+    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a number [line.number]")
 
 
 def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
@@ -95,16 +94,14 @@ def test_a_file_that_cannot_be_opened_is_a_problem_among_others(
     outcome = call(capsys, "validate", "gone", "folder", "cut.gz", "good", "bad")
     assert outcome.code == 1
     assert outcome.out.splitlines()[:3] == [
-        "gone: no such file [file]",
-        "folder: is a directory; expected a file [file]",
-        "cut.gz:3: the gzip data break off here; the file is truncated [file]",
+        "gone: no such file [file.missing]",
+        "folder: is a directory; expected a file [file.is_directory]",
+        "cut.gz:3: the gzip data break off here; the file is truncated [file.compression]",
     ]
     assert outcome.out.splitlines()[3].startswith("bad:1: 3 fields found")
-    assert outcome.err == "5 files, 4 problems: file 3, format 1\n"
+    assert outcome.err.startswith("5 files, 4 problems: file.missing 1, ")
     found = json.loads(call(capsys, "validate", "gone", "-f", "json").out)
-    assert [(each["kind"], each["code"], each["line"]) for each in found] == [
-        ("file", "file.missing", None)
-    ]
+    assert [(each["code"], each["line"]) for each in found] == [("file.missing", None)]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +124,7 @@ def test_tags_stand_for_themselves_unless_classes_are_given(
     assert outcome.code == 1
     assert outcome.out == (
         "run:2: /article[1]/ss1[1] is not a target of //article//sec[about(., x)]; "
-        "with --tag-classes ieee it is one [target]\n"
+        "with --tag-classes ieee it is one [run.target]\n"
     )
     for classes in ("ieee", "p=q,sec=ss1"):
         outcome = call(
@@ -145,12 +142,12 @@ def test_targets_that_were_not_checked_are_said_without_a_fault(
         0,
         (
             "run: targets were not checked: the task is strict, and castitles are not given "
-            "(--topics-file) [unchecked]\n"
+            "(--topics-file) [run.unchecked]\n"
         ),
         "1 file, nothing wrong; 1 not checked\n",
     )
     (found,) = json.loads(call(capsys, "validate", "run", "-f", "json").out)
-    assert found["kind"] == "unchecked"
+    assert found["code"] == "run.unchecked"
 
 
 def test_tags_that_the_collection_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,10 +158,10 @@ def test_tags_that_the_collection_does_not_know(capsys: pytest.CaptureFixture[st
     outcome = call(capsys, "validate", "topics", "-C", "index", "--tag-classes", "sec=ss1,ieee")
     assert outcome.code == 1
     assert outcome.out.splitlines() == [
-        "--tag-classes: no element of the collection has the tag 'ss1' [tag]",
+        "--tag-classes: no element of the collection has the tag 'ss1' [topics.unknown_tag]",
         (
             "topics:1: castitle of topic '1': no element of the collection has the tag 'sect'; "
-            "did you mean 'sec'? [tag]"
+            "did you mean 'sec'? [topics.unknown_tag]"
         ),
     ]
 
@@ -218,11 +215,11 @@ def test_a_limit_needs_the_length_of_every_result(capsys: pytest.CaptureFixture[
     assert (outcome.code, outcome.out.split()[0], outcome.out.split()[-1]) == (
         1,
         "whole:1:",
-        "[limit]",
+        "[run.unknown_length]",
     )
     outcome = call(capsys, "validate", "element", *limited)
     assert (outcome.code, outcome.out.split()[0]) == (0, "element:1:")
-    assert outcome.out.split()[-1] == "[unchecked]"
+    assert outcome.out.split()[-1] == "[run.unchecked]"
     for run in ("whole", "element"):
         outcome = call(capsys, "evaluate", run, "-j", "judged", *limited)
         assert outcome.code == 2

@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 
 from command import call
 from foveal.collection import Collection, build_index
+from foveal.errors import Problem
 from foveal.evaluation import PRESETS, find_preset
-from foveal.evaluation.validation import Finding, validate, validate_classes, validate_topics
+from foveal.evaluation.validation import UNCHECKED, validate, validate_classes, validate_topics
 from foveal.files.source import Source
 from foveal.nexi import IEEE_CLASSES
 
 GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"
 
 
-def findings(text: str, **options: object) -> list[Finding]:
+def findings(text: str, **options: object) -> list[Problem]:
     return validate(Source.of_text(text, "r"), **options)  # type: ignore[arg-type]
 
 
 def kinds(text: str, **options: object) -> list[tuple[str, int | None]]:
-    return [(finding.kind, finding.line) for finding in findings(text, **options)]
+    return [(finding.code, finding.line) for finding in findings(text, **options)]
 
 
 @pytest.fixture
@@ -46,17 +47,17 @@ def test_nothing_is_wrong_with_a_good_run(collection: Collection) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
-        ("1 Q0 d\n", {}, [("format", 1)]),
-        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 2 x m 0 4\n", {}, [("format", 2)]),
-        ("1 Q0 d 1 8 m 0 4\n1 Q0 e 2 9 m 0 4\n", {}, [("order", 2)]),
-        ("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 9 m 0 4\n", {}, [("duplicate", 2)]),
-        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 3 8 m 0 4\n1 Q0 f 2 7 m 0 4\n", {}, [("order", 3)]),
-        ("1 Q0 d 1 9 m\n1 Q0 e 3 8 m\n1 Q0 f 2 7 m\n", {}, [("order", 3)]),
+        ("1 Q0 d\n", {}, [("run.format", 1)]),
+        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 2 x m 0 4\n", {}, [("line.number", 2)]),
+        ("1 Q0 d 1 8 m 0 4\n1 Q0 e 2 9 m 0 4\n", {}, [("run.order", 2)]),
+        ("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 9 m 0 4\n", {}, [("run.duplicate", 2)]),
+        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 3 8 m 0 4\n1 Q0 f 2 7 m 0 4\n", {}, [("run.order", 3)]),
+        ("1 Q0 d 1 9 m\n1 Q0 e 3 8 m\n1 Q0 f 2 7 m\n", {}, [("run.order", 3)]),
         ("1 Q0 d 2 9 m\n1 Q0 e 1 9 m\n", {}, []),  # equal scores have no order of their own
         ("1 Q0 d x 9 m 0 4\n1 Q0 e y 8 m 0 4\n", {}, []),  # the rank may be anything
-        (GOOD, {"max_results": 1}, [("length", 2)]),
-        (GOOD, {"topics": ["2"]}, [("topic", 1)]),
-        ("1 Q0 d 1 9 m 0 4\n2 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 4\n", {}, [("format", 3)]),
+        (GOOD, {"max_results": 1}, [("run.too_many", 2)]),
+        (GOOD, {"topics": ["2"]}, [("run.unknown_topic", 1)]),
+        ("1 Q0 d 1 9 m 0 4\n2 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 4\n", {}, [("run.grouping", 3)]),
     ],
 )
 def test_each_kind_of_problem_is_found_on_its_line(
@@ -68,27 +69,27 @@ def test_each_kind_of_problem_is_found_on_its_line(
 def test_a_task_adds_what_it_forbids() -> None:
     overlapping = "1 Q0 d 1 9 m 0 4\n1 Q0 e 2 8 m 0 1\n1 Q0 d 3 7 m 2 9\n"
     assert kinds(overlapping) == []
-    assert kinds(overlapping, preset=find_preset("2009.Focused")) == [("overlap", 3)]
+    assert kinds(overlapping, preset=find_preset("2009.Focused")) == [("run.overlap", 3)]
     assert kinds(overlapping, preset=find_preset("2009.Thorough")) == []
     in_context = kinds(overlapping, preset=find_preset("2009.RelevantInContext"))
-    assert in_context == [("interleaved", 3), ("overlap", 3)]
+    assert in_context == [("run.interleaved", 3), ("run.overlap", 3)]
     rising = "1 Q0 d 1 7 m 0 4\n1 Q0 e 2 9 m 0 4\n"
     assert kinds(rising, preset=find_preset("2009.RelevantInContext")) == []
     best = kinds(overlapping, preset=find_preset("2009.BestInContext"))
-    assert best == [("document", 3), ("interleaved", 3)]
+    assert best == [("run.interleaved", 3), ("run.second_result", 3)]
     long = "1 Q0 d 1 9 m 0 900\n1 Q0 d 2 8 m 900 101\n1 Q0 e 3 7 m 0 5\n"
-    assert kinds(long, preset=find_preset("2010.RestrictedFocused")) == [("limit", 2)]
+    assert kinds(long, preset=find_preset("2010.RestrictedFocused")) == [("run.limit", 2)]
     restricted = kinds(long, preset=find_preset("2010.RestrictedRelevantInContext"))
-    assert restricted == [("limit", 1)]
+    assert restricted == [("run.limit", 1)]
 
 
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
-        ("CO.Focussed", [("overlap", 4)]),
-        ("All In Context", [("interleaved", 4), ("overlap", 4)]),
-        ("COS.FetchBrowse", [("interleaved", 4)]),
-        ("BestInContext", [("document", 4)]),
+        ("CO.Focussed", [("run.overlap", 4)]),
+        ("All In Context", [("run.interleaved", 4), ("run.overlap", 4)]),
+        ("COS.FetchBrowse", [("run.interleaved", 4)]),
+        ("BestInContext", [("run.second_result", 4)]),
         ("Thorough", []),
     ],
 )
@@ -110,9 +111,9 @@ def test_overlap_of_elements_shows_in_their_paths() -> None:
     header = {"type": "header", "task": "Focused"}
     text = "".join(json.dumps(line) + "\n" for line in [header, *lines])
     assert [str(finding) for finding in findings(text)] == [
-        "r:4: overlaps the result on line 2 (topic '1', document 'd') [overlap]",
-        "r:5: repeats the result on line 3 (topic '1', document 'd') [duplicate]",
-        "r:6: overlaps the result on line 2 (topic '1', document 'd') [overlap]",
+        "r:4: overlaps the result on line 2 (topic '1', document 'd')",
+        "r:5: repeats the result on line 3 (topic '1', document 'd')",
+        "r:6: overlaps the result on line 2 (topic '1', document 'd')",
     ]
 
 
@@ -135,8 +136,8 @@ def test_every_overlap_is_found_with_the_first_result_it_meets(
             if doc == other and shared > 0 and places[i] not in places[:i]:
                 expected.setdefault(i + 1, j + 1)
     found = findings(text, preset=find_preset("2009.Focused"))
-    overlaps = [finding for finding in found if finding.kind == "overlap"]
-    assert {f.line: int(f.message.split()[5]) for f in overlaps} == expected
+    overlaps = [finding for finding in found if finding.code == "run.overlap"]
+    assert {f.line: int(f.text.split()[5]) for f in overlaps} == expected
 
 
 def test_a_collection_tells_which_elements_are_empty(tmp_path: Path) -> None:
@@ -145,18 +146,20 @@ def test_a_collection_tells_which_elements_are_empty(tmp_path: Path) -> None:
     paths = "/a/s", "/a/s/b", "/a/b", "/a/s[2]", "/a/b"
     text = "".join(f"1 Q0 d {i} 1 m {path}\n" for i, path in enumerate(paths, 1))
     preset, index = find_preset("2009.Focused"), Collection.open(tmp_path / "index")
-    assert kinds(text, preset=preset) == [("overlap", 2), ("duplicate", 5)]
-    assert kinds(text, preset=preset, collection=index) == [("duplicate", 5)]
+    assert kinds(text, preset=preset) == [("run.overlap", 2), ("run.duplicate", 5)]
+    assert kinds(text, preset=preset, collection=index) == [("run.duplicate", 5)]
 
 
 def test_paths_that_no_document_can_have() -> None:
     paths = "/a/p", "//p", "/a/p[0]", "/a//p", "/a/p[01]", "/a/text()[2].5", "/a/@id", "/a/p[-1]"
     text = "".join(f"1 Q0 d{i} {i} 1 m {path}\n" for i, path in enumerate(paths, 1))
     found = findings(text)
-    assert [(f.kind, f.line) for f in found] == [("place", n) for n in (2, 3, 4, 5, 8)]
-    assert found[0].message == "no document has '//p'; expected /path[1]/of[1]/element[2]"
+    assert [(f.code, f.line) for f in found] == [
+        ("run.impossible_path", n) for n in (2, 3, 4, 5, 8)
+    ]
+    assert found[0].text == "no document has '//p'; expected /path[1]/of[1]/element[2]"
     passage = '{"topic":"1","doc":"d","xpath":"/a /a/p[0]"}'
-    assert kinds(passage) == [("place", 1)]
+    assert kinds(passage) == [("run.impossible_path", 1)]
 
 
 def test_a_topic_has_one_element_in_a_submission() -> None:
@@ -167,20 +170,21 @@ def test_a_topic_has_one_element_in_a_submission() -> None:
     for encoding in ("utf-8", "utf-16"):
         source = Source("r", text.format("".join(blocks)).encode(encoding), "no hash")
         assert [str(finding) for finding in validate(source)] == [
-            "r:8: a second <topic> of '1', first on line 2; expected one for each topic [format]"
+            "r:8: a second <topic> of '1', first on line 2; expected one for each topic"
         ]
 
 
 def test_a_path_and_offsets_that_disagree(collection: Collection) -> None:
     text = '{"topic":"1","doc":"d","xpath":"/a/p","start":0,"end":5}\n'
     (found,) = findings(text, collection=collection)
-    assert found.message == "/a[1]/p[1] is at [0,4), but the result gives [0,5)"
+    assert found.text == "/a[1]/p[1] is at [0,4), but the result gives [0,5)"
 
 
 def test_a_collection_adds_documents_paths_and_ends(collection: Collection) -> None:
     text = "1 Q0 x 1 9 m /a[1]\n1 Q0 d 2 8 m /a/p[7]\n1 Q0 d 3 7 m /a/sec\n"
-    assert kinds(text, collection=collection) == [("place", 1), ("place", 2)]
-    assert kinds("1 Q0 d 1 9 m 0 99\n", collection=collection) == [("place", 1)]
+    expected = [("collection.unknown_document", 1), ("collection.unknown_path", 2)]
+    assert kinds(text, collection=collection) == expected
+    assert kinds("1 Q0 d 1 9 m 0 99\n", collection=collection) == [("run.past_end", 1)]
 
 
 @pytest.mark.parametrize(("task", "wrong"), [("SSCAS", [3]), ("CO.SVCAS", [3]), ("VVCAS", [])])
@@ -191,7 +195,7 @@ def test_strict_tasks_want_the_targets_of_the_castitle(task: str, wrong: list[in
         '{"topic":"1","doc":"d","xpath":"/a[1]/sec[1]"}\n'
     )
     found = findings(text, castitles={"1": "//sec//p[about(., x)]"})
-    assert [finding.line for finding in found if finding.kind == "target"] == wrong
+    assert [finding.line for finding in found if finding.code == "run.target"] == wrong
 
 
 def test_a_castitle_that_is_no_query_is_said() -> None:
@@ -199,7 +203,7 @@ def test_a_castitle_that_is_no_query_is_said() -> None:
     (found,) = findings(text, castitles={"1": "//sec["})
     assert str(found) == (
         "r:2: castitle of topic '1': not a NEXI query, character 7: expected about(...), "
-        "a comparison or '(', found the end [castitle]\n  //sec[\n        ^"
+        "a comparison or '(', found the end\n  //sec[\n        ^"
     )
 
 
@@ -209,7 +213,7 @@ def test_tags_mean_the_same_where_classes_say_so() -> None:
     assert findings(text, castitles=castitles, classes=IEEE_CLASSES) == []
     assert findings(text, castitles=castitles, classes=(frozenset({"sec", "ss1"}),)) == []
     (found,) = findings(text, castitles=castitles, classes=(frozenset({"sec", "ss2"}),))
-    assert found.message == (
+    assert found.text == (
         "/article[1]/bdy[1]/ss1[1] is not a target of //article//sec[about(., x)]; "
         "with --tag-classes ieee it is one"
     )
@@ -240,7 +244,7 @@ def test_spans_are_the_element_of_their_extent_or_the_smallest_around(
     found = findings(
         strict(result), collection=collection, castitles={"1": "//sec//p[about(., x)]"}
     )
-    expected = [] if said is None else [f"r:2: {said} a target of //sec//p[about(., x)] [target]"]
+    expected = [] if said is None else [f"r:2: {said} a target of //sec//p[about(., x)]"]
     assert [str(finding) for finding in found] == expected
 
 
@@ -262,7 +266,8 @@ def test_spans_without_a_place_are_not_said_to_miss_the_target(collection: Colle
         {"xpath": "/a/text()[9].1 /a/sec"},
     )
     found = kinds(text, collection=collection, castitles={"1": "//sec[about(., x)]"})
-    assert found == [("place", 2), ("place", 3), ("place", 4)]
+    codes = "run.past_end", "collection.unknown_document", "collection.unknown_path"
+    assert found == [*zip(codes, (2, 3, 4), strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +304,7 @@ def test_targets_of_spans_are_those_of_a_search_through_all_elements(
     least = min(e.end - e.start for e in around)
     own = [e.xpath.rpartition("/")[2][0] for e in around if e.end - e.start == least]
     found = kinds(text, collection=forest, castitles={"1": "//q[about(., x)]"})
-    assert found == ([] if "q" in own else [("target", 2)])
+    assert found == ([] if "q" in own else [("run.target", 2)])
 
 
 def test_what_could_not_be_checked_is_said_and_is_no_fault(collection: Collection) -> None:
@@ -307,20 +312,20 @@ def test_what_could_not_be_checked_is_said_and_is_no_fault(collection: Collectio
     (found,) = findings(text)
     assert str(found) == (
         "r: targets were not checked: the task is strict, and castitles are not given "
-        "(--topics-file) [unchecked]"
+        "(--topics-file)"
     )
     (found,) = findings(text, castitles={"1": "//sec[about(., x)]"})
     assert str(found) == (
         "r:2: targets of 2 results that are not named as elements were not checked; "
-        "a collection (-C) tells which elements they are [unchecked]"
+        "a collection (-C) tells which elements they are"
     )
     (found,) = findings(text, castitles={}, collection=collection)
-    assert str(found) == "r:2: topic '1' has no castitle; targets were not checked [unchecked]"
+    assert str(found) == "r:2: topic '1' has no castitle; targets were not checked"
     (found,) = findings(text, castitles={"1": "only words"}, collection=collection)
-    assert found.message == "castitle of topic '1' asks for no structure; targets were not checked"
-    assert not found.is_fault
+    assert found.text == "castitle of topic '1' asks for no structure; targets were not checked"
+    assert found.code == UNCHECKED
     # That there is no such topic is all there is to say.
-    assert kinds(text, castitles={}, topics=["2"]) == [("topic", 2)]
+    assert kinds(text, castitles={}, topics=["2"]) == [("run.unknown_topic", 2)]
 
 
 def test_tasks_that_are_not_strict_need_no_castitles() -> None:
@@ -330,10 +335,10 @@ def test_tasks_that_are_not_strict_need_no_castitles() -> None:
 def test_tags_of_castitles_that_no_element_has(collection: Collection) -> None:
     text = strict({"xpath": "/a/sec"})
     found = findings(text, castitles={"1": "//seq[about(.//q, x)]"}, collection=collection)
-    assert [str(finding) for finding in found if finding.kind == "tag"] == [
+    assert [str(finding) for finding in found if finding.code == "topics.unknown_tag"] == [
         (
             "r:2: castitle of topic '1': no element of the collection has the tag 'seq'; "
-            "did you mean 'sec'? [tag]"
+            "did you mean 'sec'?"
         ),
     ]
     alike = (frozenset({"seq", "sec"}),)
@@ -346,14 +351,14 @@ def test_tags_of_castitles_that_no_element_has(collection: Collection) -> None:
 def test_tags_of_topics_and_of_classes_that_no_element_has(collection: Collection) -> None:
     topics = '{"topic":"1","title":"x","castitle":"//*[about(.//(p|q), x)]//seq[about(., x)]"}\n'
     found = validate_topics(Source.of_text(topics, "t"), collection=collection)
-    assert [(f.kind, f.line, f.message[-7:]) for f in found] == [
-        ("tag", 1, " 'sec'?"),
-        ("tag", 1, "tag 'q'"),
+    assert [(f.code, f.line, f.text[-7:]) for f in found] == [
+        ("topics.unknown_tag", 1, " 'sec'?"),
+        ("topics.unknown_tag", 1, "tag 'q'"),
     ]
     assert validate_topics(Source.of_text(topics, "t")) == []
     assert validate_classes(["ieee", "sec=p"], collection) == []
     (unknown,) = validate_classes(["ieee", "sec=ss1"], collection)
-    assert str(unknown) == "--tag-classes: no element of the collection has the tag 'ss1' [tag]"
+    assert str(unknown) == "--tag-classes: no element of the collection has the tag 'ss1'"
 
 
 def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -367,18 +372,18 @@ def test_topics_are_validated_too(tmp_path: Path, capsys: pytest.CaptureFixture[
         1,
         (
             f"{topics}:2: topic '2': not a NEXI query, character 14: expected ',', found ')' "
-            "[castitle]\n  //sec[about(.)]\n               ^\n"
+            "[topics.castitle]\n  //sec[about(.)]\n               ^\n"
         ),
-        "1 file, 1 problem: castitle 1\n",
+        "1 file, 1 problem: topics.castitle 1\n",
     )
     topics.write_text('{"topic":"1","title":"x"}\n{"topic":"1","title":"y"}\n')
-    assert [f.kind for f in validate_topics(str(topics))] == ["format"]
+    assert [f.code for f in validate_topics(str(topics))] == ["topics.repeated"]
 
 
 def test_a_declared_task_that_is_not_the_preset() -> None:
     text = '{"type":"header","task":"Thorough"}\n{"topic":"1","doc":"d","start":0,"end":3}\n'
     (found,) = findings(text, preset=find_preset("2009.Focused"))
-    assert str(found) == "r:1: declares the task Thorough, not 2009.Focused [task]"
+    assert str(found) == "r:1: declares the task Thorough, not 2009.Focused"
 
 
 @pytest.mark.parametrize(
@@ -390,7 +395,7 @@ def test_a_declared_task_that_is_not_the_preset() -> None:
     ],
 )
 def test_a_task_that_nobody_knows(task: str, hint: str) -> None:
-    expected = f"declares the task {task!r}, which is not known; {hint} [task]"
+    expected = f"declares the task {task!r}, which is not known; {hint}"
     header = f'\n{{"type":"header","task":"{task}"}}\n{{"topic":"1","doc":"d"}}\n'
     assert [str(f) for f in findings(header)] == [f"r:2: {expected}"]
     submission = (
@@ -412,11 +417,11 @@ def test_a_file_is_one_run() -> None:
         lines = [f"1 Q0 d{i} {i} {9 - i} {name}{rest}\n" for i, name in enumerate("aabab")]
         (found,) = findings("# made by hand\n" + "".join(lines))
         assert str(found) == (
-            "r:4: the run is called 'b' here, but 'a' on line 2; expected one run in a file [run]"
+            "r:4: the run is called 'b' here, but 'a' on line 2; expected one run in a file"
         )
     header, results = '{"type":"header","run":"a"}\n', '{"topic":"1","doc":"%s"}\n'
     (found,) = findings(header + results % "d" + header + results % "e")
-    assert str(found) == "r:3: a second header; expected one run in a file [format]"
+    assert str(found) == "r:3: a second header; expected one run in a file"
 
 
 def test_a_topic_that_comes_back_is_named_with_its_line() -> None:
@@ -424,11 +429,11 @@ def test_a_topic_that_comes_back_is_named_with_its_line() -> None:
     assert [str(finding) for finding in findings(text)] == [
         (
             "r:4: topic '1' comes back after another one, first on line 1; "
-            "the lines of a topic do not stand together [format]"
+            "the lines of a topic do not stand together"
         ),
         (
             "r:7: topic '2' comes back after another one, first on line 2; "
-            "the lines of a topic do not stand together [format]"
+            "the lines of a topic do not stand together"
         ),
     ]
 
@@ -436,4 +441,4 @@ def test_a_topic_that_comes_back_is_named_with_its_line() -> None:
 def test_warnings_of_the_reader_stand_on_their_line() -> None:
     text = '{"topic":"1","doc":"d","offset":5}\n{"topic":"1","doc":"e"}\n'
     (found,) = findings("\n" + text)
-    assert (found.kind, found.line) == ("format", 2)
+    assert (found.code, found.line) == ("run.note", 2)

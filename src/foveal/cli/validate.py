@@ -6,16 +6,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from foveal.cli.options import max_bytes_option, parse_comma_list
 from foveal.cli.shared import emit, say
-
-if TYPE_CHECKING:
-    from foveal.evaluation.validation import Finding
+from foveal.errors import Problem, counted
 
 __all__ = ["command"]
 
@@ -65,15 +61,15 @@ def command(
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
     from foveal.evaluation.cas_filter import parse_tag_classes
-    from foveal.evaluation.validation import validate_classes, validate_file
+    from foveal.evaluation.validation import UNCHECKED, validate_classes, validate_file
     from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None
     classes = parse_tag_classes(tag_classes or ())
     index = Collection.open(collection) if collection else None
     topics = read_topics(topics_file) if topics_file else None
-    findings = [] if index is None else [validate_classes(tag_classes or (), index)]
-    findings += [
+    by_file = [] if index is None else [validate_classes(tag_classes or (), index)]
+    by_file += [
         validate_file(
             path,
             preset=preset,
@@ -84,43 +80,40 @@ def command(
         )
         for path in runs
     ]
-    every = [finding for own in findings for finding in own]
+    every = [problem for own in by_file for problem in own]
+    faults = Counter(problem.code for problem in every if problem.code != UNCHECKED)
     if form == "json":
-        emit(json.dumps([asdict(finding) for finding in every], indent=1) + "\n", None)
+        emit(json.dumps([problem._asdict() for problem in every], indent=1) + "\n", None)
     else:
-        emit("".join(f"{line}\n" for own in findings for line in _shown(own)), None)
-        say(_summary(len(runs), every))
-    if any(finding.is_fault for finding in every):
+        emit("".join(f"{line}\n" for own in by_file for line in _list_first(own)), None)
+        said = "nothing wrong"
+        if faults:
+            said = f"{counted(faults.total(), 'problem')}: {_list_codes(faults)}"
+        unchecked = len(every) - faults.total()
+        said += f"; {unchecked} not checked" if unchecked else ""
+        say(f"{counted(len(runs), 'file')}, {said}")
+    if faults:
         sys.exit(1)
 
 
-def _shown(findings: Sequence[Finding]) -> list[str]:
-    """The findings of a file for reading: the first of each kind, then a count of the others."""
+def _list_first(problems: Sequence[Problem]) -> list[str]:
+    """Return the first problems of each code in a file, then a count of the others."""
     seen: Counter[str] = Counter()
     place = []
-    for number, finding in enumerate(findings):
-        place.append((seen[finding.kind], number))
-        seen[finding.kind] += 1
-    chosen = sorted(number for _, number in sorted(place)[:_MOST])
-    lines = [str(findings[number]) for number in chosen]
-    hidden = seen - Counter(findings[number].kind for number in chosen)
+    for number, problem in enumerate(problems):
+        place.append((seen[problem.code], number))
+        seen[problem.code] += 1
+    chosen = [problems[i] for i in sorted(number for _, number in sorted(place)[:_MOST])]
+    lines = []
+    for problem in chosen:
+        first, *more = str(problem).split("\n")  # a query, with a mark under the error
+        lines += [f"{first} [{problem.code}]", *more]
+    hidden = seen - Counter(problem.code for problem in chosen)
     if hidden:
-        file = findings[0].file
-        lines.append(f"{file}: ... and {hidden.total()} more: {_counts(hidden)}; -f json has all")
+        rest = f"... and {hidden.total()} more: {_list_codes(hidden)}; -f json has all"
+        lines.append(f"{problems[0].file}: {rest}")
     return lines
 
 
-def _summary(files: int, findings: Sequence[Finding]) -> str:
-    """How much was looked at, and how much of which kind is wrong."""
-    looked = "1 file" if files == 1 else f"{files} files"
-    kinds = Counter(finding.kind for finding in findings if finding.is_fault)
-    said = "nothing wrong"
-    if kinds:
-        problems = "1 problem" if kinds.total() == 1 else f"{kinds.total()} problems"
-        said = f"{problems}: {_counts(kinds)}"
-    unchecked = len(findings) - kinds.total()
-    return f"{looked}, {said}" + (f"; {unchecked} not checked" if unchecked else "")
-
-
-def _counts(kinds: Counter[str]) -> str:
-    return ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+def _list_codes(codes: Counter[str]) -> str:
+    return ", ".join(f"{code} {count}" for code, count in codes.most_common())

@@ -41,8 +41,6 @@ class Rule:
     ----------
     code : str
         The code of its problems.
-    kind : str
-        The word for them in the output of ``validate``.
     broken : callable
         ``broken(alignment, *given)`` returns `Broken`; `given` is what the rule depends on, such as
         a limit.
@@ -58,7 +56,6 @@ class Rule:
     """
 
     code: str
-    kind: str
     broken: Callable[..., Broken]
     names_place: bool = False
     option: str | None = None
@@ -211,24 +208,21 @@ def _count_regrouped(alignment: Alignment) -> tuple[Alignment, int]:
 
 OVERLAP = Rule(
     "run.overlap",
-    "overlap",
     partial(_find_shared_text, repeats=False),
     names_place=True,
     option="--overlap drop, union or allow",
 )
-DUPLICATE = replace(OVERLAP, code="run.duplicate", kind="duplicate", broken=_find_duplicates)
+DUPLICATE = replace(OVERLAP, code="run.duplicate", broken=_find_duplicates)
 SHARED_TEXT = replace(OVERLAP, broken=_find_shared_text)
 """Overlap in which the same text twice counts too."""
 ONE_PER_DOCUMENT = Rule(
     "run.second_result",
-    "document",
     _find_repeated_documents,
     names_place=True,
     option="--overlap drop keeps the first",
 )
 INTERLEAVED = Rule(
     "run.interleaved",
-    "interleaved",
     _find_interleaved,
     names_place=True,
     option="--regroup",
@@ -367,23 +361,20 @@ def _truncate(alignment: Alignment, most: int, unit: str) -> tuple[Alignment, in
 
 TOO_MANY = Rule(
     "run.too_many",
-    "length",
     _find_excess,
     mend=_cut_topics,
     mended="topics cut at {} results: {{}}",
 )
 PAST_END = Rule(
     "run.past_end",
-    "place",
     _find_past_end,
     option="--lenient clips",
     mend=_clip_results,
     mended="results clipped at the end of their document: {{}}",
 )
-UNKNOWN_LENGTH = Rule("run.unknown_length", "limit", _find_unknown_lengths)
+UNKNOWN_LENGTH = Rule("run.unknown_length", _find_unknown_lengths)
 LIMIT = Rule(
     "run.limit",
-    "limit",
     _find_over_limit,
     names_place=True,
     option="--truncate cuts",
@@ -457,7 +448,7 @@ def _find_contradictions(alignment: Alignment, collection: Collection) -> Broken
     return rows[apart], texts
 
 
-ORDER = Rule("run.order", "order", _find_disorder)
-UNKNOWN_TOPIC = Rule("run.unknown_topic", "topic", _find_unknown_topics)
-IMPOSSIBLE_PATH = Rule("run.impossible_path", "place", _find_impossible_paths)
-CONTRADICTION = Rule("run.contradiction", "place", _find_contradictions)
+ORDER = Rule("run.order", _find_disorder)
+UNKNOWN_TOPIC = Rule("run.unknown_topic", _find_unknown_topics)
+IMPOSSIBLE_PATH = Rule("run.impossible_path", _find_impossible_paths)
+CONTRADICTION = Rule("run.contradiction", _find_contradictions)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
@@ -63,40 +62,8 @@ _STRICT = ("sscas", "svcas", "scas")
 """Tasks whose answers must be the targets of the castitles."""
 _DOCUMENTS = 1000
 """Documents whose elements are looked up together."""
-_UNCHECKED = "run.unchecked"
-_KINDS = {
-    _UNCHECKED: "unchecked",
-    "run.target": "target",
-    "run.task": "task",
-    "topics.castitle": "castitle",
-    "topics.unknown_tag": "tag",
-}
-"""The kinds of findings that are not about rules."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A problem of a file, or a check that was not possible: a `Problem` of some kind.
-
-    >>> print(Finding("order", "run.order", "a.run", 3, "rank 2 after 3"))
-    a.run:3: rank 2 after 3 [order]
-    """
-
-    kind: str
-    code: str
-    file: str
-    line: int | None
-    message: str
-
-    @property
-    def is_fault(self) -> bool:
-        """True if something is wrong; a check that was not possible is not a fault."""
-        return self.code != _UNCHECKED
-
-    def __str__(self) -> str:
-        problem = str(Problem(self.code, self.file, self.line, self.message))
-        first, *more = problem.split("\n")  # a query, with a mark under the error
-        return "\n".join([f"{first} [{self.kind}]", *more])
+UNCHECKED = "run.unchecked"
+"""The code of checks that were not possible; all others are faults."""
 
 
 def validate_file(
@@ -107,16 +74,12 @@ def validate_file(
     topics: Topics | None = None,
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
-) -> list[Finding]:
+) -> list[Problem]:
     """List what is wrong with a file of a run or of topics, or that it cannot be opened."""
     try:
-        source = Source.open(path)
+        source = Source.open(path).in_lines()
     except InputError as error:
-        return _list_findings(error.problems, "file")
-    try:
-        source = source.in_lines()
-    except InputError as error:
-        return _list_findings(error.problems, "format")
+        return [*error.problems]
     try:
         kind = found_kind(source)
     except InputError:
@@ -143,7 +106,7 @@ def validate(
     castitles: Mapping[str, str] | None = None,
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
-) -> list[Finding]:
+) -> list[Problem]:
     """List what is wrong with a run, in the order of its lines.
 
     Bad lines are named, and the others are checked as if these were not there.
@@ -166,33 +129,30 @@ def validate(
         Most results per topic.
     """
     source = path if isinstance(path, Source) else Source.open(path)
-    run, problems = read_tolerantly(source)
-    found = _list_findings(problems, "format")
+    run, found = read_tolerantly(source)
     if run is None:
         return _sort(found)
-    found += _list_findings(list_notes(run), "format")
+    found += list_notes(run)
     ranks, declared_at = run.rank, header_of(source)[1] or None
     if is_xml(source):
         markup = read_markup(source)
-        found += _list_findings(find_repeated_topics(markup), "format")
+        found += find_repeated_topics(markup)
         declared_at = int(markup.line[0])
     else:
-        found += _list_findings(find_other_names(source, run), "run")
+        found += find_other_names(source, run)
         ranks = line_ranks(source, run) if ranks is None else ranks
     task = _find_task(run.task or "") if preset is None else _find_task(preset.name)
-    others: list[Problem] = []
     wrong_task = _check_task(run.task, preset)
     if wrong_task is not None:
-        others.append(Problem("run.task", source.path, declared_at, wrong_task))
+        found.append(Problem("run.task", source.path, declared_at, wrong_task))
     nowhere: set[int] = set()
     rules: dict[Rule, tuple[Any, ...]] = {DUPLICATE: (), TOO_MANY: (max_results,), PAST_END: ()}
     if collection is None:
         rules[IMPOSSIBLE_PATH] = ()
     else:
-        apart = CONTRADICTION.list_problems(align_alone(run), collection)
-        found += _list_findings(apart, CONTRADICTION.kind)
+        found += CONTRADICTION.list_problems(align_alone(run), collection)
         run, problems = resolve_results(run, collection)
-        found += _list_findings(problems, "place")
+        found += problems
         nowhere = {problem.line for problem in problems if problem.line is not None}
     # The order within a document is free where results are grouped by document.
     rules[ORDER] = (ranks, task not in BY_DOCUMENT)
@@ -202,41 +162,34 @@ def validate(
     rules |= dict.fromkeys(list_task_rules(task, measures, overlap), ())
     alone = align_alone(run)
     for rule, given in rules.items():
-        found += _list_findings(rule.list_problems(alone, *given), rule.kind)
+        found += rule.list_problems(alone, *given)
     if preset is not None:
         for most, unit in ((preset.topic_limit, "topic"), (preset.document_limit, "document")):
             if most is None:
                 continue
-            unknown = UNKNOWN_LENGTH.list_problems(
-                align_alone(run.take(run.start >= 0)), most, unit
-            )
-            over = LIMIT.list_problems(alone, most, unit)
-            found += _list_findings([*unknown, *over], LIMIT.kind)
+            placed = align_alone(run.take(run.start >= 0))
+            found += UNKNOWN_LENGTH.list_problems(placed, most, unit)
+            found += LIMIT.list_problems(alone, most, unit)
             elements = run.line[run.start < 0]
             if len(elements):
                 text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"
                 text += " results are XPaths (-C INDEX tells places)"
-                others.append(Problem(_UNCHECKED, source.path, int(elements[0]), text))
+                found.append(Problem(UNCHECKED, source.path, int(elements[0]), text))
     if task in _STRICT and castitles is not None:
         faults = find_off_target(
             run, castitles, topics=topics, classes=classes, collection=collection, skipped=nowhere
         )
-        others += (
+        found += (
             Problem(code, source.path, int(run.line[row]), text) for code, row, text in faults
         )
     elif task in _STRICT:
         text = "targets were not checked: the task is strict, and castitles are not given"
-        others.append(Problem(_UNCHECKED, source.path, None, f"{text} (--topics-file)"))
-    return _sort([*found, *_list_findings(others)])
+        found.append(Problem(UNCHECKED, source.path, None, f"{text} (--topics-file)"))
+    return _sort(found)
 
 
-def _list_findings(problems: Iterable[Problem], kind: str | None = None) -> list[Finding]:
-    """Return findings of a kind; by default the code of each problem decides."""
-    return [Finding(kind or _KINDS[problem.code], *problem) for problem in problems]
-
-
-def _sort(found: Iterable[Finding]) -> list[Finding]:
-    return sorted(found, key=lambda finding: (finding.line or 0, finding.kind))
+def _sort(found: Iterable[Problem]) -> list[Problem]:
+    return sorted(found, key=lambda problem: (problem.line or 0, problem.code))
 
 
 def _find_task(name: str) -> str:
@@ -265,7 +218,7 @@ def _check_task(declared: str | None, preset: Preset | None) -> str | None:
 
 def validate_topics(
     path: str | Source, *, collection: Collection | None = None, classes: Classes = ()
-) -> list[Finding]:
+) -> list[Problem]:
     """List what is wrong with topics: their format, and castitles that are not NEXI.
 
     A collection adds tags in the castitles that it does not hold.
@@ -273,7 +226,7 @@ def validate_topics(
     try:
         topics = read_topics(path)
     except InputError as error:
-        return _list_findings(error.problems, "format")
+        return [*error.problems]
     found: list[Problem] = []
     for i, topic in enumerate(topics):
         if topic.structure is None:
@@ -294,19 +247,17 @@ def validate_topics(
                 topics.problem("topics.unknown_tag", i, f"castitle of topic {topic.id!r}: {text}")
                 for text in _describe_unknown_tags(tags, collection, classes)
             )
-    return _list_findings(found)
+    return found
 
 
-def validate_classes(texts: Iterable[str], collection: Collection) -> list[Finding]:
+def validate_classes(texts: Iterable[str], collection: Collection) -> list[Problem]:
     """List tags that the collection does not hold, in classes of tags that are spelled out.
 
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
     spelled = parse_tag_classes(text for text in texts if "=" in text)
     unknown = _describe_unknown_tags(sorted(set().union(*spelled)), collection)
-    return _list_findings(
-        Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown
-    )
+    return [Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown]
 
 
 # -- targets -----------------------------------------------------------------------------------
@@ -373,7 +324,7 @@ def find_off_target(
         if topics is not None and topic not in topics:
             continue
         if topic not in castitles:
-            yield _UNCHECKED, start, f"topic {topic!r} has no castitle; targets were not checked"
+            yield UNCHECKED, start, f"topic {topic!r} has no castitle; targets were not checked"
             continue
         try:
             query = parse(castitles[topic], lenient=True)
@@ -382,7 +333,7 @@ def find_off_target(
             continue
         if not isinstance(query, CAS):
             message = "asks for no structure; targets were not checked"
-            yield _UNCHECKED, start, f"castitle of topic {topic!r} {message}"
+            yield UNCHECKED, start, f"castitle of topic {topic!r} {message}"
             continue
         if collection is not None:
             for message in _describe_unknown_tags(_list_tags(query.target), collection, classes):
@@ -415,7 +366,7 @@ def find_off_target(
                 yield "run.target", row, f"{beginning} not a target of {query}{hints[tags]}"
     if unnamed:
         what = f"targets of {len(unnamed)} results that are not named as elements were not checked"
-        yield _UNCHECKED, unnamed[0], f"{what}; a collection (-C) tells which elements they are"
+        yield UNCHECKED, unnamed[0], f"{what}; a collection (-C) tells which elements they are"
 
 
 def _find_elements(
