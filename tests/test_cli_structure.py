@@ -198,7 +198,9 @@ def test_tag_classes(structured: Path, capsys: pytest.CaptureFixture[str]) -> No
     values, _ = scored(capsys, *args, "--tag-classes", "sec=p,x=y")
     assert steps(values) == lace.KEPT["VV"]
     refused = evaluate(capsys, *args, "--tag-classes", "sections")
-    assert_refused(refused, "foveal: 'sections' is no class of tags; expected ieee, or tags as in")
+    assert_refused(
+        refused, "foveal: 'sections' is not a class of tags; expected ieee, or tags as in"
+    )
 
 
 def test_conversions_that_cannot_be_filtered(

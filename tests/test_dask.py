@@ -249,11 +249,11 @@ def test_nobody_listens(here: Path, capsys: pytest.CaptureFixture[str], tmp_path
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense://x", "foveal: 'nonsense://x' is no address of a Dask scheduler: "),
-        ("nonsense://x:1", "foveal: 'nonsense://x:1' is no address of a Dask scheduler: "),
-        ("127.0.0.1", "foveal: '127.0.0.1' is no address of a Dask scheduler: missing port"),
+        ("nonsense://x", "foveal: 'nonsense://x' is not the address of a Dask scheduler: "),
+        ("nonsense://x:1", "foveal: 'nonsense://x:1' is not the address of a Dask scheduler: "),
+        ("127.0.0.1", "foveal: '127.0.0.1' is not the address of a Dask scheduler: missing port"),
         ("file:no.json", "no.json: no such file; expected a Dask scheduler file"),
-        ("file:judgements.jsonl", "judgements.jsonl: is no Dask scheduler file: "),
+        ("file:judgements.jsonl", "judgements.jsonl: is not a Dask scheduler file: "),
     ],
 )
 def test_what_is_no_address(

@@ -191,7 +191,9 @@ def test_classes_of_tags() -> None:
     assert parse_tag_classes(["ieee", "a = b=c"]) == (*IEEE_CLASSES, frozenset("abc"))
     assert parse_tag_classes([]) == ()
     for bad in ("sec", "a==b", "=", ""):
-        with pytest.raises(UsageError, match="is no class of tags; expected ieee, or tags as in"):
+        with pytest.raises(
+            UsageError, match="is not a class of tags; expected ieee, or tags as in"
+        ):
             parse_tag_classes([bad])
 
 

@@ -39,7 +39,7 @@ def parse_tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
         if len(tags) < 2 or not all(tags):
             known = ", ".join(_NAMED)
             raise UsageError(
-                f"{text!r} is no class of tags; expected {known}, or tags as in sec=ss1=ss2"
+                f"{text!r} is not a class of tags; expected {known}, or tags as in sec=ss1=ss2"
             )
         found.append(frozenset(tags))
     return tuple(found)

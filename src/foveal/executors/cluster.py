@@ -83,7 +83,7 @@ def _find_scheduler(address: str) -> str:
         try:
             where = str(json.loads(Path(path).read_bytes())["address"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            reason = f"is no Dask scheduler file: {type(error).__name__}: {error}"
+            reason = f"is not a Dask scheduler file: {type(error).__name__}: {error}"
             if isinstance(error, FileNotFoundError):
                 reason = "no such file; expected a Dask scheduler file"
             raise InputError.at("cluster.scheduler_file", path, None, reason) from None
@@ -91,7 +91,7 @@ def _find_scheduler(address: str) -> str:
         import_module("distributed.comm").get_address_host_port(where)
     except ValueError as error:
         raise UsageError(
-            f"{address!r} is no address of a Dask scheduler: {error}; expected one as in "
+            f"{address!r} is not the address of a Dask scheduler: {error}; expected one such as "
             "tcp://10.0.0.1:8786, or file: and the path of a scheduler file"
         ) from None
     return where
