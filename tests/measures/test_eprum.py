@@ -17,8 +17,7 @@ import naive_user_model
 import scoring
 from foveal.measures import parse_measure, parse_measures
 from foveal.measures.eprum import compute_expected_precision, round_to_units
-from foveal.measures.user_model import Hits
-from measures.test_user_model import matrices, value
+from measures.test_user_model import find_hits, matrices, value
 
 quick = settings(max_examples=40)
 RUN = "D1:20-40 D3:0-40 D2:25-50"
@@ -28,7 +27,7 @@ def binary(p: list[list[float]], *, of_means: bool = False) -> list[float]:
     n = len(p[0])
     units = np.ones(n, dtype=np.int64)
     return compute_expected_precision(
-        Hits.from_matrix(p), units, np.arange(1, n + 1), of_means=of_means
+        find_hits(p), units, np.arange(1, n + 1), of_means=of_means
     ).tolist()
 
 
@@ -67,7 +66,7 @@ def test_three_targets() -> None:
 
 
 def test_three_graded_targets() -> None:
-    hits = Hits.from_matrix([[0, 1, 0], [0.8, 0, 0], [0, 0, 0.5]])
+    hits = find_hits([[0, 1, 0], [0.8, 0, 0], [0, 0, 0.5]])
     units = round_to_units(np.array([1, 0.5, 0.5]))
     precision = compute_expected_precision(hits, units, np.array([1, 1, 2, 3]))
     assert precision == pytest.approx([1, 0.4333, 0.8, 0.4], abs=5e-5)
@@ -168,7 +167,7 @@ def test_graded_targets_agree_with_the_enumeration_of_all_events(
     best = np.cumsum(sorted(units, reverse=True))
     wanted = range(1, sum(units) + 1)
     shortest = [next(m for m, gain in enumerate(best, start=1) if gain >= y) for y in wanted]
-    fast = compute_expected_precision(Hits.from_matrix(p), np.array(units), np.array(shortest))
+    fast = compute_expected_precision(find_hits(p), np.array(units), np.array(shortest))
     slow = [every.expected_precision(y, s) for y, s in zip(wanted, shortest, strict=True)]
     assert fast.tolist() == pytest.approx(slow, abs=1e-12)
 
@@ -187,7 +186,7 @@ def test_random_ideality_is_the_mean_over_which_targets_are_ideal(
         expected += [odds * every.expected_precision(r, r) for r in range(1, n + 1)]
     units = np.ones(n, dtype=np.int64)
     fast = compute_expected_precision(
-        Hits.from_matrix(p), units, np.arange(1, n + 1), ideality=np.array(chance)
+        find_hits(p), units, np.arange(1, n + 1), ideality=np.array(chance)
     )
     assert fast.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
@@ -294,5 +293,5 @@ def test_an_ideal_list_of_any_weights_scores_one(weights: list[float]) -> None:
     units = np.sort(round_to_units(np.array(weights)))[::-1]
     gain = np.cumsum(units)
     shortest = np.searchsorted(gain, np.arange(1, gain[-1] + 1)) + 1
-    precision = compute_expected_precision(Hits.from_matrix(np.eye(len(units))), units, shortest)
+    precision = compute_expected_precision(find_hits(np.eye(len(units))), units, shortest)
     assert precision.tolist() == pytest.approx([1.0] * int(gain[-1]), abs=1e-12)

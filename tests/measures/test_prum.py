@@ -13,17 +13,14 @@ import campaigns
 import naive_user_model
 from foveal.measures import parse_measure
 from foveal.measures.eprum import compute_reader_precision
-from foveal.measures.user_model import Hits
 from measures.test_eprum import RUN, THREE
-from measures.test_user_model import matrices, value
+from measures.test_user_model import find_hits, matrices, value
 
 quick = settings(max_examples=40)
 
 
 def prum(p: list[list[float]], *, read_on: bool = True) -> list[float]:
-    return compute_reader_precision(
-        Hits.from_matrix(p), len(p[0]), len(p), read_on=read_on
-    ).tolist()
+    return compute_reader_precision(find_hits(p), len(p[0]), len(p), read_on=read_on).tolist()
 
 
 @pytest.mark.parametrize(

@@ -394,8 +394,7 @@ class Alignment(_WithCache):
         >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
         [0.5, 0.0, nan]
         """
-        scores = np.zeros(len(self.gold.topics))
-        scores[self.judged_topic] = values
+        scores = self.spread_topics(values)
         scores[self.gold.nrel == 0] = np.nan
         return scores
 
@@ -431,6 +430,26 @@ def find_disjoint(alignment: Alignment) -> Bools:
 class TopicView:
     """The results of one topic in rank order, and what is relevant to it."""
 
+    end: Ints
+    row: Ints
+    """The judgement of each result's document, `UNKNOWN` if unjudged."""
+    size: Ints
+    """Characters of each result that count."""
+    rsize: Ints
+    """Highlighted characters of each result that count."""
+    full_size: Ints
+    """Characters of each result, whatever the treatment of overlap."""
+    full_rsize: Ints
+    new_size: Ints
+    """Characters of each result that no earlier result covered."""
+    new_rsize: Ints
+    read: Ints
+    """Characters returned up to each rank."""
+    found: Ints
+    """Relevant characters returned up to each rank."""
+    precision: Floats
+    """P[r] in characters; 0 before any text was read."""
+
     def __init__(self, alignment: Alignment, name: str) -> None:
         self.alignment = alignment
         self.name = name
@@ -441,6 +460,7 @@ class TopicView:
         self.slice = slice(low, high)
         self.n = high - low
         """Number of results."""
+        self.start = alignment.run.start[self.slice]
         self.at = at = alignment.gold.topic_at[name]
         """Number of the topic in the judgements."""
         self.relevant_documents = int(alignment.gold.nrel[at])
@@ -453,53 +473,12 @@ class TopicView:
             cache[slot] = function(self, *key)
         return cast("T", cache[slot])
 
-    @property
-    def start(self) -> Ints:
-        return self.alignment.run.start[self.slice]
-
-    @property
-    def end(self) -> Ints:
-        return self.alignment.end[self.slice]
-
-    @property
-    def row(self) -> Ints:
-        """The judgement of each result's document, `UNKNOWN` if unjudged."""
-        return self.alignment.row[self.slice]
-
-    @property
-    def size(self) -> Ints:
-        """Characters of each result that count."""
-        return self.alignment.size[self.slice]
-
-    @property
-    def rsize(self) -> Ints:
-        """Highlighted characters of each result that count."""
-        return self.alignment.rsize[self.slice]
-
-    @property
-    def new_size(self) -> Ints:
-        """Characters of each result that no earlier result covered."""
-        return self.alignment.new_size[self.slice]
-
-    @property
-    def new_rsize(self) -> Ints:
-        """Highlighted characters of each result that no earlier result covered."""
-        return self.alignment.new_rsize[self.slice]
-
-    @property
-    def read(self) -> Ints:
-        """Characters returned up to each rank."""
-        return self.alignment.totals.read[self.slice]
-
-    @property
-    def found(self) -> Ints:
-        """Relevant characters returned up to each rank."""
-        return self.alignment.totals.found[self.slice]
-
-    @property
-    def precision(self) -> Floats:
-        """P[r] in characters; 0 before any text was read."""
-        return self.alignment.totals.precision[self.slice]
+    def __getattr__(self, name: str) -> Any:
+        """Return the part of an array of the alignment that belongs to this topic."""
+        if name not in TopicView.__annotations__:
+            raise AttributeError(name)
+        owner = self.alignment.totals if name in Totals._fields else self.alignment
+        return getattr(owner, name)[self.slice]
 
     @cached_property
     def ties(self) -> Ints:
@@ -517,12 +496,9 @@ class TopicView:
     @cached_property
     def pieces(self) -> spans.Pieces:
         """The text that each result adds to earlier ones, in rank order."""
-        pieces = self.alignment.pieces
-        low, high = np.searchsorted(pieces.owner, [self.slice.start, self.slice.stop])
-        own = slice(int(low), int(high))
-        return spans.Pieces(
-            pieces.start[own], pieces.end[own], pieces.owner[own] - self.slice.start
-        )
+        start, end, owner = self.alignment.pieces
+        low, high = np.searchsorted(owner, [self.slice.start, self.slice.stop])
+        return spans.Pieces(start[low:high], end[low:high], owner[low:high] - self.slice.start)
 
     @cached_property
     def own_documents(self) -> slice:
@@ -532,24 +508,12 @@ class TopicView:
         low, high = self.alignment.document_bounds[self.place : self.place + 2].tolist()
         return slice(low, high)
 
-    @property
-    def relevant(self) -> Bools:
-        """True for relevant documents of this topic."""
-        return self.alignment.relevant_documents[self.own_documents]
-
     @cached_property
     def documents(self) -> Documents:
         """The documents of this topic; heads and numbers count within it."""
         docs, own = self.alignment.documents, self.own_documents
-        return Documents(
-            docs.head[own] - self.slice.start,
-            docs.of_result[self.slice] - own.start,
-            docs.row[own],
-            docs.relevant[own],
-            docs.rel_size[own],
-            docs.size[own],
-            docs.rsize[own],
-        )
+        head, of_result = docs.head[own] - self.slice.start, docs.of_result[self.slice] - own.start
+        return Documents._make([head, of_result, *(column[own] for column in docs[2:])])
 
     def passages(self, row: int) -> list[tuple[int, int]]:
         """Return the relevant passages of a judged document, disjoint and sorted."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
 
 T = TypeVar("T")
+N = TypeVar("N", bound="float | None")
 _PLACES = (
     "start and end offsets in the run, the lengths of documents returned whole, or for XPaths an "
     "index of the collection: give it with -C INDEX ('foveal index' makes one)"
@@ -155,18 +156,17 @@ class Parameter(Generic[T]):
 
 
 class Choice(Parameter[str]):
-    """One of a few words, in any case; the first is the default."""
+    """One of a few words, in any case: ``Choice("pad|last", ...)``, default first."""
 
-    def __init__(self, *options: str, description: str, first: bool = False) -> None:
-        super().__init__(options[0], description, first=first)
-        self.options = options
+    def __init__(self, options: str, description: str, *, first: bool = False) -> None:
+        self.options = tuple(options.split("|"))
+        super().__init__(self.options[0], description, first=first)
 
     def read(self, value: Any) -> str:
-        by_fold = {option.casefold(): option for option in self.options}
-        word = str(value).casefold()
-        if word not in by_fold:
-            raise ValueError(" or ".join(self.options))
-        return by_fold[word]
+        for option in self.options:
+            if option.casefold() == str(value).casefold():
+                return option
+        raise ValueError(" or ".join(self.options))
 
     @property
     def allowed(self) -> str:
@@ -177,10 +177,9 @@ class Flag(Parameter[bool]):
     """Yes or no."""
 
     def read(self, value: Any) -> bool:
-        word = str(value).lower()
-        if word not in ("true", "false"):
+        if str(value).lower() not in ("true", "false"):
             raise ValueError("true or false")
-        return word == "true"
+        return str(value).lower() == "true"
 
     def show(self, value: bool) -> str:  # noqa: FBT001 - the value itself
         return str(value).lower()
@@ -190,71 +189,37 @@ class Flag(Parameter[bool]):
         return f"{self.show(self.default)}|{self.show(not self.default)}"
 
 
-class Number(Parameter[float]):
-    """A real number within bounds."""
+class Number(Parameter[N]):
+    """A number within bounds; a whole one if `whole`. A `word` is what None is written as."""
 
     def __init__(
-        self, default: float, description: str, *, low: float = 0.0, high: float = _LARGEST
+        self,
+        default: N,
+        description: str,
+        *,
+        low: float = 0.0,
+        high: float = _LARGEST,
+        whole: bool = False,
+        word: str | None = None,
     ) -> None:
         super().__init__(default, description)
-        self.low, self.high = low, high
+        self.low, self.high, self.whole, self.word = low, high, whole, word
 
-    def read(self, value: Any) -> float:
-        expected = f"a number from {format_number(self.low)} to {format_number(self.high)}"
+    def read(self, value: Any) -> N:
+        if self.word is not None and (value is None or str(value).casefold() == self.word):
+            return cast("N", None)
         try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(expected) from None
-        if not self.low <= number <= self.high:
-            raise ValueError(expected)
-        return number
+            number = float(str(value))
+        except ValueError:
+            number = -1.0
+        if not self.low <= number <= self.high or (self.whole and number != int(number)):
+            bounds = f"from {format_number(self.low)} to {format_number(self.high)}"
+            kind = "a whole number" if self.whole else "a number"
+            raise ValueError(f"{kind} {bounds}" + (f", or {self.word}" if self.word else ""))
+        return cast("N", int(number) if self.whole else number)
 
-    def show(self, value: float) -> str:
-        return format_number(value)
-
-
-class Whole(Parameter[int]):
-    """A whole number, at least `low`."""
-
-    def __init__(
-        self, default: int, description: str, *, low: int = 1, high: int = int(_LARGEST)
-    ) -> None:
-        super().__init__(default, description)
-        self.low, self.high = low, high
-
-    def read(self, value: Any) -> int:
-        expected = f"a whole number from {self.low} to {self.high}"
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:
-            raise ValueError(expected) from None
-        if not (number.is_finite() and self.low <= number <= self.high) or number != int(number):
-            raise ValueError(expected)
-        return int(number)
-
-
-class OptionalNumber(Parameter["float | None"]):
-    """A positive number, or a word for its absence."""
-
-    def __init__(self, word: str, description: str, *, whole: bool = False) -> None:
-        super().__init__(None, description)
-        self.word = word
-        self.whole = whole
-
-    def read(self, value: Any) -> float | None:
-        if value is None or str(value).casefold() == self.word:
-            return None
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = 0.0
-        kind = "whole number" if self.whole else "number"
-        if not 0 < number <= _LARGEST or (self.whole and number != int(number)):
-            raise ValueError(f"a positive {kind} or {self.word}")
-        return int(number) if self.whole else number
-
-    def show(self, value: float | None) -> str:
-        return self.word if value is None else format_number(value)
+    def show(self, value: N) -> str:
+        return str(self.word) if value is None else format_number(value)
 
 
 class Measure:
@@ -337,11 +302,7 @@ class Measure:
         merged = dict(self.settings)
         for name, value in settings.items():
             if name not in by_name:
-                from difflib import get_close_matches
-
-                near = get_close_matches(name, by_name, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                takes = f"{', '.join(by_name)}{hint}" if by_name else "none"
+                takes = ", ".join(by_name) or "none"
                 raise UsageError(f"{self.name} has no parameter {name!r}; it takes {takes}")
             try:
                 merged[name] = by_name[name].read(value)
@@ -357,24 +318,17 @@ class Measure:
         text = str(int(at) if isinstance(at, float) and at.is_integer() else at)
         if self.cutoff is Cutoff.NONE:
             raise UsageError(f"{self.name} takes no cut-off; {self.name}@{text} is not possible")
-        if self.cutoff.of_recall:
-            number = Decimal(text) if re.fullmatch(_LEVEL, text) else Decimal(-1)
-            if not 0 <= number <= 1:
-                raise UsageError(
-                    f"{self.name}@{text} is not possible; expected a recall level from 0 to 1, "
-                    f"as in {self.name}@0.01"
-                )
+        of_recall = self.cutoff.of_recall
+        form = _LEVEL if of_recall else _RANK
+        number = Decimal(text) if re.fullmatch(form, text) else Decimal(-1)
+        if not (0 <= number <= 1 if of_recall else number >= 1):
+            expected = "recall level from 0 to 1" if of_recall else "rank, a whole number from 1"
+            raise UsageError(f"{self.name}@{text} is not possible; expected a {expected}")
+        if of_recall:
             # The classic points keep their two decimals (iP@0.00); others their shortest form.
             exponent = number.as_tuple().exponent
             if not (isinstance(exponent, int) and -2 <= exponent <= 0):
                 number = Decimal(format(number.normalize(), "f"))
-        elif not re.fullmatch(_RANK, text) or int(text) < 1:
-            raise UsageError(
-                f"{self.name}@{text} is not possible; expected a rank, a whole number from 1, "
-                f"as in {self.name}@10"
-            )
-        else:
-            number = Decimal(int(text))
         return type(self)(self.settings, number)
 
     @property
@@ -422,10 +376,8 @@ class Measure:
     def check(self) -> None:
         """Refuse a measure that lacks its cut-off."""
         if self.at is None and self.cutoff.required:
-            raise UsageError(
-                f"{self.name} needs a {self.cutoff.value} cut-off, "
-                f"as in {self.name}@{self.cutoff.example}"
-            )
+            kind, example = self.cutoff.value, f"{self.name}@{self.cutoff.example}"
+            raise UsageError(f"{self.name} needs a {kind} cut-off, as in {example}")
 
     def check_gold(self, gold: Gold) -> None:
         """Refuse judgements that this measure with these parameters is not made for."""
@@ -518,32 +470,26 @@ def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> 
     taken = {word: "Foveal itself" for m in own for word in (m.name, *m.aliases)}
     found: list[Measure] = []
     for point in sorted(points, key=lambda p: (p.name, p.value)):
-        origin = f"{point.name} = {point.value}"
+        origin, problem, cls = f"{point.name} = {point.value}", "", Measure
         try:
             cls = point.load()
         except Exception as error:  # whatever another package's module raises
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
-            raise _refuse_entry_point(origin, problem) from error
-        if not (isinstance(cls, type) and issubclass(cls, Measure)):
-            raise _refuse_entry_point(origin, "is not a subclass of foveal.Measure")
-        lacking = [word for word in _DECLARED if not hasattr(cls, word)]
-        if lacking:
-            raise _refuse_entry_point(origin, f"does not declare {', '.join(lacking)}")
-        measure = cls()
-        for word in (measure.name, *measure.aliases):
-            if word in taken:
-                problem = f"takes the name {word!r}, which is that of {taken[word]}"
-                raise _refuse_entry_point(origin, problem)
-            taken[word] = origin
-        found.append(measure)
+        else:
+            if not (isinstance(cls, type) and issubclass(cls, Measure)):
+                problem = "is not a subclass of foveal.Measure"
+            elif lacking := [word for word in _DECLARED if not hasattr(cls, word)]:
+                problem = f"does not declare {', '.join(lacking)}"
+            elif known := [word for word in (cls.name, *cls.aliases) if word in taken]:
+                problem = f"takes the name {known[0]!r}, which is that of {taken[known[0]]}"
+        if problem:
+            raise UsageError(
+                f"the measure of the entry point {origin!r} ({GROUP}) {problem}; "
+                "mend or remove the package that brings it"
+            )
+        taken |= dict.fromkeys((cls.name, *cls.aliases), origin)
+        found.append(cls())
     return found
-
-
-def _refuse_entry_point(origin: str, problem: str) -> UsageError:
-    return UsageError(
-        f"the measure of the entry point {origin!r} ({GROUP}) {problem}; "
-        "mend or remove the package that brings it"
-    )
 
 
 def find_exact(name: str) -> Measure | None:
@@ -569,19 +515,13 @@ def find_measure(name: str) -> Measure:
         return exact
     from difflib import get_close_matches
 
-    measures = registered()
-    spellings = {alias: m for m in measures.values() for alias in (m.name, *m.aliases)}
-    folded = {s for s in spellings if s.casefold() == name.casefold()}
-    distinct = {spellings[s].name for s in folded}
-    if len(distinct) == 1:
-        return measures[distinct.pop()]
-    if distinct:
-        listed = ", ".join(sorted(folded))
-        raise UsageError(f"measure {name!r} could be any of {listed}; write it exactly")
-    by_fold: dict[str, str] = {}
-    for spelling in spellings:
-        by_fold.setdefault(spelling.casefold(), spelling)
-    near = [by_fold[s] for s in get_close_matches(name.casefold(), by_fold, 3, 0.5)]
+    spellings = {word: m for m in all_measures() for word in (m.name, *m.aliases)}
+    near = sorted(word for word in spellings if word.casefold() == name.casefold())
+    if len({spellings[word] for word in near}) == 1:
+        return spellings[near[0]]
+    if not near:
+        by_fold = {word.casefold(): word for word in reversed(spellings)}
+        near = [by_fold[word] for word in get_close_matches(name.casefold(), by_fold, 3, 0.5)]
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise UsageError(f"unknown measure {name!r}{hint} ('foveal measures' lists them)")
 
@@ -600,25 +540,22 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
             f"cannot read measure {text!r}; expected Name(parameter=value,...)@cutoff, "
             "as in gP(beta=0.25)@10"
         )
-    measure = find_measure(form["name"])
     settings: dict[str, str] = {}
-    for item in (form["settings"] or "").split(","):
-        if not item.strip():
-            continue
-        name, equals, value = item.partition("=")
-        if not equals or not value.strip():
+    for item in filter(str.strip, (form["settings"] or "").split(",")):
+        name, _, value = (part.strip() for part in item.partition("="))
+        if not value:
             raise UsageError(f"cannot read {item.strip()!r} in {text!r}; expected parameter=value")
-        if name.strip() in settings:
-            raise UsageError(f"parameter {name.strip()!r} is given twice in {text!r}")
-        settings[name.strip()] = value.strip().strip("\"'")
+        if name in settings:
+            raise UsageError(f"parameter {name!r} is given twice in {text!r}")
+        settings[name] = value.strip("\"'")
+    measure = find_measure(form["name"])
     measure = measure(**settings) if settings else measure
     at = None if form["at"] is None else form["at"].strip()
     if at == CURVE:
         if not measure.curve:
             raise UsageError(f"{measure.name} has no curve")
         return tuple(measure @ point for point in measure.curve)
-    if at is not None:
-        measure = measure @ at
+    measure = measure if at is None else measure @ at
     measure.check()
     return (measure,)
 

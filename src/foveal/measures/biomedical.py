@@ -230,9 +230,8 @@ class _Bioasq(PrecisionRecall):
     cutoff = Cutoff.RANK_OPTIONAL
 
     ends = Choice(
-        "inclusive",
-        "exclusive",
-        description="whether the end of a span is its last character, as the program takes it",
+        "inclusive|exclusive",
+        "whether the end of a span is its last character, as the program takes it",
     )
 
     def find_snippets(self, alignment: Alignment) -> _Snippets:
@@ -333,13 +332,10 @@ class BioasqAveragePrecision(_Bioasq):
         "(relevance=overlap)"
     )
 
-    version = Choice(
-        "8", "9", "5", "3", "2", description="BioASQ 8, 9 and later, 5 to 7, 3 and 4, or 1 and 2"
-    )
+    version = Choice("8|9|5|3|2", "BioASQ 8, 9 and later, 5 to 7, 3 and 4, or 1 and 2")
     relevance = Choice(
-        "article",
-        "overlap",
-        description="a snippet is relevant if its article has a golden one, or if it overlaps one",
+        "article|overlap",
+        "a snippet is relevant if its article has a golden one, or if it overlaps one",
     )
 
     def score_topics(self, alignment: Alignment) -> Floats:

@@ -19,9 +19,7 @@ from foveal.measures.base import (
     Measure,
     Need,
     Number,
-    OptionalNumber,
     OverlapRule,
-    Whole,
 )
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
@@ -37,11 +35,12 @@ _CELLS = 1 << 18
 
 UNITS = ("characters", "tokens", "results")
 """Units of a budget."""
-BUDGET = OptionalNumber("none", "how much is read; the result that crosses it is cut", whole=True)
+BUDGET = Number[float | None](
+    None, "how much is read; the result that crosses it is cut", low=1, whole=True, word="none"
+)
 """The parameter that limits how much is read from the top."""
 UNIT = Choice(
-    *UNITS,
-    description="of the budget; in tokens, a result is cut in proportion to its characters",
+    "|".join(UNITS), "of the budget; in tokens, a result is cut in proportion to its characters"
 )
 """The parameter that says what the budget counts."""
 _SLACK = 1e-6
@@ -206,14 +205,12 @@ class _HiXEval(PrecisionRecall):
 
     alpha = Number(1.0, "how much of a repeated character's value is lost", high=1.0)
     trel = Choice(
-        "documents",
-        "elements",
-        description="relevant characters in all: of the documents, or summed over their elements",
+        "documents|elements",
+        "relevant characters in all: of the documents, or summed over their elements",
     )
     rval = Choice(
-        "general",
-        "printed",
-        description="value of a partly seen result: less what was covered before, or as printed "
+        "general|printed",
+        "value of a partly seen result: less what was covered before, or as printed "
         "less the values of earlier results inside it",
     )
 
@@ -391,7 +388,9 @@ class AverageInterpolatedPrecision(Measure):
     source = "INEX 2007 evaluation measures"
     example = Example(_RUN, 0.8304)
 
-    points = Whole(101, "number of recall levels, 0 and 1 included", low=2, high=100_001)
+    points = Number(
+        101, "number of recall levels, 0 and 1 included", low=2, high=100_001, whole=True
+    )
 
     def score_topics(self, alignment: Alignment) -> Floats:
         trel = alignment.gold.trel[alignment.judged_topic]

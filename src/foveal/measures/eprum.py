@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Self
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Floats, TopicView
+from foveal.measures.alignment import Floats, TopicView
 from foveal.measures.base import Choice, Cutoff, Example, Flag
+from foveal.measures.characters import count_needed
 from foveal.measures.user_model import (
     Hits,
-    Ideality,
     UserModel,
     WeightedUserModel,
     find_distributions,
+    find_leads,
     find_unseen,
-    find_ways,
 )
 from foveal.recall import QUANTISATIONS
 from foveal.spans import Ints
@@ -49,7 +47,7 @@ class UserRecall(WeightedUserModel):
 def compute_expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
     """Return the expected share of the targets' weight seen by the rank of the cut-off."""
     weight = measure.find_targets(topic).weight
-    missed = find_unseen(measure.find_hits(topic).take_until(measure.rank or 1), len(weight))
+    missed = find_unseen(measure.find_hits(topic), len(weight), measure.rank or 1)
     return float(np.dot(weight, 1 - missed) / weight.sum())
 
 
@@ -63,34 +61,20 @@ def compute_expected_precision(
 ) -> Floats:
     """Return EPRUM for readers who want 1, 2, ... units; what is never reached counts 0.
 
-    Parameters
-    ----------
-    hits : Hits
-    units : int64 array
-        What each target counts.
-    shortest : int64 array
-        How many ranks the best list needs for 1, 2, ... units.
-    of_means : bool
-        Divide by the expected rank instead of averaging the ratio: 0 unless reaching is certain.
-    ideality : float64 array, optional
-        The probability of each target that it counts at all.
-
-    Examples
-    --------
-    >>> hits = Hits.from_matrix([[1, 0], [0, 0], [0, 1]])
-    >>> compute_expected_precision(hits, np.array([1, 1]), np.array([1, 2])).tolist()
-    [1.0, 0.6666666666666666]
+    `units` is what each target counts, `shortest` how many ranks the best list needs for 1, 2, ...
+    units, `ideality` the probability of each target that it counts at all. With `of_means` it is
+    divided by the expected rank instead of averaging the ratio: 0 unless reaching is certain.
     """
     total, reached = np.zeros(len(shortest)), np.zeros(0)
-    for block in find_distributions(hits, units, ideality):
+    for ranks, seen, _ in find_distributions(hits, units, ideality):
         # The probabilities that a rank is the first with 1, 2, ... units seen; units that cannot
         # have been seen by then have no column.
-        at_least = np.zeros((len(block.rank) + 1, block.seen.shape[1] - 1))
+        at_least = np.zeros((len(ranks) + 1, seen.shape[1] - 1))
         at_least[0, : len(reached)] = reached
-        at_least[1:] = np.cumsum(block.seen[:, :0:-1], axis=1)[:, ::-1]
+        at_least[1:] = np.cumsum(seen[:, :0:-1], axis=1)[:, ::-1]
         first, reached = np.diff(at_least, axis=0), at_least[-1]
         wanted = min(first.shape[1], len(total))
-        rank = block.rank[:, None]
+        rank = ranks[:, None]
         value = rank if of_means else np.minimum(1.0, shortest[:wanted] / rank)
         total[:wanted] += (value * first[:, :wanted]).sum(axis=0)
     if not of_means:
@@ -140,42 +124,26 @@ class _AtUnits(UserModel):
         """Return the score without a cut-off."""
         return float(by_units.mean())
 
-    @classmethod
-    def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
-        one, without_cutoff = measures[0], cls(measures[0].settings)
-        cut = np.array([measure.at is not None for measure in measures])
-        ratios = [measure.at.as_integer_ratio() for measure in measures if measure.at is not None]
-        share, whole = np.array(ratios, dtype=object).reshape(-1, 2).T  # Python's exact integers
-        scores = np.full((len(alignment.gold.topics), len(measures)), np.nan)
-        for view in map(alignment.topic, alignment.gold.topics):
-            if not one.is_defined(view):
-                continue
-            by_units = view.cached(_score_units, without_cutoff)
-            wanted = np.maximum(-(-share * len(by_units) // whole), 1).astype(np.int64)
-            scores[view.at, cut] = by_units[wanted - 1]
-            if not cut.all():
-                scores[view.at, ~cut] = one.average(view, by_units)
-        return scores
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.score_curve([self], alignment)[:, 0]
+    def score_topic(self, topic: TopicView) -> float:
+        by_units = topic.cached(_score_units, type(self)(self.settings))
+        if self.at is None:
+            return self.average(topic, by_units)
+        return float(by_units[max(count_needed(len(by_units), self.at), 1) - 1])
 
 
 def _score_units(topic: TopicView, measure: _AtUnits) -> Floats:
+    """Return the precision by units of a measure without its cut-off."""
     return measure.score_units(topic)
 
 
 class _BestListMeasure(WeightedUserModel):
     ideal_ = Choice(
-        "list",
-        "greedy",
-        description="the best list: the targets by weight, or in the order in which they show most "
+        "list|greedy",
+        "the best list: the targets by weight, or in the order in which they show most "
         "that is new, counting what they lead to",
     )
     ratio = Choice(
-        "expected",
-        "of_means",
-        description="expectation of the ratio, or ratio to the expected rank (EPRUM only)",
+        "expected|of_means", "expectation of the ratio, or ratio to the expected rank (EPRUM only)"
     )
 
     def cumulate_best_gains(self, topic: TopicView, weight: Floats) -> Floats:
@@ -184,8 +152,8 @@ class _BestListMeasure(WeightedUserModel):
         if self.ideal_ == "list":
             return gain
         places = self.find_targets(topic).places
-        ways = find_ways(topic, places, places, self.find_behaviour(topic))
-        return np.maximum(gain, np.cumsum(_list_greedily(places.row, weight, *ways)))
+        leads = find_leads(topic, places, places, self.find_reader(topic))
+        return np.maximum(gain, np.cumsum(_list_greedily(places.row, weight, *leads)))
 
 
 def _list_greedily(row: Ints, weight: Floats, at: Ints, target: Ints, p: Floats) -> Floats:
@@ -239,8 +207,8 @@ class ExpectedPrecision(_AtUnits, _BestListMeasure):
     )
 
     @property
-    def ideality(self) -> Ideality:
-        return Ideality(self.weight, self.quant, probable=self.random_ideal)
+    def weighting(self) -> tuple[str, str, bool]:
+        return self.weight, self.quant, self.random_ideal
 
     def average(self, topic: TopicView, by_units: Floats) -> float:
         if self.random_ideal:
@@ -279,9 +247,7 @@ class ExpectedPrecisionAtRank(_BestListMeasure):
     source = "INEX 2006 evaluation measures, section 7"
     example = Example("D1:20-40 D3:0-40 D2:25-50", 0.5269, "EPRUMk@3")
 
-    rounding = Choice(
-        "line", "ceil", description="ranks of the best list: a straight line between, or the next"
-    )
+    rounding = Choice("line|ceil", "ranks of the best list: a straight line between, or the next")
 
     def score_topic(self, topic: TopicView) -> float:
         weight = self.find_targets(topic).weight
@@ -299,18 +265,15 @@ def compute_reader_precision(hits: Hits, n: int, results: int, *, read_on: bool 
     """Return PRUM for readers who stop once they have seen 1, 2, ..., `n` targets.
 
     Unless `read_on`, it is multiplied by the probability that so many are ever seen.
-
-    >>> compute_reader_precision(Hits.from_matrix([[1, 0], [0, 0], [0, 1]]), 2, 3).tolist()
-    [1.0, 0.6666666666666666]
     """
     fresh, read = np.zeros(n), np.zeros(n)
     searching = np.ones(n)  # P(F < r): who seeks r targets has not seen them yet
     since = 0
-    for block in find_distributions(hits, np.ones(n, dtype=np.int64), still=True):
-        before = np.vstack([searching, _cumulate(block.seen, n)])
-        read += np.diff(block.rank, prepend=since) @ before[:-1]
-        fresh += (before[:-1] - _cumulate(block.still, n)).sum(axis=0)
-        searching, since = before[-1], int(block.rank[-1])
+    for ranks, seen, still in find_distributions(hits, np.ones(n, dtype=np.int64), still=True):
+        before = np.vstack([searching, _cumulate(seen, n)])
+        read += np.diff(ranks, prepend=since) @ before[:-1]
+        fresh += (before[:-1] - _cumulate(still, n)).sum(axis=0)
+        searching, since = before[-1], int(ranks[-1])
     read += (results - since) * searching
     found = np.ones(n) if read_on else 1 - searching
     return np.divide(fresh * found, read, out=np.zeros(n), where=read > 0)
@@ -338,16 +301,14 @@ class PrecisionWithUserModel(_AtUnits):
     source = "Piwowarski, Gallinari and Dupret 2007; Pehcevski and Piwowarski, section 3.5"
     example = Example("D1:20-40 D3:0-40 D2:25-50", 0.5269, "PRUM@1.0")
 
-    quant = Choice(*QUANTISATIONS, description="targets=ideal: the quantisation function")
+    quant = Choice("|".join(QUANTISATIONS), "targets=ideal: the quantisation function")
     unreached = Choice(
-        "read_on",
-        "zero",
-        description="readers who never see enough: read to the end, or count as failures",
+        "read_on|zero", "readers who never see enough: read to the end, or count as failures"
     )
 
     @property
-    def ideality(self) -> Ideality:
-        return Ideality(quant=self.quant)
+    def weighting(self) -> tuple[str, str, bool]:
+        return "none", self.quant, False
 
     def score_units(self, topic: TopicView) -> Floats:
         n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"

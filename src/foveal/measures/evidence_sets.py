@@ -172,7 +172,7 @@ class EvidenceRecall(_EvidenceMeasure):
     )
     example = Example("D1:20-40 D2:0-50 D3:0-40 D1:60-100", 0.8889)
 
-    weight = Choice("none", "grade", description="whether characters count by their grade")
+    weight = Choice("none|grade", "whether characters count by their grade")
 
     def score_topic(self, topic: TopicView) -> float:
         own, (passage, result, size) = topic.cached(_find_evidence, self.weight, self.limit)

@@ -50,18 +50,14 @@ class FetchBrowseArticle(AtRecall):
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example(_RUN, 1.0)
 
-    score = Choice("MAep", "iMAep", description=_SCORE)
-    quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
+    score = Choice("MAep|iMAep", _SCORE)
+    quant = Choice("|".join(QUANTISATIONS), "what an assessed element is worth")
     article_gain = Choice(
-        "auto",
-        "self",
-        "max",
-        description="a document is worth its root, or where that is 0 its best element; only its "
+        "auto|self|max",
+        "a document is worth its root, or where that is 0 its best element; only its "
         "root; always its best element",
     )
-    ideal_ = Choice(
-        "line", "step", description="the ideal curve is read on straight lines, or in steps"
-    )
+    ideal_ = Choice("line|step", "the ideal curve is read on straight lines, or in steps")
 
     needs = (Need.STRUCTURE,)
 
@@ -128,12 +124,10 @@ class FetchBrowseElement(MeanEffortPrecision):
     source = "Kazai and Lalmas, INEX 2005 evaluation measures, 6.3"
     example = Example(_RUN, 0.3125)
 
-    score = Choice("MAep", "iMAep", description=_SCORE, first=True)
+    score = Choice("MAep|iMAep", _SCORE, first=True)
     clusters = Choice(
-        "retrieved_relevant",
-        "all_relevant",
-        "retrieved",
-        description="the documents averaged over: relevant ones that were retrieved, all relevant "
+        "retrieved_relevant|all_relevant|retrieved",
+        "the documents averaged over: relevant ones that were retrieved, all relevant "
         "ones, or all retrieved ones",
     )
 

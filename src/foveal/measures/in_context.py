@@ -20,9 +20,7 @@ from foveal.measures.base import (
     Measure,
     Need,
     Number,
-    OptionalNumber,
     OverlapRule,
-    Whole,
 )
 from foveal.measures.characters import count_needed, sum_first
 from foveal.measures.run_figures import RecallAtRank
@@ -37,14 +35,14 @@ class InContext(Measure):
 
     grouped = True
 
-    score = Choice("F", "BEP", "T2I", description="how a document is scored")
+    score = Choice("F|BEP|T2I", "how a document is scored")
     beta = Number(1.0, "score=F: weight of recall")
     n = Number(500, "score=BEP: distance in characters at which the score is 0", low=1)
-    irr = Whole(300, "score=T2I: irrelevant characters after which the reader stops")
+    irr = Number(
+        300, "score=T2I: irrelevant characters after which the reader stops", low=1, whole=True
+    )
     stop = Choice(
-        "total",
-        "consecutive",
-        description="score=T2I: the irrelevant characters count in all, or only in a row",
+        "total|consecutive", "score=T2I: the irrelevant characters count in all, or only in a row"
     )
 
     @property
@@ -218,9 +216,7 @@ class GeneralisedPrecision(InContext):
     example = Example(_RUN, 0.3, "gP@2")
     ideal = None
 
-    short = Choice(
-        "pad", "last", description="beyond a short list: divide by k, or keep the last value"
-    )
+    short = Choice("pad|last", "beyond a short list: divide by k, or keep the last value")
 
     def score_topics(self, alignment: Alignment) -> Floats:
         k, bounds = self.rank or 1, alignment.document_bounds
@@ -300,11 +296,11 @@ class WeightedAverageGeneralisedPrecision(InContext):
     source = "Pehcevski, Thom and Kamps, eqs 8 and 11"
     example = Example(_RUN, 0.3679)
 
-    form = Choice("8", "11", "interpolated", description="which equation", first=True)
+    form = Choice("8|11|interpolated", "which equation", first=True)
 
     def score_topic(self, topic: TopicView) -> float:
         gp = self.generalised_precision(topic.alignment)[topic.own_documents]
-        at = np.flatnonzero(topic.relevant)
+        at = np.flatnonzero(topic.documents.relevant)
         if not len(at):
             return 0.0
         weight = topic.documents.rel_size[at]
@@ -328,14 +324,14 @@ class InterpolatedGeneralisedPrecision(InContext):
     source = "Pehcevski, Thom and Kamps, 11-point graph; inex_eval 3.1"
     example = Example(_RUN, 0.4222, "igP@0.5")
 
-    recall = Choice("gR", "gRw", description="recall in documents, or in relevant characters")
+    recall = Choice("gR|gRw", "recall in documents, or in relevant characters")
 
     def score_topic(self, topic: TopicView) -> float:
         # A relevant document counts as found even if the returned parts miss its relevant text.
         if self.recall == "gRw":
             found, total = np.cumsum(topic.documents.rel_size), topic.trel
         else:
-            found, total = np.cumsum(topic.relevant), topic.relevant_documents
+            found, total = np.cumsum(topic.documents.relevant), topic.relevant_documents
         best = _find_best_after(self.generalised_precision(topic.alignment)[topic.own_documents])
         return float(best[np.searchsorted(found, count_needed(total, self.at))])
 
@@ -356,7 +352,9 @@ class BestEntryPointDistance(Measure):
     ideal = None
 
     A = Number(1.0, "tolerance of distance, in mean document lengths", low=1e-9)
-    L = OptionalNumber("auto", "mean document length; auto: of the collection, else as judged")
+    L = Number[float | None](
+        None, "mean document length; auto: of the collection, else as judged", low=1e-9, word="auto"
+    )
 
     @property
     def needs(self) -> tuple[Need, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 from foveal.errors import UsageError
 from foveal.lookup import find_first_hashes
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold, TopicView
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, OptionalNumber
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.gains import (
     GainSettings,
     choose_ideals,
@@ -82,39 +82,30 @@ class InexEval(AtRecall):
     example = Example("D2:/a D1:/a/s[1]/p[2] D3:/a D1:/a/s[2]", 0.4099)
 
     quant = Choice(
-        "gen",
-        *(name for name in QUANTISATIONS if name != "gen"),
-        "mean7",
-        description="what an assessed element is worth, scaled to [0, 1]; mean7: the mean of the "
+        "|".join(["gen", *(name for name in QUANTISATIONS if name != "gen"), "mean7"]),
+        "what an assessed element is worth, scaled to [0, 1]; mean7: the mean of the "
         "scores by the seven functions of 2004",
     )
     form = Choice(
-        "precall",
-        "encyclopedia",
-        description="expected search length over ties, or relevance over the rank that reaches it",
+        "precall|encyclopedia",
+        "expected search length over ties, or relevance over the rank that reaches it",
     )
     points = Choice(
-        "intuitive",
-        "ceiling",
-        description="levels between natural recall points as they are, or at the next whole one",
+        "intuitive|ceiling",
+        "levels between natural recall points as they are, or at the next whole one",
     )
     unretrieved = Choice(
-        "none",
-        "random_tail",
-        description="what was not returned is never found, or found in random order at the end",
+        "none|random_tail",
+        "what was not returned is never found, or found in random order at the end",
     )
-    collection_size = OptionalNumber(
-        "auto", "unretrieved=random_tail: elements in the collection", whole=True
+    collection_size = Number[float | None](
+        None, "unretrieved=random_tail: elements in the collection", low=1, whole=True, word="auto"
     )
     base = Choice(
-        "full",
-        "ideal",
-        description="every relevant element counts, or only ideal ones and all others are worth 0",
+        "full|ideal", "every relevant element counts, or only ideal ones and all others are worth 0"
     )
     tie = Choice(
-        "ascendant",
-        "deeper",
-        description="base=ideal: of equals on a path, the higher or the deeper one is ideal",
+        "ascendant|deeper", "base=ideal: of equals on a path, the higher or the deeper one is ideal"
     )
 
     @property
@@ -220,10 +211,8 @@ class InexEvalNg(AtRecall):
     source = "Goevert, Fuhr, Lalmas and Kazai 2006"
     example = Example("D1:/a/s[1]/p[2] D2:/a D3:/a D1:/a/s[2]", 0.3173)
 
-    variant = Choice("o", "s", description="text seen before is left out, or counted again")
-    quant = Choice(
-        "gen", "strict", description="grades rescaled to [0, 1], or only the highest counts"
-    )
+    variant = Choice("o|s", "text seen before is left out, or counted again")
+    quant = Choice("gen|strict", "grades rescaled to [0, 1], or only the highest counts")
 
     needs = (Need.STRUCTURE, Need.ELEMENT_RESULTS, Need.SPANS)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Bools, Floats, Gold
-from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Whole
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.characters import rank_results, sum_first
 from foveal.spans import Ints
 
@@ -136,9 +136,11 @@ class ToleranceToIrrelevance(Measure):
     source = "de Vries, Kazai and Lalmas 2004; Pehcevski and Piwowarski, section 3.4"
     example = Example(_RUN, 0.8056, "T2I(T=15)")
 
-    T = Whole(300, "useless characters in a row after which the reader gives up")
-    mode = Choice("first", "read", description="stop at the first relevant text, or read on")
-    reread = Choice("cost", "skip", description="text read before: costs patience, or is skipped")
+    T = Number(
+        300, "useless characters in a row after which the reader gives up", low=1, whole=True
+    )
+    mode = Choice("first|read", "stop at the first relevant text, or read on")
+    reread = Choice("cost|skip", "text read before: costs patience, or is skipped")
 
     needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 

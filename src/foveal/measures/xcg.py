@@ -25,9 +25,8 @@ LEVELS = np.arange(1, 101) / 100
 CURVE = (*(f"{p / 100:.2f}" for p in range(1, 100)), "1")
 """The same as cut-offs."""
 DIVISOR = Choice(
-    "max",
-    "n",
-    description="divide by the number of elements to find, or of ranks that gain if there "
+    "max|n",
+    "divide by the number of elements to find, or of ranks that gain if there "
     "are more; or always by the former",
 )
 TOLERANCE = 1e-12
@@ -58,38 +57,28 @@ class XCG(Measure):
     structural = True
     source = "Kazai and Lalmas, INEX 2005 evaluation measures"
 
-    quant = Choice(*QUANTISATIONS, description="what an assessed element is worth")
+    quant = Choice("|".join(QUANTISATIONS), "what an assessed element is worth")
     overlap = Choice(
-        "off",
-        "on",
-        description="off: every element counts by itself; on: what was seen before gains nothing, "
+        "off|on",
+        "off: every element counts by itself; on: what was seen before gains nothing, "
         "near misses of an ideal element share its gain",
     )
     alpha = Number(1.0, "overlap=on: how much text seen before is discounted", high=1.0)
-    base = Choice(
-        "ideal", "maxsum", description="overlap=on: the ideal elements by paths, or by largest sum"
-    )
+    base = Choice("ideal|maxsum", "overlap=on: the ideal elements by paths, or by largest sum")
     tie = Choice(
-        "ascendant",
-        "deeper",
-        description="overlap=on: of equals on a path, the higher or the deeper one is ideal",
+        "ascendant|deeper", "overlap=on: of equals on a path, the higher or the deeper one is ideal"
     )
     norm = Choice(
-        "subtree",
-        "overlap",
-        "none",
-        description="overlap=on: results in an ideal element share its gain; so do those that "
+        "subtree|overlap|none",
+        "overlap=on: results in an ideal element share its gain; so do those that "
         "hold it; or nothing is shared",
     )
     mixed = Choice(
-        "text",
-        "ignore",
-        description="overlap=on: text directly inside a partly seen element counts, or not",
+        "text|ignore", "overlap=on: text directly inside a partly seen element counts, or not"
     )
     formula_ = Choice(
-        "inex2005",
-        "encyclopedia",
-        description="overlap=on: a partly seen element is worth what is left of its parts, or "
+        "inex2005|encyclopedia",
+        "overlap=on: a partly seen element is worth what is left of its parts, or "
         "what its retrieved parts gained",
     )
     clamp = Flag(
@@ -316,19 +305,14 @@ class AtRecall(Measure):
 
 class _EffortMeasure(Cumulated):
     ideal_ = Choice(
-        "line",
-        "step",
-        description="the ideal curve is read on straight lines between ranks, or in steps",
+        "line|step", "the ideal curve is read on straight lines between ranks, or in steps"
     )
 
 
 class _Interpolated(AtRecall, _EffortMeasure):
     between = Choice(
-        "line",
-        "curve",
-        "step",
-        description="between natural recall points: straight lines of ep, lines of both gain "
-        "curves, or steps",
+        "line|curve|step",
+        "between natural recall points: straight lines of ep, lines of both gain curves, or steps",
     )
 
     def curve_at(self, topic: TopicView, levels: Floats) -> Sequence[Floats]:
@@ -394,9 +378,8 @@ class QMeasure(XCG):
 
     divisor = DIVISOR
     form = Choice(
-        "sakai",
-        "printed",
-        description="as Sakai defines it, or as the INEX 2005 paper prints it (an ideal run does "
+        "sakai|printed",
+        "as Sakai defines it, or as the INEX 2005 paper prints it (an ideal run does "
         "not reach 1 then)",
     )
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 
 from foveal.nexi.query import Path
 
-__all__ = ["IEEE_CLASSES", "matches", "tags_of"]
-
 IEEE_CLASSES: tuple[frozenset[str], ...] = (
     frozenset({"sec", "ss1", "ss2", "ss3"}),
     frozenset({"p", "p1", "p2", "p3", "ip1", "ip2", "ip3", "ip4", "ip5", "ilrj", "item-none"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from foveal.errors import UsageError
 from foveal.nexi.query import (
@@ -22,18 +21,14 @@ from foveal.nexi.query import (
     Term,
 )
 
-__all__ = ["MAX_DEPTH", "NexiError", "parse"]
-
 MAX_DEPTH = 100
 """Parentheses within parentheses; no person writes a deeper query."""
 
-_BLANK = re.compile(r"\s*")
-_NAME = re.compile(r"[^\W\d][\w.\-]*")
-_WORD = re.compile(r"[^\W_](?:[^\W_]|-(?=[^\W_])|['\u2019](?=[^\W_]))*")
-_DECIMAL = re.compile(r"\d+\.\d+(?![\w.])")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?![\w.])")
-_OPERATOR = re.compile(r"<=|>=|<|>|=")
-_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_NAME = r"[^\W\d][\w.\-]*"
+_WORD = r"\d+\.\d+(?![\w.])|[^\W_](?:[^\W_]|-(?=[^\W_])|['\u2019](?=[^\W_]))*"
+_NUMBER = r"[+-]?\d+(?:\.\d+)?(?![\w.])"
+_OPERATOR = r"<=|>=|<|>|="
+_QUOTED = r"'[^']*'|\"[^\"]*\""
 
 
 class NexiError(UsageError):
@@ -74,220 +69,132 @@ def parse(text: str, *, lenient: bool = False) -> Query:
     >>> str(query.target), [str(path) for path in query.support]
     ('//article//sec', ['//article', '//article//sec//p'])
     """
-    return _Parser(text, lenient=lenient).query()
+    return _Parser(text, lenient=lenient).parse_query()
 
 
 class _Parser:
     def __init__(self, text: str, *, lenient: bool) -> None:
-        self.text = text
-        self.lenient = lenient
-        self.at = 0
-        self.depth = 0
-        self._skip()
+        self.text, self.lenient, self.at, self.depth = text, lenient, 0, 0
+        self.take("")
 
-    # -- characters -----------------------------------------------------------------------------
-
-    def _skip(self) -> None:
-        blank = _BLANK.match(self.text, self.at)
-        assert blank is not None
-        self.at = blank.end()
-
-    def _fail(self, message: str) -> NexiError:
+    def fail(self, message: str) -> NexiError:
         found = "the end" if self.at >= len(self.text) else repr(self.text[self.at])
         return NexiError(self.text, self.at, f"{message}, found {found}")
 
-    def _peek(self, literal: str) -> bool:
+    def follows(self, literal: str) -> bool:
         return self.text.startswith(literal, self.at)
 
-    def _take(self, literal: str) -> bool:
-        if not self._peek(literal):
-            return False
-        self.at += len(literal)
-        self._skip()
-        return True
-
-    def _expect(self, literal: str) -> None:
-        if not self._take(literal):
-            raise self._fail(f"expected {literal!r}")
-
-    def _match(self, pattern: re.Pattern[str]) -> str | None:
-        found = pattern.match(self.text, self.at)
+    def take(self, pattern: str) -> str | None:
+        """Take what matches here, and white space after it; None if nothing does."""
+        found = re.compile(rf"({pattern})\s*").match(self.text, self.at)
         if found is None:
             return None
         self.at = found.end()
-        return found.group()
+        return found[1]
 
-    def _keyword(self, *words: str) -> bool:
-        """Take one of these words of the language, if it follows."""
-        for word in words:
-            end = self.at + len(word)
-            if self._peek(word) and not (end < len(self.text) and self.text[end].isalnum()):
-                self.at = end
-                self._skip()
-                return True
-        return False
+    def expect(self, pattern: str, message: str) -> str:
+        found = self.take(pattern)
+        if found is None:
+            raise self.fail(f"expected {message}")
+        return found
 
     # -- the grammar ----------------------------------------------------------------------------
 
-    def query(self) -> Query:
-        structured = self._peek("/")
-        query: Query = self._cas() if structured else CO(self._terms(self._at_end))
-        if not self._at_end():
-            raise self._fail("expected the end of the query")
-        return query
-
-    def _at_end(self) -> bool:
-        return self.at >= len(self.text)
-
-    def _cas(self) -> CAS:
+    def parse_query(self) -> Query:
+        if not self.follows("/"):
+            return CO(self.parse_terms(r"\Z"))
         parts: list[Part] = []
-        while self._peek("/"):
+        while self.follows("/"):
             if len(parts) == 2 and not self.lenient:
-                raise self._fail("expected the end: a query has at most two filtered paths")
-            path = self._path()
-            if self._take("["):
-                clause = self._clause()
-                self._expect("]")
-                parts.append(Part(path, clause))
-            elif self.lenient and parts and self._at_end():
+                raise self.fail("expected the end: a query has at most two filtered paths")
+            path = self.parse_path()
+            if self.lenient and parts and self.at >= len(self.text):
                 parts.append(Part(path, None))
-            else:
-                raise self._fail("expected '[' and a filter")
+                break
+            self.expect(r"\[", "'[' and a filter")
+            parts.append(Part(path, self.parse_clause()))
+            self.expect("]", "']'")
+        self.expect(r"\Z", "the end of the query")
         return CAS(tuple(parts))
 
-    def _path(self) -> Path:
+    def parse_path(self) -> Path:
         steps: list[Step] = []
-        while self._peek("/"):
+        while self.follows("/"):
             if steps and steps[-1].attribute:
-                raise self._fail("an attribute ends its path")
-            child = not self._take("//")
-            if child and not (self.lenient and self._take("/")):
-                raise self._fail("expected '//'")
-            attribute = self._take("@")
+                raise self.fail("an attribute ends its path")
+            child = self.expect("//?" if self.lenient else "//", "'//'") == "/"
+            attribute = self.take("@") is not None
             if attribute and not steps and not self.depth:
-                raise self._fail("expected an element before the attribute")
-            steps.append(Step(self._names(attribute=attribute), child, attribute))
+                raise self.fail("expected an element before the attribute")
+            steps.append(Step(self.parse_names(attribute=attribute), child, attribute))
         return Path(tuple(steps))
 
-    def _names(self, *, attribute: bool) -> tuple[str, ...]:
-        if not attribute and self._take("*"):
+    def parse_names(self, *, attribute: bool) -> tuple[str, ...]:
+        if not attribute and self.take(r"\*"):
             return (ANY,)
-        if attribute or not self._take("("):
-            return (self._name(),)
-        names = [self._name()]
-        while self._take("|"):
-            names.append(self._name())
-        if len(names) == 1:
-            raise self._fail("expected '|' and another name")
-        self._expect(")")
+        if attribute or not self.take(r"\("):
+            return (self.expect(_NAME, "a tag name"),)
+        names = [self.expect(_NAME, "a tag name")]
+        while not (len(names) > 1 and self.take(r"\)")):
+            self.expect(r"\|", "'|' and another name")
+            names.append(self.expect(_NAME, "a tag name"))
         return tuple(names)
 
-    def _name(self) -> str:
-        name = self._match(_NAME)
-        if name is None:
-            raise self._fail("expected a tag name")
-        self._skip()
-        return name
+    def parse_clause(self) -> Clause:
+        """Parse clauses joined by ``or``, each of clauses joined by ``and``, which binds closer."""
+        choices: list[Clause] = []
+        while not choices or self.take(r"(?:or|OR)(?![^\W_])"):
+            clauses = [self.parse_filter()]
+            while self.take(r"(?:and|AND)(?![^\W_])"):
+                clauses.append(self.parse_filter())
+            choices.append(clauses[0] if len(clauses) == 1 else And(tuple(clauses)))
+        return choices[0] if len(choices) == 1 else Or(tuple(choices))
 
-    def _clause(self) -> Clause:
-        return self._joined(self._conjunction, Or, "or", "OR")
-
-    def _conjunction(self) -> Clause:
-        return self._joined(self._filter, And, "and", "AND")
-
-    def _joined(
-        self, operand: Callable[[], Clause], kind: type[And] | type[Or], *words: str
-    ) -> Clause:
-        clauses = [operand()]
-        while self._keyword(*words):
-            clauses.append(operand())
-        return clauses[0] if len(clauses) == 1 else kind(tuple(clauses))
-
-    def _filter(self) -> Clause:
+    def parse_filter(self) -> Clause:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self._fail(f"more than {MAX_DEPTH} nested parentheses")
-        try:
-            if self._take("("):
-                clause = self._clause()
-                self._expect(")")
-                return clause
-            if self._keyword("about", "ABOUT"):
-                return self._about()
-            if self._peek("."):
-                return self._compare()
-        finally:
-            self.depth -= 1
-        raise self._fail("expected about(...), a comparison or '('")
+            raise self.fail(f"more than {MAX_DEPTH} nested parentheses")
+        clause: Clause
+        if self.take(r"\("):
+            clause = self.parse_clause()
+            self.expect(r"\)", "')'")
+        elif self.take(r"(?:about|ABOUT)(?![^\W_])"):
+            self.expect(r"\(", "'('")
+            path = self.parse_relative()
+            self.expect(",", "','")
+            if self.lenient and self.take("'"):  # as the 2003 dialect writes terms
+                clause = About(path, self.parse_terms("'"))
+                self.expect(r"\)", "')'")
+            else:
+                clause = About(path, self.parse_terms(r"\)"))
+        elif self.follows("."):
+            clause = self.parse_comparison()
+        else:
+            raise self.fail("expected about(...), a comparison or '('")
+        self.depth -= 1
+        return clause
 
-    def _relative(self) -> Path | None:
-        self._expect(".")
-        path = self._path()
+    def parse_relative(self) -> Path | None:
+        self.expect(r"\.", "'.'")
+        path = self.parse_path()
         return path if path.steps else None
 
-    def _about(self) -> About:
-        self._expect("(")
-        path = self._relative()
-        self._expect(",")
-        if self.lenient and self._peek("'"):
-            return About(path, self._quoted_terms())
-        terms = self._terms(lambda: self._peek(")"))
-        self._expect(")")
-        return About(path, terms)
+    def parse_comparison(self) -> Compare:
+        path = self.parse_relative()
+        operator = self.expect(_OPERATOR, "a comparison: < <= = >= or >")
+        value = self.expect(f"{_NUMBER}|{_QUOTED}" if self.lenient else _NUMBER, "a number")
+        if value.startswith(("'", '"')):
+            return Compare(path, operator, value[1:-1], quoted=True)
+        return Compare(path, operator, value)
 
-    def _quoted_terms(self) -> tuple[Term, ...]:
-        """Read terms in single quotes, as the 2003 dialect writes them."""
-        end = self.text.find("'", self.at + 1)
-        if end < 0:
-            raise self._fail("the quote is not closed")
-        self._take("'")
-        terms = self._terms(lambda: self.at >= end)
-        self._expect("'")
-        self._expect(")")
-        return terms
-
-    def _compare(self) -> Compare:
-        path = self._relative()
-        operator = self._match(_OPERATOR)
-        if operator is None:
-            raise self._fail("expected a comparison: < <= = >= or >")
-        self._skip()
-        number = self._match(_NUMBER)
-        if number is not None:
-            self._skip()
-            return Compare(path, operator, number)
-        quoted = _QUOTED.match(self.text, self.at) if self.lenient else None
-        if quoted is None:
-            raise self._fail("expected a number")
-        self.at = quoted.end()
-        self._skip()
-        return Compare(path, operator, quoted[1] or quoted[2] or "", quoted=True)
-
-    def _terms(self, done: Callable[[], bool]) -> tuple[Term, ...]:
+    def parse_terms(self, closing: str) -> tuple[Term, ...]:
+        """Parse at least one term, and the closing pattern after them."""
         terms: list[Term] = []
-        while not done():
-            terms.append(self._term())
-        if not terms:
-            raise self._fail("expected a word")
+        while not terms or self.take(closing) is None:
+            sign = self.take("[+-]") or ""
+            phrase = self.take('"') is not None
+            words = [self.expect(_WORD, "a word")]
+            while phrase and not self.take('"'):
+                words.append(self.expect(_WORD, "a word or a closing quote"))
+            terms.append(Term(tuple(words), sign, phrase))
         return tuple(terms)
-
-    def _term(self) -> Term:
-        sign = next((s for s in "+-" if self._take(s)), "")
-        if not self._take('"'):
-            return Term((self._word(),), sign)
-        words: list[str] = []
-        while not self._take('"'):
-            if self._at_end():
-                raise self._fail("the quote is not closed")
-            words.append(self._word())
-        if not words:
-            self.at -= 1
-            raise self._fail("expected a word between the quotes")
-        return Term(tuple(words), sign, phrase=True)
-
-    def _word(self) -> str:
-        word = self._match(_DECIMAL) or self._match(_WORD)
-        if word is None:
-            raise self._fail("expected a word")
-        self._skip()
-        return word

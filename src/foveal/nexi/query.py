@@ -11,22 +11,6 @@ from html import escape
 
 from foveal.errors import UsageError
 
-__all__ = [
-    "CAS",
-    "CO",
-    "About",
-    "And",
-    "Clause",
-    "Compare",
-    "Or",
-    "Part",
-    "Path",
-    "Query",
-    "Step",
-    "Term",
-    "list_leaves",
-]
-
 ANY = "*"
 
 
