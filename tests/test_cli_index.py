@@ -265,8 +265,8 @@ def test_verify_tells_what_is_whole_and_what_is_not(capsys: pytest.CaptureFixtur
     ("args", "message"),
     [
         (["articles"], "there is no place for the index; expected -o INDEX"),
-        (["articles", "-o", "x", "--shard", "3/2"], "shard 3/2 is none; expected the number"),
-        (["articles", "-o", "x", "--shard", "half"], "shard 'half' is none; expected the number"),
+        (["articles", "-o", "x", "--shard", "3/2"], "3/2 is not a shard; expected the number"),
+        (["articles", "-o", "x", "--shard", "half"], "'half' is not a shard; expected the number"),
         (["--verify", "x", "-o", "y"], "--verify builds nothing; expected only indexes with it"),
         (["articles", "articles", "-o", "x"], "articles: is given twice as a source"),
     ],
@@ -307,7 +307,7 @@ def test_evaluate_with_a_collection(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda: Path("x").unlink(), "x: cannot be read: no such file"),
+        (lambda: Path("x").unlink(), "x: no such file"),
         (lambda: Path("x").write_text("x"), "x: is no collection index of Foveal"),
         (
             lambda: Path("run").write_text(RUN.replace("p[1]", "p[9]")),

@@ -20,9 +20,16 @@ from typing import Any
 import pytest
 import zstandard
 
-from foveal.collection import BuildOptions, Collection, Limits, SourceTexts, build_index, sources
-from foveal.collection.index_writer import IndexWriter
-from foveal.collection.parsing import Batch, Recorder
+from foveal.collection import (
+    BuildOptions,
+    Collection,
+    Limits,
+    SourceTexts,
+    build_index,
+    building,
+    sources,
+)
+from foveal.collection.parsing import Recorder
 from foveal.collection.sources import DocumentSource
 from foveal.errors import FovealError
 from inputs import refusal
@@ -109,46 +116,24 @@ def test_lines_that_are_too_long_are_passed(
     assert lengths(tmp_path / "x") == {"0": 1, "2": 3, "3": sizes[3]}
 
 
-class Endless(io.RawIOBase):
-    """Data without end."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        return len(buffer)
-
-
-def test_no_more_is_read_than_tells_that_it_is_too_much() -> None:
-    (item,) = sources._items("d.xml", io.BufferedReader(Endless()), 3_000_000)
-    assert (item.data, item.problem) == (b"", "the document has more than 3000000 bytes")
-
-
 def test_texts_of_too_many_bytes_are_told(tmp_path: Path) -> None:
     texts = SourceTexts(packed("zip", tmp_path), limits=SMALL.limits)
     assert refusal(lambda: list(texts({"b": lambda xpath: True}))).startswith(f"b.xml: {TOO_LONG}")
 
 
-def test_zstd_data_are_expanded_bit_by_bit() -> None:
-    data = zstandard.ZstdCompressor().compress(bytes(400 << 20))
-    assert len(data) < 1 << 17
+def test_a_tar_file_that_grows_is_read_in_little_memory(tmp_path: Path) -> None:
+    source = tmp_path / "x.tar.zst"
+    data = tar_bytes({"a.xml": "<a/>", "b.xml": "<a>" + " " * (400 << 20) + "</a>"})
+    source.write_bytes(zstandard.ZstdCompressor().compress(data))
+    del data
     tracemalloc.start()
     try:
-        stream = sources._decompressed(io.BytesIO(data))
-        assert stream.read(10) == bytes(10)
+        summary = build_index(source, tmp_path / "x", SMALL)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 150e6
-    assert sum(len(block) for block in iter(lambda: stream.read(1 << 20), b"")) == (400 << 20) - 10
-
-
-def test_zstd_frames_may_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    compress = zstandard.ZstdCompressor().compress
-    data = compress(b"one") + compress(b"two" * 5000) + compress(b"")
-    for size in (1, 7, 1 << 12):
-        monkeypatch.setattr(sources, "_ZSTANDARD_BLOCK", size)
-        assert sources._decompressed(io.BytesIO(data)).read() == b"one" + b"two" * 5000
+    assert (summary.documents, summary.failures) == (1, (("b.xml", TOO_LONG),))
+    assert peak < 300e6
 
 
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
@@ -213,41 +198,22 @@ def test_a_document_larger_than_memory_fails_alone(name: str, tmp_path: Path) ->
     assert not [*tmp_path.glob(".x.*")]
 
 
-def test_documents_that_are_too_much_together_lose_the_largest(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    whole = Recorder.batch
-
-    def batch(recorder: Recorder) -> Batch:
-        if sum(recorder._sizes) > 100:  # as NumPy does where an array does not fit
-            raise MemoryError
-        return whole(recorder)
-
-    monkeypatch.setattr(Recorder, "batch", batch)
-    sizes = {"a": 50, "b": 90, "c": 70, "d": 20}
-    source = write_directory(tmp_path / "d", {f"{n}.txt": "x" * k for n, k in sizes.items()})
-    summary = build_index(source, tmp_path / "x", SMALL)
-    assert summary.failures == (("b.txt", NO_MEMORY), ("c.txt", NO_MEMORY))
-    assert lengths(tmp_path / "x") == {"a": 50, "d": 20}
-
-
 @pytest.mark.parametrize("batches", [0, 2])
 def test_a_build_without_memory_says_so_and_leaves_nothing(
     batches: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sources, "_BATCH_FILES", 1)
     source = write_directory(tmp_path / "d", {f"{i}.txt": str(i) for i in range(3)})
-    whole, added = IndexWriter.add, [0]
+    parse, parsed = building._parse, [0]
 
-    def add(writer: IndexWriter, batch: Batch, *rest: Any) -> None:
-        if added[0] == batches:
+    def fail(*args: Any, **options: Any) -> object:
+        if parsed[0] == batches:
             raise MemoryError
-        added[0] += 1
-        whole(writer, batch, *rest)
+        parsed[0] += 1
+        return parse(*args, **options)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(IndexWriter, "add", add)
-        message = refusal(build_index, source, tmp_path / "x", error=FovealError)
+    monkeypatch.setattr(building, "_parse", fail)
+    message = refusal(build_index, source, tmp_path / "x", error=FovealError)
     assert message.startswith("the build takes more memory than there is; ")
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
@@ -261,7 +227,7 @@ def test_a_document_that_does_not_fit_leaves_no_trace() -> None:
     recorder.add("one", b"<a>1</a>")
     for add in (
         lambda: recorder.add("no", b"<b>n<c>o</c></b>"),
-        lambda: recorder.add_text("no", "none"),
+        lambda: recorder.add("no", "none"),
     ):
         with pytest.raises(MemoryError):
             add()

@@ -124,8 +124,8 @@ def test_a_text_node_longer_than_expats_buffer(whitespace: str) -> None:
 @pytest.mark.parametrize(("whitespace", "size"), [("keep", 7), ("merge", 4), ("strip", 7)])
 def test_plain_text_is_one_element(whitespace: str, size: int) -> None:
     recorder = Recorder(whitespace=whitespace)
-    recorder.add_text("t", "a  b \n ")
-    recorder.add_text("blank", "   ")
+    recorder.add("t", "a  b \n ")
+    recorder.add("blank", "   ")
     one, blank = batch_spans(recorder.batch())
     assert one == {"/text[1]": (0, size)}
     assert blank == {"/text[1]": (0, {"keep": 3, "merge": 1, "strip": 0}[whitespace])}
@@ -157,7 +157,7 @@ def test_a_document_may_be_named_by_an_element(tag: str, name: str) -> None:
     ("data", "message"),
     [
         (b"<a/>", "no <id> element to name the document by"),
-        (b"<a><id> </id></a>", "the first <id> element holds no name"),
+        (b"<a><id> </id></a>", "the document's name is empty"),
         (b"<a><id>x\ny</id></a>", "the document's name holds a line break"),
     ],
 )
@@ -172,7 +172,7 @@ def test_names_that_cannot_be_written_are_refused(name: str) -> None:
     with pytest.raises(DocumentError, match="the document's name"):
         recorder.add(name, b"<a/>")
     with pytest.raises(DocumentError, match="the document's name"):
-        recorder.add_text(name, "x")
+        recorder.add(name, "x")
     assert recorder.batch().documents == ()
 
 

@@ -256,10 +256,6 @@ def check_numbers(collection: Collection, oracle: dict[str, Spans]) -> None:
     assert sorted(paths) == sorted({path for spans in oracle.values() for path in spans})
 
 
-def inside_or_equal(path: str, above: str) -> bool:
-    return path == above or path.startswith(f"{above}/")
-
-
 @settings(max_examples=50)
 @given(trees, st.integers(0, 60), st.integers(0, 60))
 def test_the_way_back(
@@ -293,10 +289,6 @@ def test_the_way_back(
     assert found.xpath.count("/") == deepest
 
     for path in spans:
-        above = collection.ancestors("d", path)
-        assert [e.xpath for e in above] == [
-            p for p in sorted(spans, key=len) if p != path and inside_or_equal(path, p)
-        ]
         below = collection.children("d", path)
         assert {e.xpath for e in below} == {p for p in spans if p.rpartition("/")[0] == path}
         in_order(below, list(spans))

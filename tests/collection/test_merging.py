@@ -36,7 +36,6 @@ def small_batches() -> object:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sources, "_BATCH_FILES", 3)
         patched.setattr(building, "_BLOCK_ELEMENTS", 12)
-        patched.setattr(building, "_BLOCK_DOCUMENTS", 4)
         yield
 
 
@@ -238,7 +237,8 @@ def test_a_shard_can_only_grow_with_the_others(tmp_path: Path) -> None:
     build_index(source, tmp_path / "1.fvx", shard=Shard(1, 2))
     new = write(tmp_path / "b", some(9, 10))
     message = refusal(build_index, [tmp_path / "1.fvx", new], tmp_path / "1.fvx")
-    assert message == f"{tmp_path / '1.fvx'}: is shard 1/2 of 'a', but not there: 2; expected all"
+    given_ = "the shards 1 of 2 of 'a' are given; expected each of them once"
+    assert message == f"{tmp_path / '1.fvx'}: {given_}"
 
 
 # -- what changes meanwhile -----------------------------------------------------------------------

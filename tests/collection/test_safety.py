@@ -186,7 +186,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "quadratic elements": (lambda: blown_up(b"<p/>" * 100_000, 50), ADDED),
     "quadratic attribute": (
         lambda: blown_up(b"x" * 10_000, 500, b"<a x='%s'/>"),
-        ADDED,
+        "an attribute of <a> has more than 1000000 characters",
     ),
     "a chain of entities": (
         lambda: chain(200_000, "<a>{}</a>"),
@@ -214,39 +214,39 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a tag of 20 MB": (
         lambda: b"<a>\n<" + b"b" * 20_000_000 + b"/></a>",
-        f"line 2, column 1: the tag <{'b' * 30}> has more than 4000000 bytes",
+        "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "the name of an attribute of 20 MB": (
         lambda: b"<a>\n<b " + b"c" * 20_000_000 + b"='1'/></a>",
-        "line 2, column 1: the tag <b> has more than 4000000 bytes",
+        "line 2, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "a name of 1 MB": (
         lambda: b"<a>\n<" + b"b" * 1_000_000 + b"/></a>",
-        "line 2, column 2: the name 'bbbbbbbbbbbbbbbbbbbb...' has more than 1000 characters",
+        "the name 'bbbbbbbbbbbbbbbbbbbb...' has more than 1000 characters",
     ),
     "the name of an attribute of 100 KB": (
         lambda: b"<a>\n <b " + b"c" * 100_000 + b"=''/></a>",
-        "line 2, column 5: the name 'cccccccccccccccccccc...' has more than 1000 characters",
+        "the name 'cccccccccccccccccccc...' has more than 1000 characters",
     ),
     "a tag of a million attributes": (
         lambda: b"<a " + b" ".join(b"a%d=''" % i for i in range(1_000_000)) + b"/>",
-        "the tag <a> has more than 4000000 bytes",
+        "a tag, comment or declaration has more than 4000000 bytes",
     ),
     "a million names": (
         lambda: b"<a>" + b"".join(b"<b%d/>" % i for i in range(1_000_000)) + b"</a>",
-        "more than 100000 different names of tags, attributes and entities",
+        "more than 100000 different names of tags and attributes",
     ),
     "a comment of 20 MB": (
         lambda: b"<a><!--" + b"x" * 20_000_000 + b"--></a>",
-        "line 1, column 4: a comment has more than 4000000 bytes",
+        "line 1, column 4: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "an instruction of 20 MB": (
         lambda: b"<?p " + b"x" * 20_000_000 + b"?><a/>",
-        "line 1, column 1: a processing instruction has more than 4000000 bytes",
+        "line 1, column 1: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "an entity of 20 MB": (
         lambda: b"<!DOCTYPE a [<!ENTITY e '" + b"x" * 20_000_000 + b"'>]><a/>",
-        "a declaration has more than 4000000 bytes",
+        "a tag, comment or declaration has more than 4000000 bytes",
     ),
     "a DTD of 20 MB": (
         lambda: b"<!DOCTYPE a [" + b"<!ELEMENT b ANY>" * 1_250_000 + b"]><a/>",
@@ -264,7 +264,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "an attribute of 20 MB": (
         lambda: b"<a><b x='" + b"y" * 20_000_000 + b"'/></a>",
-        "an attribute of <b> has more than 1000000 characters",
+        "line 1, column 4: a tag, comment or declaration has more than 4000000 bytes",
     ),
     "an external entity": (
         lambda: b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>',

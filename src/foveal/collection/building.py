@@ -5,34 +5,34 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import struct
+import secrets
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import compress, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from foveal._version import __version__
-from foveal.collection.index_writer import IndexWriter
-from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder
-from foveal.collection.sources import NO_MEMORY, DocumentSource, Task, read_items
-from foveal.collection.storage import identity, is_index, open_sections
+from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder, distinct
+from foveal.collection.sources import DocumentSource, Task, read_items
+from foveal.collection.storage import is_index, open_sections, write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
 from foveal.files.xml import DocumentError, Limits
 from foveal.spans import Ints
 
-__all__ = ["BuildOptions", "IndexSource", "Shard", "Summary", "build_index", "open_sources"]
-
 _MOST_FAILURES = 100
 """Failures beyond those allowed after which a build stops."""
 _BLOCK_ELEMENTS = 500_000
-_BLOCK_DOCUMENTS = 20_000
+"""Elements of an index that are taken over at once."""
 
 
 @dataclass(frozen=True)
@@ -76,29 +76,17 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise UsageError(
-                f"shard {self.number}/{self.of} is none; expected the number of a shard and how "
-                "many there are, such as 3/8"
-            )
+            expected = "the number of a shard and how many there are, such as 3/8"
+            raise UsageError(f"{self.number}/{self.of} is not a shard; expected {expected}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the shard written as ``K/N``."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
         if found is None:
-            raise UsageError(
-                f"shard {text!r} is none; expected the number of a shard and how many there are, "
-                "such as 3/8"
-            )
+            expected = "the number of a shard and how many there are, such as 3/8"
+            raise UsageError(f"{text!r} is not a shard; expected {expected}")
         return cls(int(found[1]), int(found[2]))
-
-    def share_of(self, begun: float) -> int:
-        """Return the share in which a batch begins, by how much of the sources is before it.
-
-        >>> [Shard(1, 4).share_of(begun) for begun in (0.0, 0.2, 0.25, 1.0)]
-        [1, 1, 2, 4]
-        """
-        return min(int(begun * self.of) + 1, self.of)
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class Summary:
     """Kinds of files in the source that are not documents, and how many of each."""
 
 
-# -- indexes as sources ----------------------------------------------------------------------------
+# -- sources ---------------------------------------------------------------------------------------
 
 
 class IndexSource:
@@ -127,69 +115,45 @@ class IndexSource:
     header : mapping
     size : int
         Bytes on the disk.
-    passed_over : Counter
-    failures : tuple
-        Where documents failed when it was built, and why.
     """
 
     is_archive = False
-    folders = None
+    folders: tuple[str, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header, self._sections = open_sections(path)
+        self.header, self.sections = open_sections(path)
         self.size = path.stat().st_size
         self.passed_over = Counter(dict(self.header["passed_over"]))
-        self.failures = tuple((place, text) for place, text in self.header["failures"])
 
     def check_unchanged(self) -> None:
         """Refuse if another file has replaced it: appending would lose the documents of that."""
-        try:
-            same = identity(self.path) == self._sections.identity
-        except (OSError, struct.error):
-            same = False
-        if not same:
-            message = "changed since this command began; start again"
-            raise InputError.at("index.changed", str(self.path), None, message)
+        with suppress(InputError):
+            if open_sections(self.path)[1].identity == self.sections.identity:
+                return
+        message = "changed since this command began; start again"
+        raise InputError.at("index.changed", str(self.path), None, message)
 
-    def verify(self) -> None:
-        """Hash the whole index: damaged data must not get a valid hash in another one."""
-        self._sections.verify()
-
-    def _read_all(self, name: str) -> Ints:
-        return self._sections.read(name, 0, self._sections.size(name)).astype(np.int64)
-
-    def read_paths(self) -> PathTable:
-        parent, tag, ordinal = map(self._read_all, ("path_parent", "path_tag", "path_ordinal"))
-        return PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
-
-    def read_batches(self, paths: PathTable) -> Iterator[tuple[Batch, float]]:
-        """Yield the documents in batches, with the share of the index that is done then."""
-        bounds, names, read = self._read_all("doc_bounds"), self._read_names(), self._sections.read
-        first, documents = 0, len(bounds) - 1
-        while first < documents:
-            full = int(np.searchsorted(bounds, bounds[first] + _BLOCK_ELEMENTS))
-            after = min(max(full, first + 1), first + _BLOCK_DOCUMENTS, documents)
-            low, high = int(bounds[first]), int(bounds[after])
-            batch = Batch(
-                documents=tuple(next(names) for _ in range(after - first)),
-                lengths=read("doc_length", first, after).astype(np.int64),
-                digests=read("doc_digest", DIGEST * first, DIGEST * after).tobytes(),
+    def read_batches(self) -> Iterator[Batch]:
+        """Yield the documents in batches, all with the same paths."""
+        sections = self.sections
+        parent, tag, ordinal = (sections[f"path_{name}"] for name in ("parent", "tag", "ordinal"))
+        paths = PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
+        bounds = sections["doc_bounds"].astype(np.int64)
+        names = sections["doc_names"].tobytes().decode().split("\n")[:-1]
+        blocks = np.searchsorted(bounds, np.arange(0, bounds[-1], _BLOCK_ELEMENTS))
+        for first, after in pairwise(np.unique([*blocks, len(names)]).tolist()):
+            own = slice(int(bounds[first]), int(bounds[after]))
+            yield Batch(
+                documents=tuple(names[first:after]),
+                lengths=sections["doc_length"][first:after].astype(np.int64),
+                digests=sections["doc_digest"][DIGEST * first : DIGEST * after].tobytes(),
                 document=np.repeat(np.arange(after - first), np.diff(bounds[first : after + 1])),
-                path=read("path", low, high),
-                start=read("start", low, high),
-                end=read("end", low, high),
+                path=sections["path"][own],
+                start=sections["start"][own],
+                end=sections["end"][own],
                 paths=paths,
             )
-            yield batch, after / documents
-            first = after
-
-    def _read_names(self) -> Iterator[str]:
-        size, begun = self._sections.size("doc_names"), b""
-        for first in range(0, size, 1 << 20):
-            data = self._sections.read("doc_names", first, min(first + (1 << 20), size))
-            *lines, begun = (begun + data.tobytes()).split(b"\n")
-            yield from (line.decode() for line in lines)
 
 
 def open_sources(
@@ -204,123 +168,37 @@ def open_sources(
         if found.setdefault(str(opened.path), opened) is not opened:
             message = "is given twice as a source"
             raise InputError.at("collection.source", str(opened.path), None, message)
-    order = _arrange_shards({path: getattr(source, "header", {}) for path, source in found.items()})
-    return [found[path] for path in order]
+    # All shards of a source are at the place of the first of them.
+    groups: dict[Any, list[Any]] = {}
+    for source in found.values():
+        header = source.header if isinstance(source, IndexSource) else {}
+        is_shard = "shard" in header
+        key = (header["source"], header["shard"]["of"]) if is_shard else source
+        groups.setdefault(key, []).append(source)
+    for key, group in groups.items():
+        if isinstance(key, tuple):
+            group.sort(key=lambda source: source.header["shard"]["number"])
+            _check_shards(group)
+    return [source for group in groups.values() for source in group]
 
 
-def _arrange_shards(headers: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return sources in the order in which they make one index, by their headers.
-
-    Shards come in the order of their numbers, at the place of the first of them; all of them must
-    be there.
-
-    >>> one = {"source": "a", "shard": {"number": 1, "of": 2, "batches": [0, 7]}}
-    >>> two = {"source": "a", "shard": {"number": 2, "of": 2, "batches": [7, 9]}}
-    >>> _arrange_shards({"2.fvx": two, "x.fvx": {"source": "x"}, "1.fvx": one})
-    ['1.fvx', '2.fvx', 'x.fvx']
-    """
-    sets: dict[tuple[str, int], dict[int, str]] = {}
-    places: list[str | tuple[str, int]] = []
-    for path, header in headers.items():
-        shard = header.get("shard")
-        if shard is None:
-            places.append(path)
-            continue
-        key = header["source"], shard["of"]
-        if key not in sets:
-            places.append(key)
-        other = sets.setdefault(key, {}).setdefault(shard["number"], path)
-        if other != path:
-            message = f"is shard {_name_shard(header)} like {other}; expected one of each"
-            raise InputError.at("index.shards", path, None, message)
-    order: list[str] = []
-    for place in places:
-        order += [place] if isinstance(place, str) else _check_shards(sets[place], headers)
-    return order
-
-
-def _check_shards(shards: Mapping[int, str], headers: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the shards of a source in their order; raises unless they are all and fit."""
-    numbers = sorted(shards)
-    first = headers[shards[numbers[0]]]
-    missing = [str(n) for n in range(1, first["shard"]["of"] + 1) if n not in shards]
-    if missing:
-        message = (
-            f"is shard {_name_shard(first)}, but not there: {', '.join(missing)}; expected all"
-        )
-        raise InputError.at("index.shards", shards[numbers[0]], None, message)
-    after = first["shard"]["batches"][0]
-    for number in numbers:
-        shard, name = headers[shards[number]]["shard"], _name_shard(headers[shards[number]])
-        begin, end = shard["batches"]
-        difference = None
-        if shard.get("cut_from") != first["shard"].get("cut_from"):
-            difference = f"is of other documents or options than {shards[1]}"
-        elif begin != after:
-            difference = f"begins with batch {begin}, expected {after}"
-        if difference is not None:
-            message = f"shard {name} {difference}: the shards were not cut from the same source"
-            raise InputError.at("index.shards", shards[number], None, message)
-        after = end
-    return [shards[number] for number in numbers]
-
-
-def _name_shard(header: Mapping[str, Any]) -> str:
-    return f"{header['shard']['number']}/{header['shard']['of']} of {header['source']!r}"
-
-
-# -- parsing, in any process -----------------------------------------------------------------------
-
-
-class _Parsed(NamedTuple):
-    """A parsed batch of documents as a worker returns it."""
-
-    batch: Batch
-    places: tuple[str, ...]
-    inside: tuple[bool, ...]
-    """True for a document whose name is from within, not from where it lies."""
-    failures: tuple[Problem, ...]
-    size: int
-    done: float
-
-
-def _parse(task: Task, options: BuildOptions, within: str = "") -> _Parsed:
-    """Parse one batch, all places of which begin with `within`."""
-    sizes: list[int] = []
-    without: set[int] = set()
-    while True:
-        try:
-            return _try_parse(task, options, within, without, sizes)
-        except MemoryError:
-            # Together they take too much. Leave the largest out; the others may fit.
-            left = [i for i in range(len(sizes)) if i not in without]
-            if not left:
-                raise
-            without.add(max(left, key=sizes.__getitem__))
-
-
-def _try_parse(
-    task: Task, options: BuildOptions, within: str, without: set[int], sizes: list[int]
-) -> _Parsed:
-    """Parse a batch without some documents, and note the size of each."""
-    recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    failures, places, inside = [], [], []
-    sizes.clear()
-    for number, item in enumerate(read_items(task)):
-        sizes.append(len(item.data))
-        # A file name that is not UTF-8 must not spoil the message that mentions it.
-        place = os.fsencode(within + item.place).decode(errors="replace")
-        try:
-            if number in without:
-                raise DocumentError("document.memory", NO_MEMORY)
-            item.record(recorder, options.name_tag)
-        except DocumentError as error:
-            failures.append(error.at(place))
-        else:
-            places.append(place)
-            inside.append(item.is_named_inside(options.name_tag))
-    batch = recorder.batch()
-    return _Parsed(batch, tuple(places), tuple(inside), tuple(failures), sum(sizes), task.done)
+def _check_shards(group: Sequence[IndexSource]) -> None:
+    """Refuse shards of one source, in their order, unless they are all and fit."""
+    shards = [source.header["shard"] for source in group]
+    numbers, of = [shard["number"] for shard in shards], shards[0]["of"]
+    name = repr(group[0].header["source"])
+    if numbers != [*range(1, of + 1)]:
+        given = ", ".join(map(str, numbers))
+        message = f"the shards {given} of {of} of {name} are given; expected each of them once"
+        raise InputError.at("index.shards", str(group[0].path), None, message)
+    for number, (one, other) in enumerate(pairwise(shards), 1):
+        same_source = one.get("cut_from") == other.get("cut_from")
+        if not same_source or one["batches"][1] != other["batches"][0]:
+            message = (
+                f"shard {number + 1}/{of} of {name} is of other documents or options than "
+                f"{group[number - 1].path}; expected shards of the same source"
+            )
+            raise InputError.at("index.shards", str(group[number].path), None, message)
 
 
 # -- building --------------------------------------------------------------------------------------
@@ -355,177 +233,389 @@ def build_index(
     progress : callable, optional
         Called after each batch with its documents, its bytes and the share of the work done.
     """
+    options, own = options or BuildOptions(), shard or Shard(1, 1)
     try:
-        given = [source] if isinstance(source, Path | DocumentSource) else source
-        build = _Build(open_sources(given), output, options or BuildOptions(), shard)
-        with closing(IndexWriter(output)) as writer:
+        sources = open_sources([source] if isinstance(source, Path | DocumentSource) else source)
+        _check_sources(sources, output, options, shard)
+        total, before, batches = max(sum(one.size for one in sources), 1), 0, [0, 0]
+        with closing(_IndexWriter(output)) as writer:
             writer.open()
-            for documents, size, done in build.grow(writer, executor, ahead):
-                if len(writer.failures) > build.options.max_errors + _MOST_FAILURES:
-                    break
-                if progress is not None:
-                    progress(documents, size, done)
-            return build.finish(writer)
+            for one in sources:
+                writer.begin_source()
+                if isinstance(one, IndexSource):
+                    steps = _add_index(writer, one)
+                else:
+                    tasks = _select_tasks(one, own, options.limits.size, before, total, batches)
+                    parse = partial(_parse, options=options, within=_place_prefix(one, sources))
+                    steps = _add_parsed(writer, map_in_order(executor, parse, tasks, ahead=ahead))
+                for documents, size, share in steps:
+                    if len(writer.failures) > options.max_errors + _MOST_FAILURES:
+                        raise InputError(writer.failures)
+                    if progress is not None:
+                        done = (before + share * one.size) / total
+                        progress(documents, size, min(done * own.of - own.number + 1, 1.0))
+                before += one.size
+            writer.check_names(["".join(f"{name}/" for name in one.folders) for one in sources])
+            if len(writer.failures) > options.max_errors:
+                raise InputError(writer.failures)
+            if not writer.names and not writer.listed and shard is None:
+                place = str(sources[0].path)
+                raise InputError.at("collection.empty", place, None, "holds no document")
+            names: dict[str, None] = {}
+            passed_over: Counter[str] = Counter()
+            for one in sources:
+                if isinstance(one, IndexSource):
+                    if os.path.realpath(one.path) == os.path.realpath(output):
+                        one.check_unchanged()
+                    names[str(one.header["source"])] = None
+                else:
+                    names[one.path.name] = None
+                # Each shard goes through all of them; together they must not count more.
+                passed_over += one.passed_over if own.number == 1 else Counter()
+            header = {
+                "foveal": __version__,
+                "source": ", ".join(names),
+                "whitespace": options.whitespace,
+            }
+            cut: dict[str, Any] = {}
+            if shard is not None:
+                # Times are not compared: copies of the sources on other machines have others.
+                contents = [one.contents for one in sources if isinstance(one, DocumentSource)]
+                rules = f"{options.whitespace}{options.name_tag!r}{options.limits!r}"
+                cut_from = hashlib.blake2b(f"{contents}{rules}".encode(), digest_size=16)
+                batch_range = {"batches": batches, "cut_from": cut_from.hexdigest()}
+                cut = {"shard": asdict(shard) | batch_range}
+            return writer.finish(header, tuple(sorted(passed_over.items())), cut)
     except OSError as error:
-        place, reason = error.filename or output, error.strerror or error
+        place, reason = str(error.filename or output), error.strerror or error
         message = f"cannot be read or written: {reason}"
-        raise InputError.at("file.unreadable", str(place), None, message) from None
+        raise InputError.at("file.unreadable", place, None, message) from None
     except MemoryError:
         raise FovealError(
             "the build takes more memory than there is; with fewer processes it takes less"
         ) from None
 
 
-class _Build:
-    """One index from its sources."""
-
-    def __init__(
-        self,
-        sources: Sequence[DocumentSource | IndexSource],
-        output: Path,
-        options: BuildOptions,
-        shard: Shard | None,
-    ) -> None:
-        self.sources, self.options = sources, options
-        self.shard, self.is_shard = shard or Shard(1, 1), shard is not None
-        self.batches = [0, 0]
-        """Batches of all sources before this shard, and before the next one."""
-        problem = None
-        if output.is_dir():
-            problem = "is a directory; expected a file name"
-        elif Path(os.path.realpath(output)).is_symlink():
-            problem = "is a loop of links; expected a file name"
-        elif not output.parent.is_dir():
-            problem = "its directory does not exist"
-        for source in sources:
-            if isinstance(source, IndexSource):
-                self._check_index(source)
-            elif source.would_take(output):
-                is_dir = source.path.is_dir()
-                what = "is a document of the source" if is_dir else "is the source itself"
-                problem = f"{what}; expected another place for the index"
-        if problem is not None:
-            raise InputError.at("index.output", str(output), None, problem)
-
-    def _check_index(self, source: IndexSource) -> None:
-        if self.is_shard:
+def _check_sources(
+    sources: Sequence[DocumentSource | IndexSource],
+    output: Path,
+    options: BuildOptions,
+    shard: Shard | None,
+) -> None:
+    """Refuse sources that do not fit, and an output that cannot be or that is a document."""
+    problem = None
+    if output.is_dir():
+        problem = "is a directory; expected a file name"
+    elif Path(os.path.realpath(output)).is_symlink():
+        problem = "is a loop of links; expected a file name"
+    elif not output.parent.is_dir():
+        problem = "its directory does not exist"
+    for source in sources:
+        if not isinstance(source, IndexSource):
+            if source.would_take(output):
+                what = "a document of the source" if source.path.is_dir() else "the source itself"
+                problem = f"is {what}; expected another place for the index"
+            continue
+        if shard is not None:
             message = "is an index; expected documents, of which a shard can be taken"
             raise InputError.at("index.shards", str(source.path), None, message)
-        found, expected = source.header["whitespace"], self.options.whitespace
+        found, expected = source.header["whitespace"], options.whitespace
         if found != expected:
             message = f"was built with white space {found!r}, expected {expected!r} as the others"
             raise InputError.at("index.whitespace", str(source.path), None, message)
+    if problem is not None:
+        raise InputError.at("index.output", str(output), None, problem)
 
-    def grow(
-        self, writer: IndexWriter, executor: Executor | None, ahead: int | None
-    ) -> Iterator[tuple[int, int, float]]:
-        """Add batch after batch; yield documents and bytes of each, and the share that is done."""
-        total = max(sum(source.size for source in self.sources), 1)
-        before = 0
-        for source in self.sources:
-            writer.begin_source(is_archive=source.is_archive)
-            if isinstance(source, IndexSource):
-                source.check_unchanged()
-                source.verify()
-                paths, place = source.read_paths(), str(source.path)
-                numbers = writer.add_paths(paths)
-                for batch, share in source.read_batches(paths):
-                    documents = len(batch.documents)
-                    writer.add(batch, [place] * documents, [True] * documents, numbers)
-                    yield documents, 12 * len(batch.path), (before + share * source.size) / total
-            else:
-                tasks = self._select_tasks(source, before, total)
-                parse = partial(_parse, options=self.options, within=self._place_prefix(source))
-                for parsed in map_in_order(executor, parse, tasks, ahead=ahead):
-                    writer.failures += parsed.failures
-                    writer.add(parsed.batch, parsed.places, parsed.inside)
-                    yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
-            before += source.size
 
-    def _place_prefix(self, source: DocumentSource) -> str:
-        """Return what places of a source begin with, to tell them from those of other sources.
+def _select_tasks(
+    source: DocumentSource, shard: Shard, most: int, before: int, total: int, batches: list[int]
+) -> Iterator[Task]:
+    """Yield the batches of a source that begin in a shard, by the share of all sources.
 
-        That is the name of the source where it is enough: the index must not depend on where the
-        sources lie.
+    Counts in `batches` those of all sources before the shard, and before the next one.
+    """
+    begun = before / total
+    for task in source.tasks(most):
+        share = min(int(begun * shard.of) + 1, shard.of)
+        begun = (before + task.done * source.size) / total
+        batches[0] += share < shard.number
+        batches[1] += share <= shard.number
+        if share == shard.number:
+            yield replace(task, root=task.root.absolute())  # a worker may be in another folder
+        elif share > shard.number and not source.is_archive:
+            return  # of an archive all places must be seen: names lose folders of all
+
+
+def _place_prefix(source: DocumentSource, sources: Sequence[DocumentSource | IndexSource]) -> str:
+    """Return what places of a source begin with, to tell them from those of other sources.
+
+    That is the name of the source where it is enough: the index must not depend on where the
+    sources lie.
+    """
+    if len(sources) == 1:
+        return ""
+    same_name = sum(other.path.name == source.path.name for other in sources) > 1
+    path = source.path if same_name else Path(source.path.name)
+    if not source.is_archive and not source.path.is_dir():
+        path = path.parent  # the place of a document in one file begins with the file
+    return "" if path == Path() else f"{path}/"
+
+
+class _ParsedBatch(NamedTuple):
+    """A parsed batch of documents as a worker returns it."""
+
+    batch: Batch
+    places: list[str]
+    inside: list[bool]
+    """True for a document whose name is from within, not from where it lies."""
+    failures: list[Problem]
+    size: int
+    done: float
+
+
+def _parse(task: Task, options: BuildOptions, within: str = "") -> _ParsedBatch:
+    """Parse one batch, all places of which begin with `within`."""
+    recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
+    places: list[str] = []
+    inside: list[bool] = []
+    failures: list[Problem] = []
+    size = 0
+    for item in read_items(task):
+        size += len(item.data)
+        # A file name that is not UTF-8 must not spoil the message that mentions it.
+        place = os.fsencode(within + item.place).decode(errors="replace")
+        try:
+            item.record(recorder, options.name_tag)
+        except DocumentError as error:
+            failures.append(error.at(place))
+        else:
+            places.append(place)
+            inside.append(item.is_named_inside(options.name_tag))
+    return _ParsedBatch(recorder.batch(), places, inside, failures, size, task.done)
+
+
+def _add_parsed(
+    writer: _IndexWriter, batches: Iterator[_ParsedBatch]
+) -> Iterator[tuple[int, int, float]]:
+    """Add parsed batches; yield documents and bytes of each, and the share that is done."""
+    for parsed in batches:
+        for problem in parsed.failures:
+            writer.fail(problem)
+        writer.add(parsed.batch, parsed.places, parsed.inside)
+        yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
+
+
+def _add_index(writer: _IndexWriter, source: IndexSource) -> Iterator[tuple[int, int, float]]:
+    """Take over an index; yield documents and bytes of each batch, and the share that is done."""
+    source.check_unchanged()
+    writer.listed += [(place, text) for place, text in source.header["failures"]]
+    numbers, taken = None, 0
+    for batch in source.read_batches():
+        numbers = writer.add_paths(batch.paths) if numbers is None else numbers
+        documents = len(batch.documents)
+        writer.add(batch, [str(source.path)] * documents, [True] * documents, numbers)
+        taken += len(batch.path)
+        yield documents, 12 * len(batch.path), taken / source.header["elements"]
+
+
+_RAW = {
+    "path": "<u4",
+    "start": "<u4",
+    "end": "<u4",
+    "doc_elements": "<u4",
+    "doc_length": "<u4",
+    "doc_digest": "|u1",
+}
+"""The arrays that grow while an index is built, and their types."""
+_STEP_BITS = 31
+
+
+class _IndexWriter:
+    """An index while it grows: raw arrays in a folder beside the output; `close` removes it."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+        self.names: list[str] = []
+        self.inside = bytearray()
+        """1 for a document whose name is from within."""
+        self.first_document: list[int] = []
+        """The number of documents before each source."""
+        self.dropped: list[int] = []
+        """Documents whose name is taken."""
+        self.tags: dict[str, int] = {}
+        self.steps: dict[int, int] = {}
+        """A number for each tag with ordinal, in the order in which they come."""
+        self.paths: dict[int, int] = {}
+        """The same for each path, by its parent and last step in one number; from 1 on."""
+        self.failures: list[Problem] = []
+        self.listed: list[tuple[str, str]] = []
+        """Where documents failed, and why, also those of indexes taken over."""
+        # The name is known before the folder exists: `close` removes it at any interruption.
+        self.folder = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
+        self.files: dict[str, BinaryIO] = {}
+
+    def open(self) -> None:
+        """Make the folder and its files."""
+        self.folder.mkdir(mode=0o700)
+        for name in (*_RAW, "places"):
+            self.files[name] = (self.folder / name).open("wb")
+
+    def close(self) -> None:
+        """Leave nothing but the index behind."""
+        for stream in self.files.values():
+            with suppress(OSError):  # on a full disk this fails once more
+                stream.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def begin_source(self) -> None:
+        """Note that the documents of the next source follow."""
+        self.first_document.append(len(self.names))
+
+    def fail(self, problem: Problem) -> None:
+        """Note a document that cannot be in the index."""
+        self.failures.append(problem)
+        place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+        self.listed.append((place, problem.text))
+
+    def add_paths(self, paths: PathTable) -> Ints:
+        """Return the numbers of paths in the index, adding those that are new."""
+        tags = [self.tags.setdefault(tag, len(self.tags)) for tag in paths.tags]
+        codes = np.array(tags, dtype=np.int64)
+        steps, which = distinct(codes[paths.tag] << 32 | paths.ordinal)
+        numbered = [self.steps.setdefault(step, len(self.steps)) for step in steps.tolist()]
+        step_of = np.array(numbered, dtype=np.int64)[which].tolist()
+        known, numbers = self.paths, [0]  # of the document, then of each path; from 1 on
+        for above, step in zip((paths.parent + 1).tolist(), step_of, strict=True):
+            numbers.append(known.setdefault(numbers[above] << _STEP_BITS | step, len(known) + 1))
+        return np.array(numbers[1:], dtype=np.int64) - 1
+
+    def add(
+        self,
+        batch: Batch,
+        places: Sequence[str],
+        inside: Sequence[bool],
+        numbers: Ints | None = None,
+    ) -> None:
+        """Append a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+        places : sequence of str
+            Where each document was found.
+        inside : sequence of bool
+            True for a document whose name is from within, not from where it lies.
+        numbers : array of int, optional
+            The numbers that `add_paths` gave to the paths of the batch, if it did already.
         """
-        if len(self.sources) == 1:
-            return ""
-        same_name = sum(other.path.name == source.path.name for other in self.sources) > 1
-        path = source.path if same_name else Path(source.path.name)
-        if not source.is_archive and not source.path.is_dir():
-            path = path.parent  # the place of a document in one file begins with the file
-        return "" if path == Path() else f"{path}/"
-
-    def _select_tasks(self, source: DocumentSource, before: int, total: int) -> Iterator[Task]:
-        """Yield the batches of a source that are in this shard, by the share of all sources."""
-        number, of = self.shard.number, self.shard.of
-        begun = before / total
-        for task in source.tasks(self.options.limits.size):
-            done = (before + task.done * source.size) / total
-            share = self.shard.share_of(begun)
-            begun = done
-            self.batches[0] += share < number
-            self.batches[1] += share <= number
-            if share == number:
-                # A worker of a cluster may be in another folder.
-                share_done = min(done * of - (number - 1), 1.0)
-                yield replace(task, root=task.root.absolute(), done=share_done)
-            elif share > number and not source.is_archive:
-                return  # of an archive all places must be seen: names lose folders of all
-
-    def finish(self, writer: IndexWriter) -> Summary:
-        """Complete the index with its header, and put it in place."""
-        if len(writer.failures) > self.options.max_errors:
-            raise InputError(writer.failures)
-        if writer.batches == 0 and not self.is_shard:
-            place = str(self.sources[0].path)
-            raise InputError.at("collection.empty", place, None, "holds no document")
-        failures: list[tuple[str, str]] = []
-        passed_over: Counter[str] = Counter()
-        names: dict[str, None] = {}
-        for number, source in enumerate(self.sources):
-            if isinstance(source, IndexSource):
-                if os.path.realpath(source.path) == os.path.realpath(writer.output):
-                    source.check_unchanged()
-                names[str(source.header["source"])] = None
-                failures += source.failures
-            else:
-                names[source.path.name] = None
-            failures += writer.list_failures(number)
-            # Each shard goes through all of them; together they must not count more.
-            passed_over += source.passed_over if self.shard.number == 1 else Counter()
-        summary = Summary(
-            documents=writer.documents,
-            elements=writer.elements,
-            paths=len(writer.paths),
-            tags=len(writer.tags),
-            characters=writer.characters,
-            failures=tuple(failures),
-            passed_over=tuple(sorted(passed_over.items())),
-        )
-        header = {
-            "foveal": __version__,
-            "source": ", ".join(names),
-            "whitespace": self.options.whitespace,
-            **asdict(summary),
-            "tags": list(writer.tags),
+        numbers = self.add_paths(batch.paths) if numbers is None else numbers
+        path, start, end = numbers[batch.path], batch.start, batch.end
+        order = batch.document << 32 | path
+        if not (order[1:] > order[:-1]).all():
+            rows = np.argsort(order, kind="stable")
+            path, start, end = path[rows], start[rows], end[rows]
+        columns: dict[str, npt.NDArray[Any]] = {
+            "path": path,
+            "start": start,
+            "end": end,
+            "doc_elements": np.bincount(batch.document, minlength=len(batch.documents)),
+            "doc_length": batch.lengths,
+            "doc_digest": np.frombuffer(batch.digests, dtype=np.uint8),
         }
-        if self.is_shard:
-            own = {"batches": self.batches, "cut_from": self._identify_sources()}
-            header["shard"] = asdict(self.shard) | own
-        folders = [
-            "".join(f"{folder}/" for folder in source.folders or ()) if source.is_archive else None
-            for source in self.sources
-        ]
-        writer.finish(header, folders)
+        for name, column in columns.items():
+            self.files[name].write(column.astype(_RAW[name]).tobytes())
+        self.files["places"].write("".join(f"{place}\0" for place in places).encode())
+        self.names += batch.documents
+        self.inside += bytes(inside)
+
+    def check_names(self, folders: Sequence[str]) -> None:
+        """Cut the folders that hold all of an archive off names, and refuse names that come twice.
+
+        `folders` are those of each source; names from within keep them.
+        """
+        bounds = [*self.first_document, len(self.names)]
+        for folder, (first, after) in zip(folders, pairwise(bounds), strict=True):
+            for i in range(first, after) if folder else ():
+                if not self.inside[i]:
+                    self.names[i] = self.names[i].removeprefix(folder)
+        if len(set(self.names)) == len(self.names):
+            return
+        self.files["places"].flush()
+        places = (self.folder / "places").read_bytes().decode().split("\0")
+        first_of: dict[str, int] = {}
+        for i, name in enumerate(self.names):
+            if first_of.setdefault(name, i) != i:
+                other = places[first_of[name]]
+                message = f"is called {name!r} like {other}; expected one document of each name"
+                self.fail(Problem("document.duplicate", places[i], None, message))
+                self.dropped.append(i)
+
+    def finish(
+        self,
+        header: Mapping[str, Any],
+        passed_over: tuple[tuple[str, int], ...],
+        shard: Mapping[str, Any],
+    ) -> Summary:
+        """Assemble the index and put it in place; its header also tells of the `shard`, if any."""
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for name, kind in _RAW.items():
+            self.files[name].close()
+            file = self.folder / name
+            columns[name] = np.memmap(file, kind, "r") if file.stat().st_size else np.zeros(0, kind)
+        keys = np.fromiter(self.paths, np.int64, len(self.paths))
+        steps = np.fromiter(self.steps, np.int64, len(self.steps))[keys & (1 << _STEP_BITS) - 1]
+        parents = (keys >> _STEP_BITS) - 1
+        paths = [parents.astype("<i4"), (steps >> 32).astype("<u4"), steps.astype("<u4")]
+        if self.dropped:
+            self._drop_documents(columns, paths)
+        counts = columns.pop("doc_elements")
+        bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
+        names = "\n".join([*self.names, ""]).encode()
+        sections = {
+            "doc_bounds": bounds,
+            **columns,
+            "doc_names": np.frombuffer(names, dtype=np.uint8),
+            **dict(zip(("path_parent", "path_tag", "path_ordinal"), paths, strict=True)),
+        }
+        summary = Summary(
+            documents=len(self.names),
+            elements=int(bounds[-1]),
+            paths=len(paths[0]),
+            tags=len(self.tags),
+            characters=int(columns["doc_length"].sum(dtype=np.int64)),
+            failures=tuple(self.listed),
+            passed_over=passed_over,
+        )
+        whole = self.folder / "index"
+        facts = {**asdict(summary), "tags": list(self.tags)}
+        write_sections(whole, {**header, **facts, **shard}, sections)
+        whole.replace(self.output)
+        if os.name == "posix":  # bring the name of the file to the disk, too
+            handle = os.open(self.output.parent, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
         return summary
 
-    def _identify_sources(self) -> str:
-        """Return what must be the same for shards to be of one index, wherever they are built.
-
-        Times are not in it: copies of the sources on other machines have others.
-        """
-        contents = [s.contents for s in self.sources if isinstance(s, DocumentSource)]
-        options = self.options
-        text = f"{contents}{options.whitespace}{options.name_tag!r}{options.limits!r}"
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    def _drop_documents(
+        self, columns: dict[str, npt.NDArray[Any]], paths: list[npt.NDArray[Any]]
+    ) -> None:
+        """Leave documents out whose name is taken, and the paths and tags that only they have."""
+        kept = np.ones(len(self.names), dtype=bool)
+        kept[self.dropped] = False
+        rows = np.repeat(kept, columns["doc_elements"])
+        columns |= {name: columns[name][rows] for name in ("path", "start", "end")}
+        columns |= {name: columns[name][kept] for name in ("doc_elements", "doc_length")}
+        columns["doc_digest"] = columns["doc_digest"].reshape(-1, DIGEST)[kept].ravel()
+        self.names = [*compress(self.names, kept)]
+        used = np.zeros(len(paths[0]), dtype=bool)
+        used[columns["path"]] = True
+        number = np.cumsum(used) - 1
+        columns["path"] = number[columns["path"]].astype(_RAW["path"])
+        parent, tag, ordinal = (column[used] for column in paths)
+        codes, tag = distinct(tag.astype(np.int64))
+        tags = [*self.tags]
+        self.tags = {tags[code]: i for i, code in enumerate(codes.tolist())}
+        parent = np.where(parent < 0, parent, number[parent])
+        paths[:] = parent.astype("<i4"), tag.astype("<u4"), ordinal

@@ -16,21 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import (
-    PathIndex,
-    Points,
-    canonical,
-    parse_ranges,
-    text_nodes,
-)
+from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges, text_nodes
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
-from foveal.lookup import CachedTextFunction, KeyTable
+from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
 from foveal.spans import Ints, ordered
-
-__all__ = ["Collection", "Element", "Resolved", "Trees", "held", "open_cached"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -306,17 +298,16 @@ class Collection:
 
     def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
         """Resolve elements, ranges, points and attributes in all their spellings."""
-        xpaths = xpaths.fill_null("")
-        distinct = xpaths.unique(maintain_order=True)
-        table = pl.DataFrame({"xpath": distinct, "number": np.arange(len(distinct))})
-        asked = pl.DataFrame({"xpath": xpaths}).join(table, on="xpath", maintain_order="left")
-        which = asked["number"].to_numpy()
-        opens, closes = parse_ranges(distinct)
-        first = _at(opens, which)
-        last = first if closes is opens else _at(closes, which)
-        opening = self.find(doc, self.path_numbers(first.element))
-        closing = self.find(doc, self.path_numbers(last.element))
-        start, since, end = self._between(doc, opening, closing, first, last)
+        distinct = number_rows(xpaths)
+        opens, closes = parse_ranges(xpaths.gather(distinct.first_rows))
+        first = opens.gather(distinct.number)
+        opening = closing = self.find(doc, self.path_numbers(first.element))
+        start, end = self._inside(doc, opening, first)
+        since, last = start, first
+        if closes is not opens:
+            last = closes.gather(distinct.number)
+            closing = self.find(doc, self.path_numbers(last.element))
+            since, end = self._inside(doc, closing, last)
         inner = first.inner | last.inner
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
         # A last element that is not empty and ends where the first begins: they are swapped.
@@ -342,20 +333,6 @@ class Collection:
         unknown = np.flatnonzero(element < 0)
         start[unknown] = end[unknown] = UNKNOWN
         return start, end
-
-    def _between(
-        self, doc: Ints, opening: Ints, closing: Ints, first: Points, last: Points
-    ) -> tuple[Ints, Ints, Ints]:
-        """Return where the first points start, and where the last ones start and end."""
-        if first is last:
-            start, end = self._inside(doc, opening, first)
-            return start, start, end
-        points = Points(
-            first.element,
-            *(np.concatenate(pair) for pair in zip(first[1:], last[1:], strict=True)),
-        )
-        starts, ends = self._inside(np.tile(doc, 2), np.concatenate([opening, closing]), points)
-        return starts[: len(doc)], starts[len(doc) :], ends[len(doc) :]
 
     def _inside(self, doc: Ints, element: Ints, points: Points) -> tuple[Ints, Ints]:
         """Return where points of elements start and end, `UNKNOWN` for no such place."""
@@ -466,32 +443,17 @@ class Collection:
         A place without extent is held by the element of the character after it (`held`), not by
         one that ends there; in a document without text, by the root.
         """
-        return self.smallest_elements(doc, np.array([start]), np.array([end]))[0]
-
-    def smallest_elements(self, doc: str, start: Ints, end: Ints) -> list[Element]:
-        """Return the smallest element around each span of one document (`smallest_around`)."""
         own = self._slice_document(doc)
-        starts = self._sections["start"][own].astype(np.int64)
-        ends = self._sections["end"][own].astype(np.int64)
-        at = np.zeros(len(start), dtype=np.int64)
-        last = len(starts) - 1
-        spans = zip(*held(start, end, ends[:1]), strict=True)
-        for i, (first, after) in enumerate(spans):
-            around = (starts <= first) & (ends >= after)
-            if not around.any():
-                raise KeyError(f"no element of {doc!r} holds [{start[i]},{end[i]})")
-            size = np.where(around, ends - starts, ends[0] + 1)
-            if ends[0]:
-                at[i] = last - np.argmin(size[::-1])  # children come after their parents
-        paths = self.xpaths(self._sections["path"][own][at])
-        return [
-            Element(*element)
-            for element in zip(paths, starts[at].tolist(), ends[at].tolist(), strict=True)
-        ]
-
-    def point(self, doc: str, offset: int, *, closing: bool = False) -> str:
-        """Return the XPath point at an offset, in the text node after it or (`closing`) before."""
-        return self.points(doc, np.array([offset]), np.array([closing]))[0]
+        starts, ends = self._spans(np.arange(own.start, own.stop))
+        (first,), (after,) = held(np.array([start]), np.array([end]), ends[:1])
+        around = np.flatnonzero((starts <= first) & (ends >= after))
+        if not len(around):
+            raise KeyError(f"no element of {doc!r} holds [{start},{end})")
+        size = (ends - starts)[around]
+        # Children come after their parents.
+        at = around[len(size) - 1 - np.argmin(size[::-1])] if ends[0] else 0
+        (xpath,) = self.xpaths(self._sections["path"][own][[at]])
+        return Element(xpath, int(starts[at]), int(ends[at]))
 
     def points(self, doc: str, offset: Ints, closing: Bools) -> list[str]:
         """Return XPath points of one document: in the text node after each offset, or before it.
@@ -517,12 +479,6 @@ class Collection:
         columns = (self.xpaths(path[nodes.owner[node]]), ordinal.tolist(), within.tolist())
         return [f"{above}/text()[{k}].{n}" for above, k, n in zip(*columns, strict=True)]
 
-    def ancestors(self, doc: str, xpath: str) -> list[Element]:
-        """Return the elements above one, from the root down."""
-        path = self.element(doc, xpath).xpath
-        steps = path.split("/")[1:]
-        return [self.element(doc, f"/{'/'.join(steps[:n])}") for n in range(1, len(steps))]
-
     def children(self, doc: str, xpath: str) -> list[Element]:
         """Return the elements just below one, in document order."""
         path = self.element(doc, xpath).xpath
@@ -535,16 +491,7 @@ class Collection:
 
 
 def open_cached(path: str | Path) -> Collection:
-    """Return the index at this path, the same object as long as the file is the same.
-
-    >>> import tempfile
-    >>> from foveal.collection import build_index
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "d.xml").write_text("<a>one</a>")
-    >>> _ = build_index(folder, folder / "index")
-    >>> open_cached(folder / "index") is open_cached(str(folder / "index"))
-    True
-    """
+    """Return the index at this path, the same object as long as the file is the same."""
     try:
         # These change when a file is replaced or rewritten.
         fact = Path(path).stat()
@@ -571,13 +518,3 @@ def held(start: Ints, end: Ints, length: Ints) -> tuple[Ints, Ints]:
     empty = start == end
     last = empty & (start == length)
     return np.where(last & (length > 0), start - 1, start), np.where(empty & ~last, end + 1, end)
-
-
-def _at(points: Points, which: Ints) -> Points:
-    """Return these points, as often as they are asked for."""
-    return Points(
-        points.element.gather(which),
-        points.node[which],
-        points.offset[which],
-        points.attribute[which],
-    )

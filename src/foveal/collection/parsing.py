@@ -14,17 +14,14 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import compress, count, islice, pairwise
+from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from foveal.files.xml import CHUNK, DocumentError, Limits, parse_xml
+from foveal.files.xml import DocumentError, Limits, parse_xml
 from foveal.spans import Ints
-
-__all__ = ["WHITESPACE", "Batch", "PathTable", "Recorder", "distinct", "text_digest"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -37,9 +34,11 @@ PATHS = 10_000_000
 PATHS_PER_BYTE = 16
 """A longer document may have so many more for each of its bytes."""
 
+_MOST_CHARACTERS = (1 << 32) - 1
 _BLANK = " \t\n\r"
 """White space as XML defines it; a no-break space is not white space."""
 _BLANKS = re.compile(f"[{_BLANK}]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PathTable(NamedTuple):
@@ -53,8 +52,7 @@ class PathTable(NamedTuple):
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """The elements of some documents: the document, path, start and end of each."""
 
     documents: tuple[str, ...]
@@ -65,23 +63,6 @@ class Batch:
     start: Ints
     end: Ints
     paths: PathTable
-
-    def only(self, kept: Bools) -> Batch:
-        """Return the batch without some of the documents."""
-        if kept.all():
-            return self
-        own = kept[self.document]
-        digests = np.frombuffer(self.digests, dtype=np.uint8).reshape(-1, DIGEST)
-        return replace(
-            self,
-            documents=tuple(compress(self.documents, kept)),
-            lengths=self.lengths[kept],
-            digests=digests[kept].tobytes(),
-            document=(np.cumsum(kept) - 1)[self.document[own]],
-            path=self.path[own],
-            start=self.start[own],
-            end=self.end[own],
-        )
 
 
 def text_digest(text: str) -> bytes:
@@ -108,89 +89,25 @@ class Recorder:
         limits: Limits | None = None,
         on_text: Callable[[str], object] | None = None,
     ) -> None:
-        self.whitespace = whitespace
-        self.limits = limits or Limits()
-        self.on_text = on_text
-        self._clear()
-
-    def _clear(self) -> None:
-        """Begin a batch."""
+        self.whitespace, self.limits, self.on_text = whitespace, limits or Limits(), on_text
         self._names: list[str] = []
         self._digests: list[bytes] = []
         self._codes: defaultdict[str, int] = defaultdict(count().__next__)
         """A number for every tag."""
-        self._longest_tag = 0
         self._tags = array("q")
         """The tag of each opening."""
         self._marks = array("q")
         """Pieces of the document's text before each tag; the complement where the tag closes."""
         self._sizes = array("q")
         """Characters of each piece of text."""
-        self._first_tag = [0]
-        self._first_piece = [0]
+        self._first_tag, self._first_piece = [0], [0]
 
-    def add(self, name: str, data: bytes, *, name_tag: str | None = None) -> None:
-        """Parse one document; a document that fails leaves no trace.
+    def add(self, name: str, data: bytes | str, *, name_tag: str | None = None) -> None:
+        """Add an XML document, or a text as one element; a document that fails leaves no trace.
 
-        With `name_tag`, the text of the first such element is the document's name instead.
+        With `name_tag`, the text of the first such element is the name of an XML document instead.
         """
-        known = len(self._codes)
-        try:
-            pieces = self._parse(data)
-            self._check_paths(len(data), known)
-            if name_tag is not None:
-                name = self._find_name(name_tag, pieces)
-            _check_name(name)
-            self._add_text(name, pieces)
-        except (DocumentError, MemoryError):
-            self._forget(known)
-            raise
-
-    def add_text(self, name: str, text: str) -> None:
-        """Add a document of plain text: one element that holds it all."""
-        _check_name(name)
-        known = len(self._codes)
-        self._tags.append(self._codes["text"])
-        self._marks.extend((0, ~1))
-        try:
-            self._add_text(name, [text])
-        except MemoryError:
-            self._forget(known)
-            raise
-
-    def _forget(self, known: int) -> None:
-        """Take back the notes of the last document, and the tags beyond those known before it."""
-        del self._tags[self._first_tag[-1] :]
-        del self._marks[2 * self._first_tag[-1] :]
-        del self._sizes[self._first_piece[-1] :]
-        while len(self._codes) > known:
-            self._codes.popitem()
-        self._codes.default_factory = count(known).__next__
-
-    def _parse(self, data: bytes) -> list[str]:
-        """Note the tags of a document, and return the pieces of its text.
-
-        Documents are parsed without checks at each tag, and once more only if one exceeds a limit:
-        to tell where.
-        """
-        known = len(self._codes)
-        watch = len(data) > self.limits.attribute < 2 * CHUNK
-        try:
-            pieces = self._run_parser(data, watch=watch)
-            excessive = not watch and self._is_excessive(len(data))
-        except DocumentError as error:
-            excessive = error.code == "xml.limit" or self._is_excessive(len(data))
-            if watch or not excessive:
-                raise
-        if excessive:
-            self._forget(known)
-            pieces = self._run_parser(data, watch=True)
-        return pieces
-
-    def _run_parser(self, data: bytes, *, watch: bool) -> list[str]:
         pieces: list[str] = []
-        first, limits = self._first_tag[-1], self.limits
-        tags, marks, most = self._tags, self._marks, limits.max_elements(len(data))
         mark, note, codes = self._marks.append, self._tags.append, self._codes
 
         def opening(tag: str, _attributes: list[str]) -> None:
@@ -200,26 +117,23 @@ class Recorder:
         def closing(_tag: str) -> None:
             mark(~len(pieces))
 
-        def check_chunk(pending: int) -> None:
-            depth = 2 * len(tags) - len(marks)
-            if (
-                depth > limits.depth
-                or len(tags) - first > most
-                or pending > limits.attribute - CHUNK
-            ):
-                raise DocumentError("xml.limit", "a limit is exceeded")
-
-        parse_xml(
-            data,
-            opening,
-            closing,
-            pieces.append,
-            limits=self.limits,
-            watch=watch,
-            listed_attributes=True,
-            on_chunk=None if watch else check_chunk,
-        )
-        return pieces
+        try:
+            if isinstance(data, str):
+                opening("text", [])
+                pieces = [data]
+                closing("text")
+            else:
+                handlers = (opening, closing, pieces.append)
+                parse_xml(data, *handlers, limits=self.limits, listed_attributes=True)
+                self._check_paths(len(data))
+                name = name if name_tag is None else self._find_name(name_tag, pieces)
+            _check_name(name)
+            self._add_text(name, pieces)
+        except (DocumentError, MemoryError):
+            del self._tags[self._first_tag[-1] :]
+            del self._marks[2 * self._first_tag[-1] :]
+            del self._sizes[self._first_piece[-1] :]
+            raise
 
     def _add_text(self, name: str, pieces: list[str]) -> None:
         if self.whitespace == "merge":
@@ -232,10 +146,12 @@ class Recorder:
             pieces = [p if n in full else "" for n, p in zip(of_piece, pieces, strict=True)]
         self._sizes.extend(map(len, pieces))
         text = "".join(pieces)
+        if len(text) > _MOST_CHARACTERS:
+            message = f"the document has more than {_MOST_CHARACTERS} characters"
+            raise DocumentError("document.size", message)
         digest = text_digest(text)
         if self.on_text is not None:
             self.on_text(text)
-        # From here on nothing takes memory worth mentioning: the document is noted as a whole.
         self._names.append(name)
         self._digests.append(digest)
         self._first_tag.append(len(self._tags))
@@ -245,34 +161,24 @@ class Recorder:
         """Return the marks of the last document."""
         return np.array(self._marks[2 * self._first_tag[-1] :], dtype=np.int64)
 
-    def _is_excessive(self, size: int) -> bool:
-        """Return True if the last document has too many elements, or too deep ones."""
-        elements, limits = len(self._tags) - self._first_tag[-1], self.limits
-        if elements > limits.max_elements(size):
-            return True
-        return elements > limits.depth and int(_levels(self._last_marks() < 0).max()) > limits.depth
-
-    def _check_paths(self, size: int, known: int) -> None:
+    def _check_paths(self, size: int) -> None:
         """Refuse a document whose elements are few and short, but whose paths are endless.
 
         Each path repeats those of all elements above it: a million leaves below a thousand
         elements make gigabytes of paths of a document of megabytes.
         """
-        new = islice(reversed(self._codes), len(self._codes) - known)
-        self._longest_tag = max(self._longest_tag, *map(len, new), 0)
-        elements = len(self._tags) - self._first_tag[-1]
-        most = PATHS + PATHS_PER_BYTE * size
-        longest = elements * (self._longest_tag + len(f"/[{elements}]"))
+        elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
+        longest = elements * (max(map(len, self._codes)) + len(f"/[{elements}]"))
         # Most documents have too few elements for such paths, and most others are too flat.
         if longest * min(elements, self.limits.depth) <= most:
             return
-        marks = self._last_marks()
-        if longest * int(_levels(marks < 0).max()) <= most:
+        closes = self._last_marks() < 0
+        opening, closing, level = _tree(closes)
+        if longest * int(level.max()) <= most:
             return
         name_sizes = np.array([len(tag) for tag in self._codes], dtype=np.int64)
-        opening, closing, level = _tree(marks < 0)
         tag = np.array(self._tags[self._first_tag[-1] :], dtype=np.int64)
-        own = tag[(np.cumsum(marks >= 0) - 1)[opening]]
+        own = tag[(np.cumsum(~closes) - 1)[opening]]
         ordinal = _ordinals(_parents(opening, level), own, len(name_sizes))
         digits = np.searchsorted(10 ** np.arange(1, 19), ordinal, side="right") + 1
         # A step is in the paths of its element and of all below it.
@@ -293,13 +199,10 @@ class Recorder:
         opened = np.flatnonzero(marks >= 0)[number]
         levels = np.cumsum(np.where(marks < 0, -1, 1))[opened:]
         closed = opened + np.argmax(levels < levels[0])
-        name = "".join(pieces[marks[opened] : ~marks[closed]]).strip()
-        if not name:
-            raise DocumentError("document.name", f"the first <{tag}> element holds no name")
-        return name
+        return "".join(pieces[marks[opened] : ~marks[closed]]).strip()
 
     def batch(self) -> Batch:
-        """Return what was recorded so far; the recorder is empty afterwards.
+        """Return the documents recorded since the recorder was made.
 
         Elements come level by level, in document order within a level.
         """
@@ -319,7 +222,7 @@ class Recorder:
         tags = list(self._codes)
         path, table = _number_paths(_parents(opening, level), tag[number], level, len(codes))
         piece, origin = first_piece[document], base[document]
-        batch = Batch(
+        return Batch(
             documents=tuple(self._names),
             lengths=np.diff(base),
             digests=b"".join(self._digests),
@@ -329,19 +232,18 @@ class Recorder:
             end=positions[piece + ~marks[closing]] - origin,
             paths=PathTable(*table, tuple(tags[code] for code in codes.tolist())),
         )
-        self._clear()
-        return batch
 
 
 def _check_name(name: str) -> None:
+    problem = None
     if not name:
-        raise DocumentError("document.name", "the document's name is empty")
-    if "\n" in name:
-        raise DocumentError("document.name", "the document's name holds a line break")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise DocumentError("document.name", "the document's name is not UTF-8") from None
+        problem = "is empty"
+    elif "\n" in name:
+        problem = "holds a line break"
+    elif _SURROGATE.search(name):
+        problem = "is not UTF-8"
+    if problem is not None:
+        raise DocumentError("document.name", f"the document's name {problem}")
 
 
 def _merge_blanks(pieces: list[str]) -> list[str]:
@@ -357,17 +259,12 @@ def _merge_blanks(pieces: list[str]) -> list[str]:
 # -- trees: tags in document order, which the parser has checked to be nested properly -------------
 
 
-def _levels(closes: Bools) -> Ints:
-    """Return the depth of each tag, from 1; a closing tag is as deep as the opening one."""
-    return np.cumsum(np.where(closes, -1, 1)) + closes
-
-
 def _tree(closes: Bools) -> tuple[Ints, Ints, Ints]:
-    """Return opening tag, closing tag and level of every element, level by level.
+    """Return opening tag, closing tag and level (from 1) of every element, level by level.
 
     At any level opening and closing tags alternate.
     """
-    level = _levels(closes)
+    level = np.cumsum(np.where(closes, -1, 1)) + closes
     # Small numbers are sorted much faster.
     order = np.argsort(level.astype(np.min_scalar_type(level.max(initial=0))), kind="stable")
     return order[::2], order[1::2], level[order[::2]]
@@ -403,7 +300,7 @@ def _number_paths(
     steps, step = distinct(tag * most + ordinal)
     path = np.empty(len(parent), dtype=np.int64)
     bounds = np.flatnonzero(np.diff(level, prepend=0, append=0))
-    keys, known = [], 0
+    keys, known = [np.zeros(0, dtype=np.int64)], 0
     for first, last in pairwise(bounds.tolist()):
         here = slice(first, last)
         above = path[parent[here]] if first else np.full(last, -1, dtype=np.int64)
@@ -411,8 +308,7 @@ def _number_paths(
         path[here] = known + number
         keys.append(new)
         known += len(new)
-    key = np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64)
-    above, of_path = np.divmod(key, max(len(steps), 1))
+    above, of_path = np.divmod(np.concatenate(keys), max(len(steps), 1))
     return path, (above - 1, steps[of_path] // most, steps[of_path] % most)
 
 

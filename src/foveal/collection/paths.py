@@ -17,23 +17,13 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import distinct
-from foveal.formats.xpaths import PATHS
+from foveal.formats.xpaths import ELEMENT, PATHS
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-__all__ = [
-    "PathIndex",
-    "Points",
-    "TextNodes",
-    "canonical",
-    "owners",
-    "parse_ranges",
-    "text_nodes",
-]
-
-_STEP = re.compile(r"/(?P<name>[^/\[\]@()\s]+)(?:\[(?P<ordinal>[1-9]\d*)\])?")
-_STEPS = r"^(?:/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?)+$"
+_BARE = r"([^/\]])(/|$)"
+"""The end of a step without an ordinal."""
 _POINT = (
     r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
     r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
@@ -58,6 +48,11 @@ class Points(NamedTuple):
         """Which are places in an element, not the element itself."""
         return (self.node > 0) | self.attribute
 
+    def gather(self, rows: Ints) -> Points:
+        """Return the points of these rows."""
+        element, node, offset, attribute = self
+        return Points(element.gather(rows), node[rows], offset[rows], attribute[rows])
+
 
 def canonical(path: str) -> str | None:
     """Return the path of an element with every ordinal, None if it is not of this form.
@@ -65,15 +60,7 @@ def canonical(path: str) -> str | None:
     >>> canonical("/article/bdy[1]/sec[2]")
     '/article[1]/bdy[1]/sec[2]'
     """
-    steps: list[str] = []
-    at = 0
-    while at < len(path):
-        step = _STEP.match(path, at)
-        if step is None:
-            return None
-        steps.append(f"/{step['name']}[{step['ordinal'] or 1}]")
-        at = step.end()
-    return "".join(steps) or None
+    return re.sub(_BARE, r"\1[1]\2", path) if re.fullmatch(ELEMENT, path) else None
 
 
 def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
@@ -114,10 +101,9 @@ def _points(paths: pl.Series) -> Points:
     found = pl.DataFrame({"path": paths}).select(pl.col("path").str.extract_groups(_POINT))
     found = found.unnest("path")
     has_text = found["text"].is_not_null()
-    # A step without its ordinal ends in something else than a bracket.
     element = found.select(
-        pl.when(pl.col("element").str.contains(_STEPS)).then(
-            pl.col("element").str.replace_all(r"([^\]/])(/|$)", "${1}[1]${2}")
+        pl.when(pl.col("element").str.contains(ELEMENT)).then(
+            pl.col("element").str.replace_all(_BARE, "${1}[1]${2}")
         )
     )["element"]
     node = _numbers(found["node"], 1)

@@ -16,18 +16,6 @@ from foveal.formats.xpaths import ELEMENT
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
-__all__ = [
-    "CLIPPED",
-    "MAPPED",
-    "describe_missing",
-    "is_element",
-    "is_whole_document",
-    "place_elements",
-    "place_judgements",
-    "place_run",
-    "resolve_results",
-]
-
 Bools = npt.NDArray[np.bool_]
 _SHOWN = 3
 
