@@ -10,6 +10,7 @@ __all__ = [
     "FovealError",
     "FovealWarning",
     "InputError",
+    "Note",
     "Problem",
     "Tally",
     "TallyForm",
@@ -153,6 +154,28 @@ def some(names: Sequence[str], most: int = 5) -> str:
     """
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+class Note(str):
+    """A remark with a code, such as ``run.grouping``, which programs match.
+
+    As text it begins with the name of the run, if it is about one.
+
+    >>> Note("run.empty", "results without length: 3", "mine")
+    'mine: results without length: 3'
+    """
+
+    code: str
+    text: str
+    run: str | None
+
+    def __new__(cls, code: str, text: str, run: str | None = None) -> Note:
+        self = super().__new__(cls, text if run is None else f"{run}: {text}")
+        self.code, self.text, self.run = code, text, run
+        return self
+
+    def __getnewargs__(self) -> tuple[str, str, str | None]:  # type: ignore[override]
+        return self.code, self.text, self.run
 
 
 TallyForm = str | Callable[[int, Sequence[Any]], str]

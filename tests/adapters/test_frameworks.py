@@ -144,7 +144,7 @@ def test_results_without_offsets_are_placed_by_their_text(found) -> None:
     }
     placed = foveal.run_of(only_text, texts=texts())
     assert places(placed) == places(foveal.run_of(results))
-    assert placed.notes == ("results given by their text, placed in their documents: 240",), name
+    assert placed.notes == ("spans located by their text: 240",), name
 
 
 def test_any_text_is_cut_where_the_splitter_says() -> None:
@@ -245,8 +245,8 @@ def test_langchain_is_told_of_its_option() -> None:
     )
     message = refused(chunks)
     assert message.splitlines()[0] == (
-        "run:1: topic '1', LangChain document: the start of its text is missing; make the text "
-        "splitter with add_start_index=True, or give the texts of the documents (texts=)"
+        "run:1: topic '1', LangChain document: its start is missing; make the text splitter with "
+        "add_start_index=True, or give texts="
     )
     assert len(message.splitlines()) == len(chunks) == 2
     placed = foveal.run_of({"1": chunks}, texts={"d1": "A ferry.A ford."})
@@ -265,12 +265,12 @@ def test_langchain_did_not_find_its_own_chunk() -> None:
     document = langchain.Document(page_content="a ford  a ferry", metadata={"source": "d1"})
     lost = [c for c in splitter.split_documents([document]) if c.metadata["start_index"] == -1]
     assert lost
-    assert "its start is -1: the splitter changed the text" in refused(lost)
+    assert "its start is -1, the splitter lost it" in refused(lost)
     assert "is not in document 'd1'" in refused(lost, texts={"d1": "a ford  a ferry"})
     empty = foveal.run_of({"1": lost}, texts={"d1": "a ford  a ferry"}, missing="empty")
     assert empty.notes == (
-        "results given by their text, placed in their documents: 1",
-        "results whose text is not in its document, left empty: 1",
+        "spans located by their text: 1",
+        "texts that are not in their document, left empty: 1",
     )
     assert (empty.end - empty.start).tolist() == [0, 5]
 
@@ -292,7 +292,7 @@ def test_langchain_takes_an_overlap_of_words_for_one_of_characters() -> None:
     assert lost > 100
     assert len(refused(chunks).splitlines()) == 21  # twenty of them and how many more
     run = foveal.run_of({"1": chunks}, texts=texts())
-    assert run.notes == (f"results given by their text, placed in their documents: {lost}",)
+    assert run.notes == (f"spans located by their text: {lost}",)
     read = zip(run.doc, run.start.tolist(), run.end.tolist(), chunks, strict=True)
     assert all(texts()[doc][start:end] == chunk.page_content for doc, start, end, chunk in read)
 
@@ -342,7 +342,7 @@ def test_llamaindex_windows_in_the_place_of_sentences() -> None:
     ]
     assert foveal.run_of({"1": nodes}).end.tolist() == [8, 16, 26]
     widened = replacement(target_metadata_key="window").postprocess_nodes(nodes)
-    assert "[0,8) are 8 characters, but its text has 17" in refused(widened)
+    assert "[0,8) has length 8, but its text has 17" in refused(widened)
 
 
 def test_haystack_documents_that_were_not_split() -> None:
@@ -372,7 +372,7 @@ def test_haystack_offsets_in_a_cleaned_text_are_found_out() -> None:
     pieces = splitter.run(cleaned["documents"])["documents"]
     message = refused(pieces, doc=lambda piece: "d1", texts={"d1": text})
     assert message.splitlines()[-1].endswith(
-        "document 'd1' holds 'ord.  A br' at [16,26); its text is ' A bridge.'"
+        "[16,26) of document 'd1' holds 'ord.  A br'; expected ' A bridge.', which is at [21,31)"
     )
 
 
@@ -388,5 +388,5 @@ def test_chonkie_chunks_with_the_text_of_neighbours() -> None:
     chunks = chonkie.RecursiveChunker(tokenizer="character", chunk_size=25).chunk(text)
     refinery = chonkie.OverlapRefinery(tokenizer="character", context_size=5, merge=True)
     refined = [("d1", chunk) for chunk in refinery.refine(chunks)]
-    assert "characters, but its text has" in refused(refined)
+    assert "but its text has" in refused(refined)
     assert "document 'd1' holds" in refused(refined, texts={"d1": text})

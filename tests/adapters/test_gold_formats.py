@@ -310,6 +310,8 @@ def test_chunking_evaluation() -> None:
     assert topics.line == (2, 3)
     assert judgements.quotes is not None
     assert judgements.quotes["quote"].to_list() == ["Ann", "x", "Ann"]
+    _, spaced = read("chunking-evaluation", CHUNKING.replace('\n"Two', '\n\n"Two'))
+    assert (spaced.ids, spaced.line) == (topics.ids, (2, 4))
 
 
 def test_legalbench_rag() -> None:
@@ -370,7 +372,10 @@ def test_outputs_of_kilt_are_alternatives_of_spans_that_belong_together() -> Non
     ]
     assert labels(judgements, "sets") == [["a1"], ["a1"], ["a2"]]
     assert topics.ids == ("k1",)
-    assert judgements.unread == {"provenances that name a page only": 2}
+    assert judgements.unread == {
+        "provenances that name a page only": 2,
+        "questions without evidence in a paragraph": 1,
+    }
 
 
 def test_a_provenance_over_paragraphs_takes_their_texts() -> None:
@@ -473,9 +478,28 @@ def test_a_folder_of_beir_has_one_file_of_judgements(beir: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_gold(beir, "beir")
     assert caught.value.problems[0].code == "gold.files"
-    (beir / "queries.jsonl").unlink()
-    with pytest.raises(InputError, match=r"queries\.jsonl"):
-        read_gold(beir / "qrels" / "dev.tsv")
+
+
+def test_judgements_of_beir_alone_can_be_read(beir: Path) -> None:
+    for name in ("queries.jsonl", "corpus.jsonl"):
+        (beir / name).unlink()
+    judgements, topics = read_gold(beir, "beir")
+    assert judgements.relevant.tolist() == [True, False, True]
+    assert [(own.id, own.title) for own in topics] == [("q1", None), ("q2", None)]
+    with pytest.raises(InputError, match=r"corpus\.jsonl"):
+        read_embedded_texts(beir, "beir")
+
+
+def test_every_bad_line_of_beir_is_refused(beir: Path) -> None:
+    """Queries and documents are looked for in the files beside the judgements."""
+    lines = ["q1\td9\t1", "q9\td1\t1", "q1\td1\tyes", "q2\td1\tnan", "q2\td1", "q2\td2\t0"]
+    (beir / "qrels" / "test.tsv").write_text(SAMPLES["beir"] + "\n".join(lines) + "\n")
+    with pytest.raises(InputError) as caught:
+        read_gold(beir, "beir")
+    codes = ["gold.structure"] * 2 + ["csv.columns"] * 3 + ["judgements.repeated"]
+    found = [(own.code, own.line) for own in caught.value.problems]
+    assert found == [*zip(codes, range(5, 11), strict=True)]
+    assert caught.value.problems[0].file.endswith("test.tsv")
 
 
 def test_passages_of_mtcb_are_in_the_only_document_that_holds_them() -> None:
@@ -525,6 +549,36 @@ def test_records_may_name_document_and_topic() -> None:
         )
         judgements, _ = read(form, nothing)
         assert rows(judgements) == [("9", "hamlet", [])]  # judged, and nothing is relevant
+
+
+def test_documents_without_highlights_are_judged_or_counted() -> None:
+    """An annotator who highlights nothing judges the topic of the record; else it is unknown."""
+    (task,) = json.loads(SAMPLES["label-studio"])
+    (first,) = task["annotations"]
+    task["annotations"] = [first, {"completed_by": 2, "result": []}]
+    empty = {"id": 5, "annotations": [{"completed_by": 2, "result": []}], "data": {"text": "No."}}
+    open_task = {"id": 6, "annotations": [], "data": {"topic": "9", "text": "Later."}}
+    judgements, _ = read("label-studio", json.dumps([task, empty, open_task]))
+    assert rows(judgements) == [("doubt", "4", [(3, 5)])]
+    missing = "documents without highlights, and without a topic that they are judged for"
+    assert judgements.unread == {missing: 2, "tasks without annotations": 1}
+    for one in (task, empty):
+        one["data"]["topic"] = "9"
+    judgements, topics = read("label-studio", json.dumps([task, empty]))
+    assert judgements.assessor is not None
+    judged = zip([own[1:] for own in rows(judgements)], judgements.assessor, strict=True)
+    assert [*judged] == [(("4", [(3, 5)]), "1"), (("4", []), "2"), (("5", []), "2")]
+    lines = [
+        {"id": 1, "text": PAGE, "topic": "a", "entities": [], "relations": []},
+        {"id": 2, "text": "Other.", "topic": "b", "label": []},
+        {"id": 3, "text": "Third.", "label": []},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    assert detect_gold(Source.of_text(text)) == "doccano"
+    judgements, topics = read("doccano", text)
+    assert rows(judgements) == [("a", "1", []), ("b", "2", [])]
+    assert topics.ids == ("a", "b")
+    assert judgements.unread == {missing: 1}
 
 
 def test_label_studio_names_annotators_and_counts_other_regions() -> None:
@@ -678,7 +732,13 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
         ),
         ("squad", SAMPLES["squad"].replace('"q2"', '"all"'), "topic.reserved", 1, "$.data[0].par"),
         ("squad", '{"data": [{"paragraphs": [{}]}]}', "gold.structure", 1, "$.data[0].paragraphs"),
-        ("squad", SAMPLES["squad"].replace("630", '"Normans/0"'), "gold.documents", 1, "$.data[0]"),
+        (
+            "squad",
+            SAMPLES["squad"].replace("630", '"Normans/0"'),
+            "document.duplicate",
+            1,
+            "$.data[0]",
+        ),
         ("bioasq", SAMPLES["bioasq"].replace('"id"', '"_id"'), "gold.structure", 3, "$.questions"),
         ("kilt", '{"id": 1, "input": "x"}\n{"id": 2}\n', "gold.structure", 2, "$"),
         ("qasper", "[]", "gold.structure", 1, "$"),
@@ -725,7 +785,7 @@ def test_a_wrong_value_is_described_in_plain_words() -> None:
     ("form", "text", "said"),
     [
         ("squad", SAMPLES["squad"].replace('"q2"', '"q1"'), "topic 'q1' is already given"),
-        ("trec-genomics", "1\td\t5\tx\ta\n", "1: length 'x' is not a whole number from 0"),
+        ("trec-genomics", "1\td\t5\tx\ta\n", "1: length 'x'; expected a whole number from 0"),
         ("trec-genomics", "1\td\t5\t6\ta\n1 d 5\n", "2: 1 fields found, expected 5"),
     ],
 )

@@ -10,26 +10,26 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from foveal.adapters.text_spans import (
+from foveal.adapters.text_spans import locate_results
+from foveal.errors import InputError, UsageError
+from foveal.files.source import Source
+from foveal.formats.locate import (
     ABSENT,
     AMBIGUOUS,
     EXACT,
     NO_DOCUMENT,
     NORMALISED,
-    Aligner,
     Normalised,
+    TextLocator,
     documents_needed,
-    locate_results,
 )
-from foveal.errors import InputError, UsageError
-from foveal.files.source import Source
 
 TEXT = "The café  closed at noon.\nNobody came;\tthe café\u00a0closed again. 𝄞 ﬁn"
 TEXTS = {"d": TEXT, "e": "one two one"}
 
 
 def found(text: str, doc: str = "d") -> tuple[str, list[str]]:
-    own = Aligner(TEXTS).find(doc, text)
+    own = TextLocator(TEXTS).find(doc, text)
     return own.how, [TEXTS[doc][start:end] for start, end in own.places]
 
 
@@ -74,7 +74,7 @@ def test_marks_may_be_written_in_any_order() -> None:
 
 
 def test_an_unknown_document_is_said_to_be_one() -> None:
-    assert Aligner(TEXTS).find("f", "one").how == NO_DOCUMENT
+    assert TextLocator(TEXTS).find("f", "one").how == NO_DOCUMENT
 
 
 words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"), min_size=1, max_size=12)
@@ -84,7 +84,7 @@ words = st.text(st.sampled_from("aé\u0301e𝄞ﬁ \n\u00a0\u00ad한ᄒ\u1161"),
 @settings(max_examples=60)
 def test_what_was_cut_from_a_document_is_found_in_it(before: str, own: str, after: str) -> None:
     assume(own.strip())
-    place = Aligner({"d": before + own + after}).find("d", own)
+    place = TextLocator({"d": before + own + after}).find("d", own)
     assert (len(before), len(before) + len(own)) in place.places
     assert place.how == (EXACT if len(place.places) == 1 else AMBIGUOUS)
 
@@ -123,7 +123,7 @@ def test_results_with_places_keep_them() -> None:
         TEXTS,
     )
     assert placed.start.tolist() == [TEXT.index("at noon"), 3, -1]
-    assert placed.notes == ("results given by their text, placed in their documents: 1",)
+    assert placed.notes == ("spans located by their text: 1",)
 
 
 def test_the_order_and_the_lines_stay() -> None:
@@ -150,7 +150,8 @@ def test_every_text_without_a_place_is_reported_with_its_line() -> None:
         )
     first, second, third = str(caught.value).splitlines()
     assert first == (
-        "a.jsonl:1: the text 'café' is in document 'd' 2 times, at 4, 43; give start and end"
+        "a.jsonl:1: the text 'café' is in document 'd' 2 times, at 4, 43; give start and end, or "
+        "the prefix or suffix of a quote"
     )
     assert second == (
         f"a.jsonl:3: the text '{'x' * 37}...' is not in document 'd' of {len(TEXT)} characters"
@@ -164,13 +165,10 @@ def test_what_to_do_with_them_may_be_said_and_is_noted() -> None:
     assert placed.start.tolist() == [4, TEXT.index("noon"), 0, 0]
     assert placed.end.tolist() == [8, TEXT.index("noon") + 4, 0, 0]
     assert placed.notes == (
-        "results given by their text, placed in their documents: 1",
-        (
-            "results whose text is in its document more than once, taken at the first place: 1, "
-            "the first on line 1"
-        ),
-        "results whose text is not in its document, left empty: 1, the first on line 3",
-        "results whose text is of a document without text, left empty: 1, the first on line 4",
+        "spans located by their text: 1",
+        "texts that occur more than once in their document, taken at the first place: 1",
+        "texts that are not in their document, left empty: 1",
+        "texts of documents that are not known, left empty: 1",
     )
     empty = locate_results(source, TEXTS, ambiguous="empty", missing="empty")
     assert empty.end.tolist()[0] == 0
@@ -200,16 +198,16 @@ def test_other_defects_are_those_of_any_run(line: str, message: str) -> None:
 def test_runs_of_other_formats_are_read_as_they_are() -> None:
     source = Source.of_text("1 Q0 d 1 2 mine 4 4\n", "a.run")
     assert locate_results(source, {}).start.tolist() == [4]
-    assert documents_needed(source) == frozenset()
+    assert documents_needed(source, "text")[0] == frozenset()
 
 
 def test_the_documents_that_are_needed_are_known_before() -> None:
     source = run({"text": "a"}, {"text": "b", "doc": "e"}, {"start": 1, "end": 2, "doc": "f"})
-    assert documents_needed(source) == {"d", "e"}
+    assert documents_needed(source, "text")[0] == {"d", "e"}
 
 
 def test_where_offsets_are_bytes_all_documents_are_needed() -> None:
     header = {"format": "foveal-run", "unit": "byte"}
     source = run({"text": "fin"}, {"start": 1, "end": 2, "doc": "e"}, header=header)
-    assert documents_needed(source) == {"d", "e"}
+    assert documents_needed(source, "text")[0] == {"d", "e"}
     assert locate_results(source, TEXTS).start.tolist() == [TEXT.index("ﬁ"), 1]

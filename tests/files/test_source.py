@@ -128,6 +128,14 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
     assert refusal(Source.open, tmp_path) == f"{tmp_path}: is a directory; expected a file"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_lines_in_utf16_are_refused_as_such(encoding: str, compress: Codec, tmp_path: Path) -> None:
+    path = written(tmp_path, compress(TEXT.decode().encode(encoding)))
+    for read in (foveal.read_run, foveal.read_judgements):
+        assert refusal(read, path) == f"{path}: the file is UTF-16; expected UTF-8 text"
+
+
 @pytest.mark.parametrize(
     ("read", "good"),
     [

@@ -9,7 +9,6 @@ import pytest
 
 import foveal
 from foveal.formats.base import (
-    MODULES,
     Format,
     Kind,
     Parsed,
@@ -24,8 +23,9 @@ ALL = list(list_formats())
 
 
 def test_the_table_names_every_format_once() -> None:
-    named = [(kind, name) for kind in get_args(Kind) for name in MODULES[kind]]
-    assert [(form.kind, form.name) for form in ALL] == named
+    named = [(form.kind, form.name) for form in ALL]
+    assert len(set(named)) == len(named)
+    assert {kind for kind, _ in named} == set(get_args(Kind))
 
 
 @pytest.mark.parametrize("form", ALL, ids=lambda form: f"{form.kind}-{form.name}")
@@ -77,8 +77,7 @@ def test_another_package_adds_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
     ("load", "message"),
     [
         (lambda: 1 / 0, r"cannot be loaded \(ZeroDivisionError"),
-        (lambda: 7, "is not a foveal.formats.Format"),
-        (lambda: find_format("fol", "run"), "takes the name 'fol'"),
+        (lambda: 7, "expected a foveal.formats.Format"),
     ],
 )
 def test_a_bad_entry_point_is_refused_by_name(monkeypatch, load, message: str) -> None:

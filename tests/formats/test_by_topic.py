@@ -15,14 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import polars as pl
 import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.formats import Parsed, by_topic, read_run
-from foveal.formats.by_topic import BUCKETS, TopicFile, TopicTable, pack
+from foveal.formats.by_topic import BUCKETS, TopicFile, pack
 from foveal.model import Run
 from inputs import refusal
 
@@ -229,7 +228,7 @@ def rows(run: Run) -> list[tuple[object, ...]]:
     return [(*row, line) for row, line in zip(run.to_frame().rows(), run.line, strict=True)]
 
 
-@pytest.mark.parametrize("form", ["fol", "elements", "trec", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["fol", "elements", "trec", "jsonl"])
 @chunks
 def test_the_groups_of_a_run_have_its_results(
     form: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -244,33 +243,15 @@ def test_the_groups_of_a_run_have_its_results(
             for i, t in enumerate(numbers)
         ],
     }
-    path = written(tmp_path, "\n".join(lines.get(form, lines["jsonl"])))
-    is_table = form in ("parquet", "arrow")
-    if is_table:
-        frame = read_run(path).to_frame()
-        frame = frame.sample(fraction=1, shuffle=True, seed=1)
-        (frame.write_parquet if form == "parquet" else frame.write_ipc)(path)
+    path = written(tmp_path, "\n".join(lines[form]))
     whole = read_run(path)
     monkeypatch.setattr(by_topic, "CHUNK", chunk)
-    if is_table:
-        file: TopicFile = TopicTable(str(path), {}, name=str(path), is_arrow=form == "arrow")
-    else:
-        file = TopicFile(path, "run", {})
-    with contextlib.closing(file):
+    with contextlib.closing(TopicFile(path, "run", {})) as file:
         parts = [file.read_run(0, 1), file.read_run(1, BUCKETS)]
         assert tuple(file.topics) == whole.topics
         assert (file.source.provenance, *file.notes) == (whole.source, *whole.notes)
     assert [row for part in parts for row in rows(part)] == rows(whole)
     assert {part.name for part in parts} == {whole.name}
-
-
-def test_a_table_of_two_runs_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "two.parquet"
-    frame = pl.DataFrame({"topic": ["1", "2"], "doc": ["A", "B"], "run": ["x", "y"]})
-    frame.write_parquet(path)
-    expected = refusal(read_run, path)
-    message = refusal(lambda: TopicTable(str(path), {}, name=str(path), is_arrow=False))
-    assert message == expected
 
 
 def test_what_is_no_run_is_refused_in_the_same_words(tmp_path: Path) -> None:

@@ -48,13 +48,13 @@ def test_judgements_are_told_apart_by_their_first_line(text: str, has_text: bool
     [
         ("", "x: the run is empty: the file holds no line of data"),
         ("\n# only comments\n \n", "x: the run is empty: the file holds no line of data"),
-        ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found; a run has 8 (topic Q0 doc rank rsv runid"),
-        ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; a run has 8"),
-        ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; a run has 8"),
+        ("# c\n1 Q0 D 1 0.5", "x:2: 5 fields found: these are judgements; expected a run"),
+        ("1 Q0 D 1 0.5 r 3 4 5", "x:1: 9 fields found; expected a run"),
+        ("1 Q0 D 1 0.5 r 3", "x:1: 7 fields found; expected a run"),
         ("<inex-submission>", "x:1: not valid XML, column 18: the document breaks off"),
         ("<html/>", "x:1: root element <html>; expected <inex-submission>"),
         ('<assessments topic="1"/>', "x:1: these are judgements; expected a run"),
-        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: these are judgements; expected a run"),
+        ("7 Q0 D 20 99 5 5:10 30:10", "x:1: 8 fields found: these are judgements; expected a run"),
         ('\n<topic id="1"/>', "x:2: these are topics; expected a run"),
         ("<top>\n<num> Number: 1\n", "x:1: these are topics; expected a run"),
         ('{"topic":"1","query":"yoga","doc":"D"}', "x:1: these are topics; expected a run"),
@@ -74,8 +74,8 @@ def test_what_is_no_run_is_refused(text: str, message: str) -> None:
     ("text", "message"),
     [
         ("", "x: the judgements are empty: the file holds no line of data"),
-        ("#\n1 Q0 D", "x:2: 3 fields found; judgements have 4 (topic iteration doc grade) or more"),
-        ("1 Q0 D 1 0.5 r 3 4", "x:1: document length '0.5' is not a whole number"),
+        ("#\n1 Q0 D", "x:2: 3 fields found; expected judgements"),
+        ("1 Q0 D 1 0.5 r 3 4", "x:1: 8 fields found: this is a run; expected judgements"),
         ("<assessments>", "x:1: not valid XML, column 14: the document breaks off"),
         ("<html/>", "x:1: root element <html>; expected <assessments>"),
         ("<inex-submission/>", "x:1: this is a run; expected judgements"),
@@ -99,7 +99,7 @@ def test_what_is_no_judgement_is_refused(text: str, message: str) -> None:
         ('<assessments topic="1"/>', "x:1: these are judgements; expected topics"),
         ('{"topic":"1","doc":"D","spans":[]}', "x:1: these are judgements; expected topics"),
         ('{"topic":"1","doc":"D"}', "x:1: this is a run; expected topics"),
-        ("1 Q0 D 1 0.5 r", "x:1: these are no topics; expected INEX XML, TREC or JSON Lines"),
+        ("1 Q0 D 1 0.5 r", "x:1: 6 fields found: this is a run; expected topics"),
     ],
 )
 def test_what_is_no_topic_is_refused(text: str, message: str) -> None:
@@ -137,7 +137,7 @@ def test_the_kind_of_a_file_is_told_from_its_content(text: str, kind: str) -> No
 @pytest.mark.parametrize("text", ["", "one two", "<html/>", "{}}", "[1]"])
 def test_a_file_of_no_known_kind_is_refused(text: str) -> None:
     message = refusal(kind_of, text_source(text))
-    assert message == "x: cannot be told to be a run, judgements or topics"
+    assert message == "x: not recognised; expected a run, judgements or topics"
 
 
 def test_a_directory_of_judgements_is_one_set(tmp_path: Path) -> None:
@@ -312,6 +312,6 @@ def test_only_the_modules_of_a_format_are_loaded(
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    formats = {f"foveal.formats.{name}" for name in ("base", "fields", "fol", needed)}
+    formats = {f"foveal.formats.{name}" for name in ("base", "checks", "fields", "fol", needed)}
     model = {f"foveal.model.{name}" for name in ("judgements", "run")}
     assert set(done.stdout.split()) == formats | model

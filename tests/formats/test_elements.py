@@ -53,8 +53,8 @@ def test_the_order_of_the_lines_is_the_ranking() -> None:
         ("1 Q0 D1 1 0.5 r", "6 fields found, expected 7: topic Q0 doc rank rsv runid /path[1]"),
         ("1 Q0 D1 1 0.5 r /a b", "8 fields found, expected 7"),
         ("1 Q0 D1 1 0.5 r article[1]", "'article[1]' is not an XPath; expected /path[1]"),
-        ("1 Q0 D1 1 nan r /a", "score NaN is not a finite number"),
-        ("1 Q0 D1 1 x r /a", "score 'x' is not a number"),
+        ("1 Q0 D1 1 nan r /a", "score 'nan' is not a finite number"),
+        ("1 Q0 D1 1 x r /a", "score 'x' is not a finite number"),
         ("all Q0 D1 1 1 r /a", "a topic may not be called 'all'"),
     ],
 )
@@ -140,6 +140,6 @@ def test_a_path_that_is_none_is_refused_however_often_it_is_met(
     for _ in range(2):
         assert refusal(read_run, "".join(lines)).splitlines() == [
             "x:3: 'article[1]' is not an XPath; expected /path[1]/of[1]/element[2]",
-            "x:4: score NaN is not a finite number",
+            "x:4: score 'nan' is not a finite number",
             "x:4: 'a' is not an XPath; expected /path[1]/of[1]/element[2]",
         ]

@@ -55,7 +55,7 @@ def test_lines_of_a_topic_that_stand_apart_are_grouped_and_noted() -> None:
     assert results(run) == [("2", "A", 0, 1), ("2", "C", 0, 1), ("1", "B", 0, 1)]
     assert run.line.tolist() == [1, 3, 2]
     assert len(run.notes) == 1
-    assert "do not stand together" in run.notes[0]
+    assert "are not together" in run.notes[0]
 
 
 def test_names_may_be_any_text_without_blanks() -> None:
@@ -75,18 +75,18 @@ def test_quotation_marks_are_letters() -> None:
         ("1 Q0 D1 1 0.5 r 0 20 9", "9 fields found, expected 8"),
         ("1 Q0 D1 1 0.5  0 20", "7 fields found, expected 8"),
         ("1 Q0\tX D1 1 0.5 r 0 20", "9 fields found, expected 8"),
-        ("1 Q0 D1 1 high r 0 20", "score 'high' is not a number"),
-        ("1 Q0 D1 1 nan r 0 20", "score NaN is not a finite number"),
-        ("1 Q0 D1 1 -inf r 0 20", "score -inf is not a finite number"),
-        ("1 Q0 D1 1 1e999 r 0 20", "score inf is not a finite number"),
-        ("1 Q0 D1 1 \u0665 r 0 20", "score '\u0665' is not a number"),
-        ("1 Q0 D1 1 0.5 r -3 20", "start -3 is negative"),
+        ("1 Q0 D1 1 high r 0 20", "score 'high' is not a finite number"),
+        ("1 Q0 D1 1 nan r 0 20", "score 'nan' is not a finite number"),
+        ("1 Q0 D1 1 -inf r 0 20", "score '-inf' is not a finite number"),
+        ("1 Q0 D1 1 1e999 r 0 20", "score '1e999' is not a finite number"),
+        ("1 Q0 D1 1 \u0665 r 0 20", "score '\u0665' is not a finite number"),
+        ("1 Q0 D1 1 0.5 r -3 20", "start -3 is out of range"),
         ("1 Q0 D1 1 0.5 r X 20", "start 'X' is not a whole number"),
-        ("1 Q0 D1 1 0.5 r 0 -5", "length -5 is negative"),
+        ("1 Q0 D1 1 0.5 r 0 -5", "length -5 is out of range"),
         ("1 Q0 D1 1 0.5 r 0 2.5", "length '2.5' is not a whole number"),
         ("1 Q0 D1 1 0.5 r 0 99999999999999999999", "length '99999999999999999999' is not a whole"),
-        ("1 Q0 D1 1 0.5 r 0 9223372036854775807", "length 9223372036854775807 is past"),
-        ("1 Q0 D1 1 0.5 r 9223372036854775807 5", "offset 9223372036854775807 is past"),
+        ("1 Q0 D1 1 0.5 r 0 9223372036854775807", "length 9223372036854775807 is out of range"),
+        ("1 Q0 D1 1 0.5 r 9223372036854775807 5", "start 9223372036854775807 is out of range"),
         ("all Q0 D1 1 0.5 r 0 20", "a topic may not be called 'all'"),
     ],
 )
@@ -102,7 +102,7 @@ def test_the_first_of_several_lines_of_a_topic_called_all_is_named() -> None:
 def test_every_bad_line_is_named() -> None:
     text = "1 Q0 D1 1 0.5 r 0 20\n1 Q0 D1 1 x r 0 20\n1 Q0 D1\n"
     assert refusal(read_run, text).splitlines() == [
-        "x:2: score 'x' is not a number",
+        "x:2: score 'x' is not a finite number",
         "x:3: 3 fields found, expected 8: topic Q0 doc rank rsv runid start length",
     ]
 
@@ -139,11 +139,14 @@ def test_passages_may_touch_and_stand_in_any_order() -> None:
         ("1 Q0 D2 x 100", "relevant characters 'x' is not a whole number from 0"),
         ("1 Q0 D2 -5 100", "relevant characters '-5' is not a whole number from 0"),
         ("1 Q0 D2 10 1e2", "document length '1e2' is not a whole number from 0"),
-        ("1 Q0 D2 0 9223372036854775807", "document length 9223372036854775807 is past"),
+        (
+            "1 Q0 D2 0 9223372036854775807",
+            "document length '9223372036854775807' is not a whole number from 0 to",
+        ),
         ("1 Q0 D2 60 50 0 0:60", "60 relevant characters in a document of 50"),
         ("1 Q0 D2 10 50 0 0:9", "10 relevant characters, but the passages hold 9"),
         ("1 Q0 D2 10 50", "10 relevant characters, but the passages hold 0"),
-        ("1 Q0 D2 10 50 here 0:10", "best entry point 'here' is not an offset"),
+        ("1 Q0 D2 10 50 here 0:10", "best entry point 'here' is not a whole number from -1 to"),
         ("1 Q0 D2 10 50 60 0:10", "best entry point 60 is past the document's length 50"),
         ("1 Q0 D2 10 50 0 0-10", "passage '0-10' is not of the form offset:length"),
         ("1 Q0 D2 10 50 0 0:10:5", "passage '0:10:5' is not of the form offset:length"),
@@ -174,7 +177,7 @@ def test_a_whole_document_has_no_place_in_a_line_of_offsets(tmp_path: Path) -> N
     message = refusal(foveal.write_run, documents, tmp_path / "out", "fol")
     assert (
         message
-        == "x:1: result has no end; FOL needs offsets, which a collection can tell (collection=)"
+        == "x:1: result has no end; this format needs one, a collection can tell it (collection=)"
     )
     assert not (tmp_path / "out").exists()
 

@@ -110,26 +110,44 @@ def test_without_ranks_and_scores_the_file_order_does() -> None:
         ('{"topic":"1","doc":"D","start":5}', "start and end belong together; one is missing"),
         ('{"topic":"1","doc":"D","end":5}', "start and end belong together; one is missing"),
         ('{"topic":"1","doc":"D","start":9,"end":5}', "end 5 is before start 9"),
-        ('{"topic":"1","doc":"D","start":-1,"end":5}', "start -1 is negative"),
-        ('{"topic":"1","doc":"D","start":0,"end":-1}', "end -1 is negative"),
-        ('{"topic":"1","doc":"D","bep":-1}', "best entry point -1 is negative"),
-        ('{"topic":"1","doc":"D","start":"0","end":5}', 'start "0" is not a whole number'),
-        ('{"topic":"1","doc":"D","start":0.5,"end":5}', "start 0.5 is not a whole number"),
-        ('{"topic":"1","doc":"D","start":0,"end":1e15}', "end 1000000000000000.0 is not a whole"),
+        ('{"topic":"1","doc":"D","start":-1,"end":5}', "start -1 is out of range"),
+        ('{"topic":"1","doc":"D","start":0,"end":-1}', "end -1 is out of range"),
+        ('{"topic":"1","doc":"D","bep":-1}', "bep -1 is out of range"),
+        (
+            '{"topic":"1","doc":"D","start":"0","end":5}',
+            "wrong value: Expected `int | null`, got `str` - at `$.start`",
+        ),
+        (
+            '{"topic":"1","doc":"D","start":0.5,"end":5}',
+            "wrong value: Expected `int | null`, got `float`",
+        ),
+        ('{"topic":"1","doc":"D","start":0,"end":1e15}', "wrong value: Expected `int | null`"),
         ('{"topic":"1","doc":"D","start":0,"end":9223372036854775807}', "end 9223372036854775807"),
-        ('{"topic":"1","doc":"D","score":"high"}', 'score "high" is not a finite number'),
-        ('{"topic":"1","doc":"D","score":NaN}', "score NaN is not a finite number"),
-        ('{"topic":"1","doc":"D","score":1e999}', "score Infinity is not a finite number"),
-        ('{"topic":"1","doc":"D","rank":"1"}', 'rank "1" is not a whole number'),
-        ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is negative; expected a whole number"),
+        (
+            '{"topic":"1","doc":"D","score":"high"}',
+            "wrong value: Expected `float | null`, got `str`",
+        ),
+        ('{"topic":"1","doc":"D","score":NaN}', "not valid JSON"),
+        (
+            '{"topic":"1","doc":"D","score":1e999}',
+            "wrong value: Number out of range - at `$.score`",
+        ),
+        (
+            '{"topic":"1","doc":"D","rank":"1"}',
+            "wrong value: Expected `int | null`, got `str` - at `$.rank`",
+        ),
+        ('{"topic":"1","doc":"D","rank":-1}', "rank -1 is out of range"),
         ('{"topic":"1","doc":"D","xpath":"a/b"}', "'a/b' is not an XPath; expected /path[1]"),
         ('{"topic":"1","doc":"D","text":"words"}', "a result given by its text alone cannot be"),
         ('{"topic":NaN,"doc":"D"}', "not valid JSON"),
-        ('{"topic":"1","doc":"D"', "not valid JSON: Expecting ',' delimiter in column 23"),
-        ('{"topic":"1","doc":"D"} {"topic":"1","doc":"E"}', "not valid JSON: Extra data"),
+        ('{"topic":"1","doc":"D"', "not valid JSON: Input data was truncated"),
+        (
+            '{"topic":"1","doc":"D"} {"topic":"1","doc":"E"}',
+            "not valid JSON: JSON is malformed: trailing characters",
+        ),
         ('{"topic":' + "[" * 99_999, "not valid JSON: nested too deeply"),
-        ('["1","D"]', "not a JSON object"),
-        (HEADER, "a second header; expected one run in a file"),
+        ('["1","D"]', "wrong value: Expected `object`, got `array`"),
+        (HEADER, "a second header; expected one run"),
     ],
 )
 def test_a_bad_line_is_named(line: str, message: str) -> None:
@@ -149,10 +167,9 @@ def test_all_results_have_a_rank_or_score_or_none_has(name: str) -> None:
         ('"format":"something"', "header says format 'something'; expected foveal-run or focused"),
         ('"unit":"chars"', "header says unit 'chars'; expected codepoint or byte or utf16"),
         ('"end":"open"', "header says end 'open'; expected exclusive or inclusive"),
-        ('"version":2', "version 2 is not known; expected 1"),
+        ('"version":2', "header says version 2; expected 1"),
         ('"run":["a"]', "header says run ['a']; expected text"),
         ('"run":"a\\tb"', r"header says run 'a\tb'; expected text without control characters"),
-        ('"run":"\\ud800"', r"header says run '\ud800'; expected text"),
         ('"task":5', "header says task 5; expected text"),
     ],
 )
@@ -166,8 +183,8 @@ def test_all_that_is_not_understood_of_a_header_is_said() -> None:
     said = refusal(read_run, text).splitlines()
     assert [line.partition(";")[0] for line in said] == [
         "x:1: header says unit 'chars'",
+        "x:1: header says version 2",
         "x:1: header says run 5",
-        "x:1: version 2 is not known",
     ]
 
 

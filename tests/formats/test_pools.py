@@ -99,13 +99,13 @@ def test_a_pool_may_be_empty() -> None:
         ({"doc": ""}, "doc is missing"),
         ({"topic": "all"}, "a topic may not be called 'all'"),
         ({"priority": 0}, "priority 0; expected a whole number from 1"),
-        ({"rank": None}, "rank None; expected a whole number from 1"),
-        ({"rank": "first"}, 'rank "first" is not a whole number'),
+        ({"rank": None}, "rank missing; expected a whole number from 1"),
+        ({"rank": "first"}, "wrong value: Expected `int | null`, got `str` - at `$.rank`"),
         ({"runs": []}, "runs is missing; expected who returned it, and where"),
-        ({"runs": {"a": 1}}, "runs is not a list of objects"),
-        ({"start": 3}, "start and end belong together; one is missing"),
-        ({"start": 9, "end": 3}, "end 3 is before start 9"),
-        ({"start": -1, "end": 3}, "start -1 is negative"),
+        ({"runs": {"a": 1}}, "wrong value: Expected `array | null`"),
+        ({"start": 3}, "start 3 and end missing; expected both, in order"),
+        ({"start": 9, "end": 3}, "start 9 and end 3; expected both, in order, from 0"),
+        ({"start": -1, "end": 3}, "start -1 and end 3; expected both"),
         ({"xpath": "b[1]"}, "'b[1]' is not an XPath"),
     ],
 )
@@ -116,10 +116,10 @@ def test_a_wrong_entry_is_refused_at_its_line(entry: dict[str, object], message:
 
 def test_what_stands_twice_is_refused() -> None:
     assert refusal(read, {}, {"priority": 2}) == (
-        "x:3: the document of line 2 again; expected each once"
+        "x:3: a second document of document 'd' for topic '7'; expected each once"
     )
     assert refusal(read, {}, {"doc": "e"}) == (
-        "x:3: the priority of line 2 again; expected each once"
+        "x:3: a second priority 1 for topic '7'; expected each once"
     )
     spans = [{"start": 0, "end": 5}, {"start": 0, "end": 6, "priority": 2}]
     assert len(read(*spans, pooled="span")) == 2
@@ -131,8 +131,11 @@ def test_what_stands_twice_is_refused() -> None:
         ("", "x: this is no pool; expected a first line with format 'foveal-pool'"),
         (lines(ENTRY), "x: this is no pool; expected a first line"),
         (lines(HEADER | {"format": "foveal-run"}), "x:1: header says format 'foveal-run'"),
-        (lines(HEADER | {"version": 2}), "x:1: version 2 is not known"),
-        (lines(HEADER | {"unit": "byte"}), "x:1: offsets are byte, exclusive; expected codepoint"),
+        (lines(HEADER | {"version": 2}), "x:1: header says version 2; expected 1"),
+        (
+            lines(HEADER | {"unit": "byte"}),
+            "x:1: header says unit 'byte'; expected codepoint",
+        ),
         (lines(HEADER | {"pooled": "word"}), "x:1: header says pooled 'word'; expected document"),
         (lines(HEADER) + "{", "x:2: not valid JSON"),
     ],

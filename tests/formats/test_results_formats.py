@@ -143,9 +143,10 @@ def test_what_is_no_saved_result_is_refused(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("meta", "said"),
     [
-        ({"tasks": {"a": 3}}, "tasks of 'a' in the meta is 3; expected a name"),
-        ({"task": 5}, "task in the meta is 5; expected a name"),
-        ({"options": {"assessors": ["each"]}}, "assessors in the meta is"),
+        ({"tasks": {"a": 3}}, "Expected `str | null`, got `int` - at `$.tasks[...]`"),
+        ({"task": 5}, "got `int` - at `$.task`"),
+        ({"options": {"assessors": ["each"]}}, "at `$.options.assessors`"),
+        ({"parts": [{"inputs": [3]}]}, "Expected `object`, got `int` - at `$.parts[0].inputs[0]`"),
     ],
 )
 def test_a_damaged_meta_is_refused(meta: dict[str, object], said: str, tmp_path: Path) -> None:

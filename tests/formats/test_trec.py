@@ -78,8 +78,8 @@ def test_topics_keep_the_order_of_the_file() -> None:
         ("1 Q0 D2 1 0.5 r 0 7", "8 fields found, expected 6"),
         ("1 Q0 D2 1 0.5 r X 7", "8 fields found, expected 6"),
         ("1 Q0 D2 1 0.5\n1 Q0 D2 1 0.5 r x", "5 fields found, expected 6"),
-        ("1 Q0 D2 1 x r", "score 'x' is not a number"),
-        ("1 Q0 D2 1 inf r", "score inf is not a finite number"),
+        ("1 Q0 D2 1 x r", "score 'x' is not a finite number"),
+        ("1 Q0 D2 1 inf r", "score 'inf' is not a finite number"),
         ("all Q0 D2 1 1 r", "a topic may not be called 'all'"),
     ],
 )

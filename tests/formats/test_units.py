@@ -59,9 +59,9 @@ def test_whole_documents_and_paths_need_no_text() -> None:
 @pytest.mark.parametrize(
     ("start", "stop", "message"),
     [
-        (2, 8, "byte offset 2 falls inside a character of document 'd'"),
-        (1, 6, "byte offset 6 falls inside a character of document 'd'"),
-        (1, 13, "byte offset 13 is past the end of document 'd'"),
+        (2, 8, "byte offset 2 is not between two characters of document 'd'"),
+        (1, 6, "byte offset 6 is not between two characters of document 'd'"),
+        (1, 13, "byte offset 13 is not between two characters of document 'd'"),
     ],
 )
 def test_an_offset_that_is_no_character_is_named(start: int, stop: int, message: str) -> None:

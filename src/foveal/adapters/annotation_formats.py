@@ -5,32 +5,15 @@ A topic is what an annotation says of a highlight. The structs have the names th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Raw, Struct
 from msgspec import field as renamed
 
-from foveal.adapters.gold_data import (
-    GoldSpan,
-    ParsedGold,
-    Question,
-    decode_entries,
-    decode_file,
-    decode_lines,
-    decode_list,
-)
-from foveal.adapters.text_spans import TextSpan
+from foveal.adapters.gold_data import GoldFile, Question
 from foveal.files.source import Source
-
-__all__ = [
-    "is_web_annotation",
-    "read_doccano",
-    "read_inception",
-    "read_label_studio",
-    "read_web_annotation",
-]
+from foveal.formats.locate import TextSpan
 
 Name = str | int
 
@@ -78,23 +61,29 @@ class _WebPage(Struct):
     items: list[Raw] | None = None
 
 
-def read_web_annotation(source: Source) -> ParsedGold:
+def is_web_annotation(source: Source) -> bool:
+    """Return True if something is selected by position or quotation."""
+    words = (_POSITION.encode(), _QUOTE.encode())
+    return b'"selector"' in source.data and any(word in source.data for word in words)
+
+
+def read_web_annotation(gold: GoldFile) -> Iterator[Question]:
     """A topic is what the body says, a document is named as the source of the target.
 
     A file is one annotation, a list, a page, or a collection with its first page. Positions count
     code points, as the recommendation has it. Several selectors of one target are the same place:
     the position is used, and the quotation compared with it.
     """
-    root: Any = decode_file(source, list[Raw] | _WebPage)  # type: ignore[arg-type] # a union
+    root: Any = gold.decode_file(list[Raw] | _WebPage)  # type: ignore[arg-type] # a union
     path, items = "$", root
     if isinstance(root, _WebPage):
         path = "$.items" if root.first is None else "$.first.items"
         items = (root.first or root).items
     entries: Iterable[tuple[_WebAnnotation, int, str]]
     if items is None:
-        entries = [(decode_file(source, _WebAnnotation), 1, "$")]
+        entries = [(gold.decode_file(_WebAnnotation), 1, "$")]
     else:
-        entries = decode_entries(source, items, _WebAnnotation, path)
+        entries = gold.decode_entries(items, _WebAnnotation, path)
     topics: dict[str, Question] = {}
     for annotation, line, where in entries:
         bodies = _as_list(annotation.body)
@@ -104,28 +93,19 @@ def read_web_annotation(source: Source) -> ParsedGold:
             topic = topic.value or topic.id
         if not isinstance(topic, str):
             message = f"{where}.body: the topic is missing; expected text, or a body with a value"
-            raise source.error("gold.structure", line, message)
+            raise gold.error(line, message)
         creator = annotation.creator
         if isinstance(creator, _WebAgent):
             creator = creator.name or creator.id
         question = topics.setdefault(topic, Question(topic, topic, line, where))
         for i, target in enumerate(_as_list(annotation.target)):
-            at = (
-                f"{where}.target[{i}]" if isinstance(annotation.target, list) else f"{where}.target"
-            )
+            at = f"{where}.target" + (f"[{i}]" if isinstance(annotation.target, list) else "")
             try:
                 place = _resolve_selectors(target.source, _as_list(target.selector))
             except ValueError as error:
-                message = f"{at}.selector: {error}"
-                raise source.error("gold.structure", line, message) from None
-            question.spans.append(GoldSpan(**place, where=at, assessor=creator, is_loose=True))
-    return ParsedGold(topics.values())
-
-
-def is_web_annotation(source: Source) -> bool:
-    """Return True if something is selected by position or quotation."""
-    words = (_POSITION.encode(), _QUOTE.encode())
-    return b'"selector"' in source.data and any(word in source.data for word in words)
+                raise gold.error(line, f"{at}.selector: {error}") from None
+            question.add(at, **place, assessor=creator, is_loose=True)
+    yield from topics.values()
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -136,10 +116,9 @@ def _resolve_selectors(
     doc: str, selectors: list[_WebSelector], within: TextSpan | None = None
 ) -> dict[str, Any]:
     """Return the fields of the span that the selectors of one target lead to."""
-    position = next((own for own in selectors if own.type == _POSITION), None)
-    quote = next((own for own in selectors if own.type == _QUOTE), None)
+    found = {own.type: own for own in reversed(selectors)}
+    position, quote = found.get(_POSITION), found.get(_QUOTE)
     place: dict[str, Any] = {"doc": doc, "within": within}
-    quoted: dict[str, Any] = {}
     if position is None and quote is None:
         named = f"a {selectors[0].type} cannot be placed" if selectors else "no selector"
         raise ValueError(f"{named}; expected {_POSITION} or {_QUOTE}")
@@ -147,50 +126,58 @@ def _resolve_selectors(
         if position.start is None or position.end is None:
             raise ValueError("start or end is missing")
         place |= {"start": position.start, "end": position.end}
-    if quote is not None:
+    finer = next((own.refinedBy for own in (position, quote) if own and own.refinedBy), None)
+    if quote is not None and (position is None or finer is None):
         if quote.exact is None:
             raise ValueError("'exact' is missing")
-        quoted = {"quote": quote.exact, "prefix": quote.prefix, "suffix": quote.suffix}
-    finer = next((own.refinedBy for own in (position, quote) if own and own.refinedBy), None)
+        place |= {"quote": quote.exact, "prefix": quote.prefix, "suffix": quote.suffix}
     if finer is None:
-        return place | quoted
-    outer = TextSpan(**place) if position is not None else TextSpan(**place, **quoted)
-    return _resolve_selectors(doc, _as_list(finer), outer)
+        return place
+    return _resolve_selectors(doc, _as_list(finer), TextSpan(**place))
 
 
 # -- annotation tools: Label Studio, doccano, INCEpTION --------------------------------------------
 
+_NO_HIGHLIGHTS = "documents without highlights, and without a topic that they are judged for"
 
-class _Annotated:
-    """Topics and texts of annotated documents.
 
-    A document is named by the field ``doc`` of its record, else by the record's id. A topic is the
-    field ``topic`` of the record, which judges the document, else the label of a highlight.
+class _Record:
+    """A document that was annotated.
+
+    It is named by the field ``doc`` of the record, else by the record's id. A topic is the field
+    ``topic`` of the record, which judges the document, else the label of a highlight.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.topics: dict[str, Question] = {}
-        self.texts: dict[str, str] = {}
+    def __init__(
+        self,
+        gold: GoldFile,
+        topics: dict[str, Question],
+        fields: dict[str, Any],
+        name: Name,
+        line: int,
+        path: str,
+    ) -> None:
+        self.topics, self.line, self.path = topics, line, path
+        self.doc, topic = str(fields.get("doc") or name), fields.get("topic")
+        self.topic = None if topic is None else str(topic)
+        text, query = fields.get("text"), fields.get("query")
+        self.query = query if isinstance(query, str) else self.topic
+        if isinstance(text, str):
+            gold.add_text(self.doc, text, line, path)
 
-    def open_record(self, fields: dict[str, Any], name: Name, line: int, path: str) -> None:
-        self.doc = str(fields.get("doc") or name)
-        self.line, self.path, self.topic = line, path, fields.get("topic")
-        text = fields.get("text")
-        if isinstance(text, str) and self.texts.setdefault(self.doc, text) != text:
-            message = f"document {self.doc!r} has another text here than in an earlier record"
-            raise self.source.error("document.duplicate", line, message)
-        if self.topic is not None:
-            self._ask(str(self.topic), fields.get("query")).judged.append(self.doc)
-
-    def add(self, labels: Iterable[str], start: int, end: int, **more: Any) -> None:
+    def add(self, labels: Iterable[str], where: str, *place: Any, **more: Any) -> None:
         """Add a highlight to the topic of the record, or to the topics of its labels."""
-        for name in labels if self.topic is None else [str(self.topic)]:
-            self._ask(name).spans.append(GoldSpan(self.doc, start, end, **more))
+        for name in labels if self.topic is None else [self.topic]:
+            text = name if self.topic is None else self.query
+            question = self.topics.setdefault(name, Question(name, text, self.line, self.path))
+            question.add(where, self.doc, *place, **more)
 
-    def _ask(self, name: str, query: Any = None) -> Question:
-        text = query if isinstance(query, str) else name
-        return self.topics.setdefault(name, Question(name, text, self.line, self.path))
+    def judge(self, gold: GoldFile, assessor: str | None = None, *, is_empty: bool) -> None:
+        """Note that the document is judged for its topic; count it if nothing says for which."""
+        if self.topic is not None:
+            self.add([], self.path, assessor=assessor)
+        elif is_empty:
+            gold.unread[_NO_HIGHLIGHTS] += 1
 
 
 class _StudioOffsets(Struct):
@@ -222,39 +209,38 @@ class _StudioTask(Struct):
     data: dict[str, Any] = {}
 
 
-def read_label_studio(source: Source) -> ParsedGold:
+def read_label_studio(gold: GoldFile) -> Iterator[Question]:
     """Tasks with their highlights; an assessor is who completed an annotation.
 
-    Regions of other kinds are counted as not read, cancelled annotations left out.
+    Each annotation judges the document. Regions of other kinds, and tasks without any annotation
+    that was not cancelled, are counted as not read.
     """
-    found = _Annotated(source)
-    unread: Counter[str] = Counter()
-    tasks = decode_file(source, list[Raw])
-    for task, line, path in decode_entries(source, tasks, _StudioTask, "$"):
-        found.open_record(task.data, task.id, line, path)
+    topics: dict[str, Question] = {}
+    tasks = gold.decode_file(list[Raw])
+    for task, line, path in gold.decode_entries(tasks, _StudioTask):
+        record = _Record(gold, topics, task.data, task.id, line, path)
+        gold.unread["tasks without annotations"] += all(a.was_cancelled for a in task.annotations)
         for i, annotation in enumerate(task.annotations):
+            if annotation.was_cancelled:
+                continue
             who = annotation.completed_by
             who = who.get("email", who.get("id")) if isinstance(who, dict) else who
-            for j, result in enumerate(annotation.result if not annotation.was_cancelled else ()):
+            assessor, is_empty = None if who is None else str(who), True
+            for j, result in enumerate(annotation.result):
                 value = result.value or _StudioValue()
                 labels = value.labels or value.hypertextlabels
                 if not labels:
-                    unread["regions that are not highlights"] += 1
+                    gold.unread["regions that are not highlights"] += 1
                     continue
                 where = f"{path}.annotations[{i}].result[{j}]"
-                offsets = value.globalOffsets or value
+                offsets, is_empty = value.globalOffsets or value, False
                 if not isinstance(offsets.start, int) or not isinstance(offsets.end, int):
                     message = f"{where}.value: expected whole numbers for start and end"
-                    raise source.error("gold.structure", line, message)
-                found.add(
-                    labels,
-                    offsets.start,
-                    offsets.end,
-                    quote=value.text if isinstance(value.text, str) else None,
-                    assessor=None if who is None else str(who),
-                    where=where,
-                )
-    return ParsedGold(found.topics.values(), found.texts, unread)
+                    raise gold.error(line, message)
+                quote = value.text if isinstance(value.text, str) else None
+                record.add(labels, where, offsets.start, offsets.end, quote, assessor=assessor)
+            record.judge(gold, assessor, is_empty=is_empty)
+    yield from topics.values()
 
 
 class _DoccanoEntity(Struct):
@@ -274,18 +260,19 @@ class _DoccanoRecord(Struct):
     entities: list[_DoccanoEntity] | None = None
 
 
-def read_doccano(source: Source) -> ParsedGold:
+def read_doccano(gold: GoldFile) -> Iterator[Question]:
     """Documents with their highlights; ``entities`` are those of projects with relations."""
-    found = _Annotated(source)
-    for own, line in decode_lines(source, _DoccanoRecord):
+    topics: dict[str, Question] = {}
+    for own, line in gold.decode_lines(_DoccanoRecord):
         fields = {name: getattr(own, name) for name in ("doc", "topic", "query", "text")}
-        found.open_record(fields, line if own.id is None else own.id, line, "$")
+        name = line if own.id is None else own.id
+        record = _Record(gold, topics, fields, name, line, "$")
         for i, (start, end, label) in enumerate(own.label or own.labels or ()):
-            found.add([label], start, end, where=f"$.label[{i}]")
-        for i, entity in enumerate(own.entities or ()):
-            where = f"$.entities[{i}]"
-            found.add([entity.label], entity.start_offset, entity.end_offset, where=where)
-    return ParsedGold(found.topics.values(), found.texts)
+            record.add([label], f"$.label[{i}]", start, end)
+        for i, one in enumerate(own.entities or ()):
+            record.add([one.label], f"$.entities[{i}]", one.start_offset, one.end_offset)
+        record.judge(gold, is_empty=not (own.label or own.labels or own.entities))
+    yield from topics.values()
 
 
 _LAYERS = ("webanno.custom.", "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity")
@@ -305,32 +292,28 @@ class _CasFeatures(Struct):
     value: Any = None
 
 
-def read_inception(source: Source) -> ParsedGold:
+def read_inception(gold: GoldFile) -> Iterator[Question]:
     """A UIMA CAS is a document, named by its title; custom layers hold the highlights.
 
     A topic is the feature ``topic``, ``label`` or ``value`` of a highlight, else the name of its
     layer. Offsets count UTF-16 units, as in Java.
     """
-    found = _Annotated(source)
-    entries = [*decode_list(source, "%FEATURE_STRUCTURES", _CasFeatures)]
+    topics: dict[str, Question] = {}
+    entries = [*gold.decode_list("%FEATURE_STRUCTURES", _CasFeatures)]
     texts = {own.id: own.sofaString for own, _, _ in entries if own.sofaString is not None}
-    doc = next((own.documentTitle for own, _, _ in entries if own.documentTitle), source.stem)
+    doc = next((own.documentTitle for own, _, _ in entries if own.documentTitle), gold.source.stem)
     for own, line, path in entries:
         if not own.type.startswith(_LAYERS) or own.begin is None or own.end is None:
             continue
         text = texts.get(own.sofa or 0)
         if text is None:
-            message = f"{path}: its text (@sofa {own.sofa}) is not in the file"
-            raise source.error("gold.structure", line, message)
+            raise gold.error(line, f"{path}: its text (@sofa {own.sofa}) is not in the file")
         units = text.encode("utf-16-le")
         if not 0 <= own.begin <= own.end <= len(units) // 2:
             message = f"{path}: [{own.begin},{own.end}) is not a span of the text"
-            raise source.error("span.offset", line, message)
-        start, end = (
-            len(units[: 2 * offset].decode("utf-16-le", "ignore"))
-            for offset in (own.begin, own.end)
-        )
-        found.open_record({"doc": str(doc), "text": text}, "", line, path)
+            raise gold.error(line, message, "span.offset")
+        place = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (own.begin, own.end))
         label = own.topic or own.label or own.value or own.type.rpartition(".")[2]
-        found.add([str(label)], start, end, where=path)
-    return ParsedGold(found.topics.values(), found.texts)
+        record = _Record(gold, topics, {"doc": str(doc), "text": text}, "", line, path)
+        record.add([str(label)], path, *place)
+    yield from topics.values()

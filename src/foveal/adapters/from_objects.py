@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from foveal.adapters.object_rows import (
-    DICT,
-    FRAMEWORKS,
+    COLUMNS,
+    KINDS,
     USUAL,
     DocOf,
     flatten_topics,
@@ -22,34 +23,30 @@ from foveal.adapters.object_rows import (
     rows_of_objects,
     runs_in,
 )
-from foveal.adapters.text_spans import TextPlacer, TextSpan, UnplacedSpanError
 from foveal.errors import Problem, UsageError, counted, some
 from foveal.files.source import Source
 from foveal.formats.checks import (
+    MAX_OFFSET,
+    RULES,
     Defects,
-    check_lengths,
-    check_names,
-    check_ranks,
-    check_scores,
-    check_spans,
-    check_xpaths,
+    RowRule,
+    check_rules,
+    raise_problems,
+    range_rule,
 )
-from foveal.formats.locate import shorten_text
-from foveal.formats.ranking import ranked, with_costs
+from foveal.formats.locate import EXPECTED_SPAN, TextLocator, TextSpan, UnplacedSpanError
+from foveal.formats.ranking import ranked
 from foveal.formats.xpaths import canonical_paths, is_root
 from foveal.model import UNKNOWN, Judgements, Provenance, Run
 
-__all__ = ["judgements_of", "judgements_or_files", "run_of", "runs_of"]
-
 _OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
 _OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
-_OF_SPAN = ("start", "end", "grade", "text", "sets")
+_OF_SPAN = ("start", "end", "grade", "text", "prefix", "suffix", "sets", "aspects")
 _OF_DOCUMENT = (
     "spans",
     *(name for c in ("length", "bep", "sets", "assessor", "grade") for name in USUAL[c]),
 )
 """Fields that the entry of a document may have."""
-_REMEDIES = {kind.name: kind for kind in FRAMEWORKS}
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -98,8 +95,7 @@ def run_of(
     >>> run_of({"1": [{"doc": "d1", "text": "ferry"}]}, texts={"d1": "a ferry"}).start.tolist()
     [2]
     """
-    placer = TextPlacer(texts, ambiguous, missing)
-    frame = frame_of(results)
+    locator, frame = TextLocator(texts, ambiguous, missing), frame_of(results)
     if frame is not None:
         names = runs_in(frame)
         if len(names) > 1:
@@ -108,9 +104,11 @@ def run_of(
                 "foveal.evaluate takes all of them"
             )
         name = name or (names[0] if names else "run")
-        return _make_run(rows_of_frame(frame, _OF_RUN, doc), name, placer, is_ranked=False)
+        return _make_run(rows_of_frame(frame, _OF_RUN, name, doc), name, locator, is_ranked=False)
     name = name or "run"
-    if isinstance(results, Mapping):
+    is_ranked = isinstance(results, Mapping)
+    pairs: Iterable[tuple[Any, Any]]
+    if is_ranked:
         known: dict[str, Any] = {}
         for topic in results:
             # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
@@ -119,12 +117,10 @@ def run_of(
                 raise UsageError(
                     f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
                 )
-        rows = rows_of_objects(flatten_topics(results), _OF_RUN, name, doc)
-        return _make_run(rows, name, placer, is_ranked=True)
-    items = _as_rows(results, "a run", "result", " (foveal.read_run reads files)")
-    pairs = ((None, row) for row in items)
-    rows = rows_of_objects(pairs, _OF_RUN, name, doc)
-    return _make_run(rows, name, placer, is_ranked=False)
+        pairs = flatten_topics(results)
+    else:
+        pairs = _as_rows(results, "a run (foveal.read_run reads files)", "result")
+    return _make_run(rows_of_objects(pairs, _OF_RUN, name, doc), name, locator, is_ranked=is_ranked)
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -143,19 +139,18 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     if isinstance(results, (Run, str, Path)):
         return [results]
     frame = frame_of(results)
-    if frame is not None:
-        names = runs_in(frame)
-        if len(names) > 1:
-            whose = frame["run"].cast(pl.String)
-            return [run_of(frame.filter(whose == name), name=name) for name in names]
-        return [run_of(frame)]
-    if isinstance(results, (bytes, Mapping)) or not isinstance(results, Iterable):
+    if frame is not None and "run" in frame.columns:
+        whose = frame["run"].cast(pl.String)
+        return [run_of(frame.filter(whose == name), name=name) for name in runs_in(frame)]
+    is_one = frame is not None or isinstance(results, (bytes, Mapping))
+    if is_one or not isinstance(results, Iterable):
         return [run_of(results)]
-    items = list(results)
+    items = [*results]
     if all(isinstance(item, (Run, str, Path)) for item in items):
         return items
-    if any(isinstance(item, Mapping) and not is_row(item) for item in items) or any(
-        frame_of(item) is not None for item in items
+    if any(
+        (isinstance(item, Mapping) and not is_row(item)) or frame_of(item) is not None
+        for item in items
     ):
         raise UsageError(
             "runs of Python objects in a list have no names; give each its own: "
@@ -164,30 +159,28 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     return [run_of(items)]
 
 
-def _as_rows(objects: Any, what: str, item: str, more: str = "") -> list[Any]:
-    """Return a list of rows that name their topic; refuse anything else."""
-    if isinstance(objects, (str, bytes)) or not isinstance(objects, Iterable):
+def _as_rows(objects: Any, what: str, item: str) -> Iterator[tuple[None, Any]]:
+    """Yield rows that name their topic; refuse anything else."""
+    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
+    rows = [*objects] if is_list else []
+    if not is_list or not all(is_row(row) for row in rows):
+        found = f"{item}s without topics" if is_list else type(objects).__name__
         raise UsageError(
-            f"{type(objects).__name__} cannot be {what}; expected {{topic: [{item}, ...]}}, a data "
-            f"frame, or rows that name their topic{more}"
+            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
+            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
         )
-    rows = list(objects)
-    if not all(is_row(row) for row in rows):
-        raise UsageError(
-            f"{item}s without topics; expected {{topic: [{item}, ...]}}, or rows that name their "
-            "topic: dicts with a field topic, tuples (topic, doc, start, end)"
-        )
-    return rows
+    for row in rows:
+        yield None, row
 
 
-def _make_run(frame: pl.DataFrame, name: str, placer: TextPlacer, *, is_ranked: bool) -> Run:
+_RUN_RULES = [RULES[name] for name in ("score", "rank", "tokens", "xpath")]
+
+
+def _make_run(frame: pl.DataFrame, name: str, locator: TextLocator, *, is_ranked: bool) -> Run:
     """Return the run of rows; those that are not ranked are ordered as in a JSON Lines file."""
     defects = Defects(Source(name, b"", ""), frame["line"].to_numpy())
-    problems = check_scores(defects, frame["score"].fill_null(0.0).to_numpy())
-    problems += check_ranks(defects, frame["rank"])
-    problems += check_xpaths(defects, frame["xpath"])
-    defects.raise_if(problems)
-    frame, notes = _place_rows(frame, defects, placer)
+    raise_problems(check_rules(name, defects.line, frame, _RUN_RULES))
+    frame, notes = _place_rows(frame, defects, locator)
     frame = frame.with_columns(canonical_paths(frame["xpath"]))
     # A row without offsets is a whole document, or the place of an XPath, which is unknown.
     no_place = frame["start"].is_null()
@@ -195,32 +188,28 @@ def _make_run(frame: pl.DataFrame, name: str, placer: TextPlacer, *, is_ranked: 
     whole = no_place & frame["xpath"].is_null()
     if whole.any():
         notes.append(f"results without start and end, taken as whole documents: {whole.sum()}")
-    start = pl.when(inside).then(UNKNOWN).otherwise(pl.col("start").fill_null(0))
-    end = pl.col("end")
-    if "size" in frame.columns:
-        end = pl.when(no_place & ~inside).then("size").otherwise(end)
-    frame = frame.with_columns(start=start, end=end.fill_null(UNKNOWN))
+    frame = frame.with_columns(
+        start=pl.when(inside).then(UNKNOWN).otherwise(pl.col("start").fill_null(0)),
+        end=pl.when(no_place & ~inside).then("size").otherwise("end").fill_null(UNKNOWN),
+    )
     if is_ranked:
         before = frame["rank"].shift(1)
         early = (frame["rank"] < before) & (frame["topic"] == frame["topic"].shift(1))
         message = "rank {} after rank {}; expected a list in rank order"
         rows = early.fill_null(value=False).to_numpy()
         defects.raise_if([*defects.at("run.rank", rows, message, frame["rank"], before)])
-        optional = [c for c in ("xpath",) if frame[c].count()]
-        optional += [c for c in ("rank",) if frame[c].count() == len(frame) > 0]
-        unscored = frame["score"].null_count()
-        if not unscored:
-            optional.append("score")
-        elif unscored < len(frame):
+        optional = [c for c in ("xpath", "tokens") if frame[c].count()]
+        optional += [c for c in ("rank", "score") if frame[c].count() == len(frame) > 0]
+        if 0 < frame["score"].count() < len(frame):
+            unscored = frame["score"].null_count()
             notes.append(f"results without a score, so that all scores are left out: {unscored}")
         columns = frame.select("topic", "doc", "start", "end", "line", *optional)
         run = Run.from_frame(columns, name=name)
     else:
-        columns = frame.select("topic", "doc", "start", "end", "rank", "score", "xpath")
+        columns = frame.select("topic", "doc", "start", "end", "rank", "score", "xpath", "tokens")
         run = ranked(columns, frame["line"].to_numpy(), defects, name=name)
-    run = replace(run, notes=(*notes, *run.notes))
-    run = replace(with_costs(run, frame["tokens"], defects), source=Provenance(name))
-    if "size" not in frame.columns:
+    run = replace(run, notes=(*notes, *run.notes), source=Provenance(name))
+    if locator.texts is None:
         return run
     length = np.full(len(frame) + 1, UNKNOWN, dtype=np.int64)
     length[frame["line"].to_numpy()] = frame["size"].to_numpy()
@@ -265,22 +254,24 @@ def judgements_of(
     >>> truth.passages(0), truth.length.tolist()
     ([(2, 7)], [7])
     """
-    placer = TextPlacer(texts)
-    frame = frame_of(objects)
-    notes: list[str] = []
-    if frame is not None:
-        return _make_judgements(rows_of_frame(frame, _OF_JUDGEMENTS, doc), name, placer, notes)
-    pairs: Iterable[tuple[Any, Any]]
-    if isinstance(objects, Mapping):
-        kinds = (list, tuple, Mapping)
-        empty = [str(topic) for topic, own in objects.items() if isinstance(own, kinds) and not own]
-        if empty:
-            notes.append(f"topics without any judgement, left out: {some(empty)}")
-        pairs = _flatten_documents(objects)
+    locator, rows, empty = TextLocator(texts), frame_of(objects), list[str]()
+    if rows is not None:
+        rows = rows_of_frame(rows, _OF_JUDGEMENTS, name, doc)
     else:
-        pairs = ((None, row) for row in _as_rows(objects, "judgements", "span"))
-    rows = rows_of_objects(pairs, _OF_JUDGEMENTS, name, doc)
-    return _make_judgements(rows, name, placer, notes)
+        pairs: Iterable[tuple[Any, Any]]
+        if isinstance(objects, Mapping):
+            kinds = (list, tuple, Mapping)
+            empty = [str(t) for t, own in objects.items() if isinstance(own, kinds) and not own]
+            pairs = _flatten_documents(objects)
+        else:
+            pairs = _as_rows(objects, "judgements", "span")
+        rows = rows_of_objects(pairs, _OF_JUDGEMENTS, name, doc)
+    source = Source(name, b"", "")
+    defects = Defects(source, rows["line"].to_numpy())
+    placed, located = _place_rows(rows, defects, locator, is_judged=True)
+    placed = placed.with_columns(length=pl.coalesce("length", "size"))
+    notes = [f"topics without any judgement, left out: {some(empty)}"] if empty else []
+    return group_spans(placed, source, notes=(*notes, *located))
 
 
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:
@@ -314,83 +305,95 @@ def _flatten_documents(objects: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
                     f"{where} has the field {unknown[0]!r}; expected {', '.join(_OF_DOCUMENT)}"
                 )
             given = about.pop("spans", ())
-            if isinstance(given, str) or not isinstance(given, Iterable):
-                raise UsageError(f"{where} has {given!r}; expected a list of (start, end)")
-            spans = []
-            for span in given:
-                if not isinstance(span, (Mapping, tuple, list)) or (
-                    not isinstance(span, Mapping) and len(span) not in (2, 3)
-                ):
-                    raise UsageError(
-                        f"{where}: {span!r} is no span; expected (start, end) or "
-                        "(start, end, grade)"
-                    )
-                named = zip(("start", "end", "grade"), span, strict=False)
-                spans.append(dict(span if isinstance(span, Mapping) else named))
-            sets = list(about.pop("sets", None) or [None] * len(spans))
+            spans = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else None
+            sizes = [len(own) for own in spans or () if isinstance(own, (tuple, list))]
+            mappings = [own for own in spans or () if isinstance(own, Mapping)]
+            if spans is None or len(sizes) + len(mappings) != len(spans) or {*sizes} - {2, 3}:
+                raise UsageError(
+                    f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
+                )
+            sets = [*(about.pop("sets", None) or [None] * len(spans))]
             if len(sets) != len(spans):
                 raise UsageError(
                     f"{where}: {counted(len(sets), 'list')} of sets for "
                     f"{counted(len(spans), 'span')}; expected one for each"
                 )
-            for fields, own_sets in zip(spans, sets, strict=True):
+            for span, own_sets in zip(spans, sets, strict=True):
+                named = zip(("start", "end", "grade"), span, strict=False)
+                fields = dict(span if isinstance(span, Mapping) else named)
                 yield topic, about | {"sets": own_sets} | fields | {"doc": doc}
             if not spans:
                 yield topic, about | {"doc": doc}
 
 
-def _make_judgements(
-    frame: pl.DataFrame, name: str, placer: TextPlacer, notes: list[str]
-) -> Judgements:
-    """Return one row per topic, document and assessor, with its spans."""
-    defects = Defects(Source(name, b"", ""), frame["line"].to_numpy())
-    frame, located = _place_rows(frame, defects, placer, is_judged=True)
-    grade = frame["grade"]
+_PAST = "is past the document's length {length}"
+_LENGTH_RULES = (
+    range_rule("length", "judgements.length"),
+    range_rule("bep", "judgements.bep"),
+    RowRule("judgements.length", pl.col("reach") > pl.col("length"), f"end {{reach}} {_PAST}"),
+    RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
+)
+
+
+def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements:
+    """Return judgements from rows, one for each span; a row without start is a judged document.
+
+    If no row has a start, grades above 0 tell which whole documents are relevant.
+    """
+    frame = frame.with_columns(
+        pl.lit(None, dtype=COLUMNS.get(name, pl.String)).alias(name)
+        for name in ("bep", *_OF_SPAN)
+        if name not in frame.columns
+    )
+    defects, grade = Defects(source, frame["line"].to_numpy()), frame["grade"]
+    has_text = bool(frame["start"].count()) or not grade.count()
     odd = ~grade.is_finite().fill_null(value=True).to_numpy()
     message = "grade {} is not a finite number"
-    defects.raise_if([*defects.at("judgements.grade", odd, message, grade.cast(pl.String))])
-    has_text = bool(frame["start"].count()) or not grade.count()
-    graded = (grade > 0).fill_null(value=False)
+    problems = [*defects.at("judgements.grade", odd, message, grade.cast(pl.String))]
+    relevant = (grade > 0).fill_null(value=False)
     if has_text:
-        bare = (graded & frame["start"].is_null()).to_numpy()
         message = "relevant by its grade, but without start and end; other spans have them"
-        defects.raise_if([*defects.at("judgements.grade", bare, message)])
-    frame = frame.with_columns(relevant=graded)
-    if "size" in frame.columns:
-        frame = frame.with_columns(length=pl.coalesce("length", "size"))
-    rows = frame.group_by("topic", "doc", "assessor", maintain_order=True).agg(
-        pl.col("line").first(),
-        pl.col("relevant").any(),
-        *(pl.col(c).drop_nulls().first() for c in ("length", "bep")),
-        *(pl.col(c).drop_nulls().n_unique().alias(f"{c}s") for c in ("length", "bep")),
-        *(pl.col(c).filter(pl.col("start").is_not_null()) for c in _OF_SPAN),
+        bare = (relevant & frame["start"].is_null()).to_numpy()
+        problems += defects.at("judgements.grade", bare, message)
+    defects.raise_if(problems)
+    rows = (
+        frame.with_columns(relevant=relevant)
+        .group_by("topic", "doc", "assessor", maintain_order=True)
+        .agg(
+            pl.col("line").first(),
+            pl.col("relevant").any(),
+            *(pl.col(c).drop_nulls().first() for c in ("length", "bep")),
+            *(pl.col(c).filter(pl.col("start").is_not_null()) for c in _OF_SPAN),
+            several=pl.max_horizontal(pl.col("length", "bep").drop_nulls().n_unique()) > 1,
+        )
     )
-    defects = defects._replace(line=rows["line"].to_numpy())
-    for what, column in (("length", "lengths"), ("best entry point", "beps")):
-        several = (rows[column] > 1).to_numpy()
-        message = f"topic {{!r}}, document {{!r}} has more than one {what}"
-        problems = defects.at("judgements.repeated", several, message, rows["topic"], rows["doc"])
-        defects.raise_if([*problems])
+    defects = Defects(source, rows["line"].to_numpy())
+    message = "topic {!r}, document {!r} has more than one length or best entry point"
+    several = rows["several"].to_numpy()
+    problems = [*defects.at("judgements.repeated", several, message, rows["topic"], rows["doc"])]
+    defects.raise_if(problems)
     counts = rows["start"].list.len().cast(pl.Int64).to_numpy()
     flat = rows.select(_OF_SPAN).filter(pl.Series(counts > 0)).explode(_OF_SPAN)
     start, end = flat["start"].to_numpy().copy(), flat["end"].to_numpy().copy()
-    check_lengths(defects, rows, np.repeat(np.arange(len(rows), dtype=np.int64), counts), end)
-    nothing = pl.lit(None, dtype=pl.String)
-    quotes = flat.select(quote="text", prefix=nothing, suffix=nothing)
+    reach = rows.select("length", "bep", reach=pl.col("end").list.max())
+    raise_problems(check_rules(source.path, defects.line, reach, _LENGTH_RULES))
     keep = ["topic", "doc", "line", "length", "bep"]
     keep += ["assessor"] if rows["assessor"].count() else []
     keep += [] if has_text else ["relevant"]
+    for name in ("sets", "aspects"):
+        if (flat[name].list.len() > 0).any():
+            extra[name] = flat[name]
+    quotes = flat.select("prefix", "suffix", quote="text").select("quote", "prefix", "suffix")
     return Judgements.from_rows(
         rows.select(keep),
         counts,
         start,
         end,
-        source=Provenance(name),
+        source=source.provenance,
         grade=flat["grade"].fill_null(1.0).to_numpy().copy() if flat["grade"].count() else None,
         has_text=has_text,
-        quotes=quotes if flat["text"].count() else None,
-        sets=flat["sets"] if (flat["sets"].list.len() > 0).any() else None,
-        notes=(*notes, *located),
+        quotes=quotes if any(column.count() for column in quotes) else None,
+        **extra,
     )
 
 
@@ -398,116 +401,66 @@ def _make_judgements(
 
 
 def _place_rows(
-    frame: pl.DataFrame, defects: Defects, placer: TextPlacer, *, is_judged: bool = False
+    frame: pl.DataFrame, defects: Defects, locator: TextLocator, *, is_judged: bool = False
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows with start and end, and notes on those that were placed by their text.
+    """Return the rows with start, end and size of document, and notes on those placed by text.
 
-    A row without start, end and text has none: a whole document, or the place of an XPath. With
-    texts all rows are compared with them, and ``size`` is the length of their documents.
+    A row without start, end and text has no place: a whole document, or that of an XPath. With
+    texts all rows are compared with them, else ``size`` is null.
     """
-    name = defects.source.path
+    start, end, text = pl.col("start"), pl.col("end"), pl.col("text")
+    is_alone, length = locator.texts is None, text.str.len_chars().cast(pl.Int64)
+    has_path = pl.col("xpath").is_not_null() if "xpath" in frame.columns else pl.lit(value=False)
     # Splitters write -1 where they did not find their own chunk again.
-    lost = (frame["start"] == -1).fill_null(value=False) & frame["text"].is_not_null()
-    sides = {side: pl.when(~lost).then(side) for side in ("start", "end")}
-    frame = frame.with_columns(**sides, lost=lost)
-    by_text = frame["start"].is_null() & frame["end"].is_null() & frame["text"].is_not_null()
-    if "xpath" in frame.columns:
-        by_text &= frame["xpath"].is_null()
-    unnamed = frame["doc"].fill_null("") == ""
-    if is_judged and placer.texts is not None:
-        unnamed &= ~by_text  # the quote says which document it is
-    problems = []
-    for row in frame.filter(unnamed | (frame["topic"].fill_null("") == "")).iter_rows(named=True):
-        if not row["topic"]:
-            text = f"{row['kind']}: topic is missing"
-            problems.append(Problem("row.topic", name, row["line"], text))
-        else:
-            remedy = _REMEDIES.get(row["kind"], DICT).no_doc
-            text = f"the document is missing; {remedy}"
-            problems.append(_describe("row.document", name, row, text))
-    defects.raise_if(problems)
-    defects.raise_if(check_names(defects, frame["topic"]))
-    if placer.texts is None:
-        for row in frame.filter(by_text).iter_rows(named=True):
-            text = "its start is -1: the splitter changed the text and did not find it again;"
-            if not row["lost"]:
-                remedy = _REMEDIES.get(row["kind"], DICT).no_start
-                text = f"the start of its text is missing; {remedy}, or"
-            text += " give the texts of the documents (texts=)"
-            problems.append(_describe("span.needs_text", name, row, text))
-        defects.raise_if(problems)
-    size = pl.col("text").str.len_chars().cast(pl.Int64)
-    frame = frame.with_columns(end=pl.coalesce("end", pl.col("start") + size))
-    half = (frame["start"].is_null() ^ frame["end"].is_null()).to_numpy()
-    message = "start and end belong together; one is missing"
-    defects.raise_if([*defects.at("span.offset", half, message)])
-    start, end = (frame[side].fill_null(UNKNOWN).to_numpy() for side in ("start", "end"))
-    negative = frame["start"].is_not_null().to_numpy() & ((start < 0) | (end < 0))
-    message = "[{},{}) is no span; expected offsets from 0"
-    problems = [
-        *defects.at("span.offset", negative, message, start, end),
-        *check_spans(defects, np.where(negative, 0, start), np.where(negative, 0, end)),
+    frame = frame.with_columns(lost=(start == -1).fill_null(value=False) & text.is_not_null())
+    frame = frame.with_columns(pl.when(~pl.col("lost")).then(pl.col("start", "end")).name.keep())
+    by_text = start.is_null() & end.is_null() & text.is_not_null() & ~has_path
+    frame = frame.with_columns(by_text=by_text).with_columns(end=pl.coalesce(end, start + length))
+    unnamed = pl.col("doc").fill_null("") == ""
+    if is_judged and not is_alone:
+        unnamed &= ~pl.col("by_text")  # the quote says which document it is
+    is_lost, no_start = pl.col("lost") & is_alone, pl.col("by_text") & is_alone
+    is_half, differs = start.is_null() ^ end.is_null(), (end - start != length) & is_alone
+    impossible = (start < 0) | (end < start) | (end > MAX_OFFSET)
+    checks = [
+        ("topic.missing", pl.col("topic").fill_null("") == "", "topic is missing"),
+        ("doc.missing", unnamed, "the document is missing; {no_doc}"),
+        ("span.needs_text", is_lost, "its start is -1, the splitter lost it; give texts="),
+        ("span.needs_text", no_start, "its start is missing; {no_start}, or give texts="),
+        ("span.incomplete", is_half, "start and end belong together; one is missing"),
+        ("span.offset", impossible, f"[{{start}},{{end}}) is not a span; {EXPECTED_SPAN}"),
+        ("span.quote", differs, "[{start},{end}) has length {size}, but its text has {length}"),
     ]
-    defects.raise_if(problems)
-    if placer.texts is None:
-        differs = (frame["end"] - frame["start"] != frame.select(size).to_series()).fill_null(
-            value=False
-        )
-        for row in frame.filter(differs).iter_rows(named=True):
-            text = (
-                f"[{row['start']},{row['end']}) are {row['end'] - row['start']} characters, but "
-                f"its text has {len(row['text'])}; expected the text of the document as it was cut "
-                "there"
-            )
-            problems.append(_describe("span.quote", name, row, text))
-        defects.raise_if(problems)
-        return frame.drop("lost"), []
-    frame = _place_in_texts(frame.drop("lost"), by_text, defects, placer, placer.texts)
-    return frame, [*placer.describe_located()]
+    found: dict[int, Problem] = {}
 
+    def report(code: str, row: Mapping[str, Any], message: str) -> None:
+        text = f"topic {row['topic']!r}, {row['kind']}: {message}"
+        found.setdefault(row["line"], Problem(code, defects.source.path, row["line"], text))
 
-def _describe(code: str, name: str, row: Mapping[str, Any], text: str) -> Problem:
-    """Return a problem with a row, by its topic and kind of object."""
-    return Problem(code, name, row["line"], f"topic {row['topic']!r}, {row['kind']}: {text}")
-
-
-def _place_in_texts(
-    frame: pl.DataFrame,
-    by_text: pl.Series,
-    defects: Defects,
-    placer: TextPlacer,
-    texts: Mapping[str, str],
-) -> pl.DataFrame:
-    """Return the rows at their places in the texts, with the lengths of their documents."""
-    problems: list[Problem] = []
-    placed: list[tuple[Any, ...]] = []
-    sizes: dict[str, int] = {}
-    columns = frame.select("doc", "start", "end", "text", located=by_text)
-    for i, (doc, start, end, text, is_located) in enumerate(columns.iter_rows()):
-        place, problem = (doc, start, end), None
-        if doc and doc not in sizes:
-            sizes[doc] = len(texts[doc]) if doc in texts else UNKNOWN
-        if doc and sizes[doc] < 0:
-            problem = "span.unknown_document", f"document {doc!r} is not among the texts"
-        elif end is not None and end > sizes[doc]:
-            message = f"ends at {end}, past the {sizes[doc]} characters of document {doc!r}"
-            problem = "span.past_end", message
-        elif is_located or (
-            text is not None and start is not None and texts[doc][start:end] != text
-        ):
-            try:
-                place = placer.place(TextSpan(doc or None, start, end, text)) or place
-            except UnplacedSpanError as error:
-                problem = error.code, str(error)
-                if error.code == "span.quote":
-                    message = f"document {doc!r} holds {shorten_text(texts[doc][start:end])} at "
-                    message += f"[{start},{end}); its text is {shorten_text(text)}"
-                    problem = error.code, message
-        if problem is not None:
-            row = frame.row(i, named=True)
-            problems.append(_describe(problem[0], defects.source.path, row, problem[1]))
-        else:
-            placed.append((*place, sizes.get(place[0]) or len(texts[place[0]])))
-    defects.raise_if(problems)
+    rows = frame.with_columns(size=end - start, length=length)
+    for code, condition, message in checks:
+        for row in rows.filter(condition).iter_rows(named=True):
+            report(code, row, message.format_map(row | KINDS[row["kind"]]._asdict()))
+    defects.raise_if(
+        [*found.values(), *check_rules(defects.source.path, defects.line, frame, [RULES["topic"]])]
+    )
+    if locator.texts is None:
+        return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), []
+    placed, how = list[tuple[Any, ...]](), Counter[str]()
+    for row in frame.iter_rows(named=True):
+        span = TextSpan(row["doc"] or None, row["start"], row["end"], row["text"])
+        place: Any = (span.doc, span.start, span.end)
+        try:
+            if span.doc is not None and span.doc not in locator.texts:
+                message = f"document {span.doc!r} is not among the texts"
+                raise UnplacedSpanError("span.unknown_document", message)
+            if row["by_text"] or span.start is not None:
+                *place, found_how = locator.place(span)
+                how[found_how] += row["by_text"]
+            placed.append((*place, len(locator.texts[place[0]])))
+        except UnplacedSpanError as error:
+            report(error.code, row, str(error))
+    defects.raise_if([*found.values()])
     kinds = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64, "size": pl.Int64}
-    return frame.with_columns(pl.DataFrame(placed, schema=kinds, orient="row"))
+    frame = frame.with_columns(pl.DataFrame(placed, schema=kinds, orient="row"))
+    return frame, [*locator.describe(how)]

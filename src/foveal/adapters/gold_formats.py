@@ -1,4 +1,4 @@
-"""Gold data of benchmarks, one short function per format, and the table of all gold formats.
+"""Gold data of benchmarks, one short generator per format, and the table of all gold formats.
 
 The structs have the names that the files use.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections import ChainMap, Counter
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Raw, Struct
 from msgspec import field as renamed
@@ -23,34 +24,11 @@ from foveal.adapters.annotation_formats import (
     read_label_studio,
     read_web_annotation,
 )
-from foveal.adapters.gold_data import (
-    GoldSpan,
-    ParsedGold,
-    Question,
-    Texts,
-    build_judgements,
-    decode,
-    decode_entries,
-    decode_file,
-    decode_lines,
-    decode_list,
-    read_texts,
-)
-from foveal.errors import InputError, UsageError, some
+from foveal.adapters.gold_data import GoldFile, Question, Texts, build_judgements, read_texts
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
 from foveal.formats import trec_genomics
 from foveal.model import Judgements, Run, Topics
-
-__all__ = [
-    "GOLD_FORMATS",
-    "RUN_FORMATS",
-    "GoldFormat",
-    "detect_gold",
-    "read_embedded_texts",
-    "read_foreign_run",
-    "read_gold",
-    "read_texts",
-]
 
 Name = str | int
 
@@ -65,39 +43,37 @@ class _ChunkingReference(Struct):
     content: str | None = None
 
 
-def _is_chunking_evaluation(source: Source) -> bool:
-    head = source.data.partition(b"\n")[0].strip().split(b",")
-    return set(head) == {name.encode() for name in _CHUNKING}
-
-
-def _read_chunking_evaluation(source: Source) -> ParsedGold:
+def _read_chunking_evaluation(gold: GoldFile) -> Iterator[Question]:
     """Topics are ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus."""
-    source.check_utf8()
-    rows = csv.DictReader(io.StringIO(source.data.decode(), newline=""), strict=True)
-    columns, questions, line = ", ".join(_CHUNKING), list[Question](), 1
+    gold.source.check_utf8()
+    rows = csv.reader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
+    columns: list[str] = []
+    number, line = 0, 1
     try:
-        missing = [name for name in _CHUNKING if name not in (rows.fieldnames or ())]
-        if missing:
-            found = ", ".join(rows.fieldnames or ()) or "nothing"
-            message = f"the columns are {found}; expected {columns} ({missing[0]} is missing)"
-            raise source.error("csv.columns", 1, message)
-        line = rows.line_num + 1
-        for number, row in enumerate(rows):
-            if any(row.get(name) is None for name in _CHUNKING):
-                raise source.error("csv.columns", line, f"fields are missing; expected {columns}")
-            data = row["references"].encode()
-            references = decode(source, data, list[_ChunkingReference], line, "references")
-            doc = row["corpus_id"]
-            spans = [
-                GoldSpan(doc, own.start_index, own.end_index, own.content, where=f"references[{i}]")
-                for i, own in enumerate(references)
-            ]
-            text = row["question"]
-            questions.append(Question(f"ce{number:03d}", text, line, f"question {number}", spans))
-            line = rows.line_num + 1
+        for row in rows:
+            if not row:  # an empty line
+                line = rows.line_num + 1
+                continue
+            found = dict(zip(columns or row, row, strict=False))
+            missing = [name for name in _CHUNKING if name not in found]
+            if missing:
+                message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
+                raise gold.error(line, message, "csv.columns")
+            if columns:
+                question = Question(f"ce{number:03d}", found["question"], line)
+                data = found["references"].encode()
+                references = gold.decode(data, list[_ChunkingReference], line, "references")
+                for i, own in enumerate(references):
+                    place = (found["corpus_id"], own.start_index, own.end_index, own.content)
+                    question.add(f"references[{i}]", *place)
+                yield question
+                number += 1
+            columns, line = columns or row, rows.line_num + 1
     except csv.Error as error:
-        raise source.error("csv.syntax", line, f"not valid CSV: {error}") from None
-    return ParsedGold(questions)
+        raise gold.error(line, f"not valid CSV: {error}", "csv.syntax") from None
+    if not columns:
+        message = f"nothing found; expected the columns {', '.join(_CHUNKING)}"
+        raise gold.error(1, message, "csv.columns")
 
 
 # -- LegalBench-RAG --------------------------------------------------------------------------------
@@ -114,22 +90,13 @@ class _LegalTest(Struct):
     snippets: list[_LegalSnippet]
 
 
-def _is_legalbench_rag(source: Source) -> bool:
-    head = source.data[:4096].split()
-    return head[:1] == [b"{"] and head[1:3] == [b'"tests":', b"["] and b'"query"' in source.data
-
-
-def _read_legalbench_rag(source: Source) -> ParsedGold:
+def _read_legalbench_rag(gold: GoldFile) -> Iterator[Question]:
     """Topics are ``STEM-0000``, ... in the order of the file; a document is named as its file."""
-    questions: list[Question] = []
-    for test, line, path in decode_list(source, "tests", _LegalTest):
-        spans = [
-            GoldSpan(own.file_path, *own.span, own.answer, where=f"{path}.snippets[{i}]")
-            for i, own in enumerate(test.snippets)
-        ]
-        name = f"{source.stem}-{len(questions):04d}"
-        questions.append(Question(name, test.query, line, path, spans))
-    return ParsedGold(questions)
+    for number, (test, line, path) in enumerate(gold.decode_list("tests", _LegalTest)):
+        question = Question(f"{gold.source.stem}-{number:04d}", test.query, line, path)
+        for i, own in enumerate(test.snippets):
+            question.add(f"{path}.snippets[{i}]", own.file_path, *own.span, own.answer)
+        yield question
 
 
 # -- SQuAD -----------------------------------------------------------------------------------------
@@ -157,33 +124,28 @@ class _SquadArticle(Struct):
     title: str | None = None
 
 
-def _read_squad(source: Source) -> ParsedGold:
+def _read_squad(gold: GoldFile) -> Iterator[Question]:
     """A context is a document, named by its ``document_id``, else ``TITLE/NUMBER``.
 
     Different answers to a question are alternatives. The context of a question without answers is
     judged, and nothing in it is relevant.
     """
-    texts: dict[str, str] = {}
-    questions: list[Question] = []
-    for number, (article, line, path) in enumerate(decode_list(source, "data", _SquadArticle)):
+    for number, (article, line, path) in enumerate(gold.decode_list("data", _SquadArticle)):
         for i, paragraph in enumerate(article.paragraphs):
-            own = paragraph.document_id
-            doc = f"{article.title or number}/{i}" if own is None else str(own)
-            where = f"{path}.paragraphs[{i}]"
-            if texts.setdefault(doc, paragraph.context) != paragraph.context:
-                message = f"{where}.context: document {doc!r} has another text above"
-                raise source.error("gold.documents", line, message)
+            name, where = paragraph.document_id, f"{path}.paragraphs[{i}]"
+            doc = f"{article.title or number}/{i}" if name is None else str(name)
+            gold.add_text(doc, paragraph.context, line, f"{where}.context")
             for j, asked in enumerate(paragraph.qas):
-                at = f"{where}.qas[{j}]"
-                found: dict[tuple[int, int], GoldSpan] = {}
-                for k, answer in enumerate(asked.answers or ()):
-                    start, text = answer.answer_start, answer.text
-                    sets = (f"a{len(found) + 1}",)
-                    span = GoldSpan(doc, start, None, text, where=f"{at}.answers[{k}]", sets=sets)
-                    found.setdefault((start, len(text)), span)
-                spans = [*found.values()]
-                questions.append(Question(str(asked.id), asked.question, line, at, spans, [doc]))
-    return ParsedGold(questions, texts)
+                question = Question(str(asked.id), asked.question, line, f"{where}.qas[{j}]")
+                seen: set[tuple[int, int]] = set()
+                for k, own in enumerate(asked.answers or ()):
+                    if (own.answer_start, len(own.text)) not in seen:
+                        seen.add((own.answer_start, len(own.text)))
+                        place = (doc, own.answer_start, None, own.text)
+                        at, sets = f"{question.where}.answers[{k}]", (f"a{len(seen)}",)
+                        question.add(at, *place, sets=sets)
+                question.add(question.where, doc)
+                yield question
 
 
 # -- BioASQ ----------------------------------------------------------------------------------------
@@ -204,30 +166,28 @@ class _BioasqQuestion(Struct):
     snippets: list[_BioasqSnippet] | None = None
 
 
-def _read_bioasq(source: Source) -> ParsedGold:
+def _read_bioasq(gold: GoldFile) -> Iterator[Question]:
     """A section is a document, ``ARTICLE/SECTION``: offsets count from its beginning.
 
     An article is named by the last part of its address. A snippet that ends in another section is
     two spans. A question without snippets is judged, and nothing is relevant to it.
     """
-    questions: list[Question] = []
-    for asked, line, path in decode_list(source, "questions", _BioasqQuestion):
+    for asked, line, path in gold.decode_list("questions", _BioasqQuestion):
         question = Question(str(asked.id), asked.body, line, path)
         for i, own in enumerate(asked.snippets or ()):
             where = f"{path}.snippets[{i}]"
             article = own.document.rstrip("/").rpartition("/")[2]
             if not article:
                 message = f"{where}.document: the address has no last part to name the article by"
-                raise source.error("gold.structure", line, message)
+                raise gold.error(line, message)
             first, last = f"{article}/{own.beginSection}", f"{article}/{own.endSection}"
             start, end = own.offsetInBeginSection, own.offsetInEndSection
             if first == last:
-                question.spans.append(GoldSpan(first, start, end, own.text, where=where))
+                question.add(where, first, start, end, own.text)
             else:
-                question.spans.append(GoldSpan(first, start, where=where))
-                question.spans.append(GoldSpan(last, 0, end, where=where))
-        questions.append(question)
-    return ParsedGold(questions)
+                question.add(where, first, start)
+                question.add(where, last, 0, end)
+        yield question
 
 
 # -- KILT ------------------------------------------------------------------------------------------
@@ -251,40 +211,38 @@ class _KiltQuestion(Struct):
     output: list[_KiltOutput] | None = None
 
 
-def _read_kilt(source: Source) -> ParsedGold:
+def _read_kilt(gold: GoldFile) -> Iterator[Question]:
     """A paragraph is a document, ``PAGE/NUMBER``: characters count from its beginning.
 
     Outputs with evidence are alternatives; the provenances of one output belong together. A
-    provenance that names only a page is counted as not read. A question without any other evidence
-    is left out.
+    provenance that names only a page is counted as not read, and so is a question without any
+    other evidence.
     """
-    unread: Counter[str] = Counter()
-    questions: list[Question] = []
-    for asked, line in decode_lines(source, _KiltQuestion):
-        question = Question(str(asked.id), asked.input, line, "$")
+    for asked, line in gold.decode_lines(_KiltQuestion):
+        question = Question(str(asked.id), asked.input, line)
         for i, output in enumerate(asked.output or ()):
             for j, own in enumerate(output.provenance or ()):
                 where = f"$.output[{i}].provenance[{j}]"
                 first, last = own.start_paragraph_id, own.end_paragraph_id
                 if first is None:
-                    unread["provenances that name a page only"] += 1
+                    gold.unread["provenances that name a page only"] += 1
                     continue
                 last = first if last is None else last
                 for name in ("wikipedia_id", "start_character", "end_character"):
                     if getattr(own, name) is None:
-                        raise source.error("gold.structure", line, f"{where}: {name!r} is missing")
+                        raise gold.error(line, f"{where}: {name!r} is missing")
                 if last < first:
                     message = f"{where}: it ends in paragraph {last}, before paragraph {first}"
-                    raise source.error("gold.structure", line, message)
+                    raise gold.error(line, message)
                 for number in range(first, last + 1):
                     start = own.start_character if number == first else 0
                     end = own.end_character if number == last else None
                     doc = f"{own.wikipedia_id}/{number}"
-                    span = GoldSpan(doc, start, end, where=where, sets=(f"a{i + 1}",))
-                    question.spans.append(span)
+                    question.add(where, doc, start, end, sets=(f"a{i + 1}",))
         if question.spans:
-            questions.append(question)
-    return ParsedGold(questions, unread=unread)
+            yield question
+        else:
+            gold.unread["questions without evidence in a paragraph"] += 1
 
 
 # -- QASPER ----------------------------------------------------------------------------------------
@@ -315,51 +273,56 @@ class _QasperPaper(Struct):
     abstract: str | None = None
 
 
-def _read_qasper(source: Source) -> ParsedGold:
+def _read_qasper(gold: GoldFile) -> Iterator[Question]:
     """A paper is a document, named by its id; the answers of annotators are alternatives.
 
     Its text is abstract, headings and paragraphs as the file has them, an empty line between.
-    Evidence is whole paragraphs, found by their text.
+    Evidence is whole paragraphs, the first with the same words; else it is found by its text.
     """
-    texts: dict[str, str] = {}
-    unread: Counter[str] = Counter()
-    questions: list[Question] = []
-    papers = decode_file(source, dict[str, Raw])
-    entries = decode_entries(source, papers, _QasperPaper, "$")
-    for doc, (paper, line, path) in zip(papers, entries, strict=True):
+    papers = gold.decode_file(dict[str, Raw])
+    for doc, entry in zip(papers, gold.decode_entries(papers, _QasperPaper), strict=True):
+        paper, line, path = entry
         parts = [paper.abstract]
         for section in paper.full_text:
             parts += [section.section_name, *section.paragraphs]
-        texts[doc] = "\n\n".join(part for part in parts if part)
+        places: dict[str, tuple[int, int]] = {}
+        at = 0
+        for part in filter(None, parts):
+            places.setdefault(" ".join(part.split()), (at, at + len(part)))
+            at += len(part) + 2
+        text = gold.texts[doc] = "\n\n".join(filter(None, parts))
         for i, asked in enumerate(paper.qas):
-            where = f"{path}.qas[{i}]"
-            name = str(asked.question_id)
-            question = Question(name, asked.question, line, where, judged=[doc])
+            question = Question(str(asked.question_id), asked.question, line, f"{path}.qas[{i}]")
+            found: dict[str, tuple[str, str, list[str]]] = {}
             for j, given in enumerate(asked.answers):
                 for k, quote in enumerate(given.answer.evidence or ()):
-                    at, sets = f"{where}.answers[{j}].answer.evidence[{k}]", (f"a{j + 1}",)
-                    span = GoldSpan(
-                        doc, quote=quote, where=at, sets=sets, is_paragraph=True, is_loose=True
-                    )
                     if quote.startswith("FLOAT SELECTED"):
-                        unread["evidence in figures and tables"] += 1
+                        gold.unread["evidence in figures and tables"] += 1
                     elif quote.strip():
-                        question.spans.append(span)
-            questions.append(question)
-    return ParsedGold(questions, texts, unread)
+                        where = f"{question.where}.answers[{j}].answer.evidence[{k}]"
+                        own = found.setdefault(" ".join(quote.split()), (where, quote, []))
+                        own[2].append(f"a{j + 1}")
+            for words, (where, quote, sets) in found.items():
+                more: dict[str, Any] = {"sets": tuple(dict.fromkeys(sets)), "is_loose": True}
+                if words in places:
+                    start, end = places[words]
+                    question.add(where, doc, start, end, text[start:end], **more)
+                else:
+                    question.add(where, doc, quote=quote, **more)
+            question.add(question.where, doc)
+            yield question
 
 
 # -- TREC Genomics ---------------------------------------------------------------------------------
 
 
-def _read_genomics(source: Source) -> ParsedGold:
+def _read_genomics(gold: GoldFile) -> Iterator[Question]:
     """Passages in the order of the file, with their aspects; topics have no words."""
     topics: dict[str, Question] = {}
-    for line, topic, doc, start, end, aspects in trec_genomics.read_gold_passages(source):
-        where = f"line {line}"
-        question = topics.setdefault(topic, Question(topic, None, line, where))
-        question.spans.append(GoldSpan(doc, start, end, where=where, aspects=aspects))
-    return ParsedGold(topics.values())
+    for line, topic, doc, start, end, aspects in trec_genomics.read_gold_passages(gold.source):
+        question = topics.setdefault(topic, Question(topic, None, line, f"line {line}"))
+        question.add(f"line {line}", doc, start, end, aspects=aspects)
+    yield from topics.values()
 
 
 # -- BEIR ------------------------------------------------------------------------------------------
@@ -373,58 +336,65 @@ class _BeirEntry(Struct):
     title: str | None = None
 
 
-def _find_qrels(folder: Path) -> Path:
-    """Return the only file of judgements in the folder of a BEIR dataset."""
-    found = sorted(str(path) for path in folder.glob("qrels/*.tsv"))
-    if len(found) != 1:
-        named = f": {some(found)}" if found else ""
-        message = f"{len(found)} files in qrels{named}; expected one, or name the file"
-        raise InputError.at("gold.files", str(folder), None, message)
-    return Path(found[0])
+def _read_beside(gold: GoldFile, name: str) -> dict[str, _BeirEntry] | None:
+    """Return the entries of a file in the folder of the judgements or in the one above."""
+    folder = Path(gold.source.path).absolute().parent
+    path = next((own / name for own in (folder, folder.parent) if (own / name).exists()), None)
+    if path is None:
+        return None
+    return {own.id: own for own, _ in GoldFile(Source.open(path)).decode_lines(_BeirEntry)}
 
 
-def _open_beside(source: Source, name: str) -> Source:
-    """Open a file in the folder of the judgements or in the one above."""
-    folder = Path(source.path).absolute().parent
-    return Source.open(folder / name if (folder / name).exists() else folder.parent / name)
-
-
-def _read_beir(source: Source) -> ParsedGold:
+def _read_beir(gold: GoldFile) -> Iterator[Question]:
     """Whole documents are judged: relevant if the score is above 0.
 
-    Topics are the queries of ``queries.jsonl`` that the judgements name.
+    Queries and documents that are judged must be in ``queries.jsonl`` and ``corpus.jsonl``, if
+    these files are there.
     """
-    source.check_utf8()
-    topics: dict[str, Question] = {}
-    judged: set[tuple[str, str]] = set()
-    lines = source.data.decode().splitlines()
+    gold.source.check_utf8()
+    lines = gold.source.data.decode().splitlines()
     expected = "expected query-id, corpus-id and score with tabs between"
     if not lines or lines[0].split("\t") != _BEIR_COLUMNS:
-        raise source.error("csv.columns", 1, f"{''.join(lines[:1])[:80]!r} found; {expected}")
+        raise gold.error(1, f"{''.join(lines[:1])[:80]!r} found; {expected}", "csv.columns")
+    queries, corpus = (_read_beside(gold, f"{name}.jsonl") for name in ("queries", "corpus"))
+    topics: dict[str, Question] = {}
+    judged: set[tuple[str, str]] = set()
+    problems: list[Problem] = []
     for number, line in enumerate(lines[1:], 2):
+        query, doc, score = (*line.split("\t"), "", "")[:3]
         try:
-            query, doc, score = line.split("\t")
-            is_relevant = float(score) > 0
+            grade = float(score) if line.count("\t") == 2 else math.nan
         except ValueError:
-            message = f"{line[:80]!r} is not a judgement; {expected}"
-            raise source.error("csv.columns", number, message) from None
-        question = topics.setdefault(query, Question(query, None, number, f"line {number}"))
-        if (query, doc) in judged:
+            grade = math.nan
+        code, message = "gold.structure", ""
+        if not math.isfinite(grade):
+            code, message = "csv.columns", f"{line[:80]!r} is not a judgement; {expected}"
+        elif (query, doc) in judged:
             message = f"document {doc!r} is judged more than once for query {query!r}"
-            raise source.error("judgements.repeated", number, message)
+            code = "judgements.repeated"
+        elif queries is not None and query not in queries:
+            message = f"query {query!r} is not in queries.jsonl"
+        elif corpus is not None and doc not in corpus:
+            message = f"document {doc!r} is not in corpus.jsonl"
+        if message:
+            problems.append(Problem(code, gold.source.path, number, message))
+            continue
         judged.add((query, doc))
-        question.judged.append(doc)
-        question.relevant |= {doc} if is_relevant else set()
-    for entry, _ in decode_lines(_open_beside(source, "queries.jsonl"), _BeirEntry):
-        if entry.id in topics:
-            topics[entry.id].text = entry.text
-    return ParsedGold(topics.values(), has_spans=False)
+        text = None if queries is None else queries[query].text
+        question = topics.setdefault(query, Question(query, text, number))
+        question.add(f"line {number}", doc, grade=grade)
+    if problems:
+        raise InputError(problems)
+    yield from topics.values()
 
 
-def _read_beir_corpus(source: Source) -> Texts:
+def _read_beir_corpus(gold: GoldFile) -> Texts:
     """Return title and text of each document with a blank between."""
-    entries = decode_lines(_open_beside(source, "corpus.jsonl"), _BeirEntry)
-    return {entry.id: f"{entry.title or ''} {entry.text}".strip() for entry, _ in entries}
+    corpus = _read_beside(gold, "corpus.jsonl")
+    if corpus is None:
+        message = "the documents are missing; expected corpus.jsonl beside the judgements"
+        raise InputError.at("gold.files", gold.source.path, None, message)
+    return {doc: f"{own.title or ''} {own.text}".strip() for doc, own in corpus.items()}
 
 
 # -- MTCB ------------------------------------------------------------------------------------------
@@ -435,14 +405,12 @@ class _MtcbQuestion(Struct):
     passage: str = renamed(name="chunk-must-contain")
 
 
-def _read_mtcb(source: Source) -> ParsedGold:
+def _read_mtcb(gold: GoldFile) -> Iterator[Question]:
     """Topics are ``STEM-0000``, ...; the document of a passage is the only one that holds it."""
-    questions: list[Question] = []
-    for asked, line in decode_lines(source, _MtcbQuestion):
-        span = GoldSpan(None, quote=asked.passage, is_loose=True, where="$")
-        name = f"{source.stem}-{len(questions):04d}"
-        questions.append(Question(name, asked.question, line, "$", [span]))
-    return ParsedGold(questions)
+    for number, (asked, line) in enumerate(gold.decode_lines(_MtcbQuestion)):
+        question = Question(f"{gold.source.stem}-{number:04d}", asked.question, line)
+        question.add("$", None, quote=asked.passage, is_loose=True)
+        yield question
 
 
 # -- the formats -----------------------------------------------------------------------------------
@@ -451,11 +419,10 @@ def _read_mtcb(source: Source) -> ParsedGold:
 class GoldFormat(NamedTuple):
     """A format of gold data: how it is recognised and read."""
 
-    explanation: str
     is_format: Callable[[Source], bool]
-    read: Callable[[Source], ParsedGold]
-    read_texts: Callable[[Source], Texts | None] | None = None
-    """Reads the documents that a file holds."""
+    read: Callable[[GoldFile], Iterator[Question]]
+    has_texts: bool = False
+    """True if documents are in the file or beside it."""
 
 
 def _holds(*words: str) -> Callable[[Source], bool]:
@@ -468,72 +435,42 @@ def _begins(pattern: str) -> Callable[[Source], bool]:
     return lambda source: re.search(pattern.encode(), source.head[1]) is not None
 
 
-_DOCCANO = r'"labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities".*"start_offset"'
+def _is_chunking_evaluation(source: Source) -> bool:
+    head = source.data.partition(b"\n")[0].strip().split(b",")
+    return {*head} == {name.encode() for name in _CHUNKING}
+
+
+def _is_legalbench_rag(source: Source) -> bool:
+    is_list = re.match(rb'\s*\{\s+"tests":\s+\[(\s|$)', source.data[:4096])
+    return is_list is not None and b'"query"' in source.data
+
+
+_KILT = r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'
+_DOCCANO = (
+    r'^\{(?=.*"text"\s*:).*'
+    r'("labels?"\s*:\s*\[\s*(\]|\[\s*\d+\s*,\s*\d+\s*,\s*")|"entities"\s*:\s*\[\s*(\]|.*"start_offset"))'
+)
 
 GOLD_FORMATS: dict[str, GoldFormat] = {
-    "chunking-evaluation": GoldFormat(
-        "questions of chunking_evaluation, CSV", _is_chunking_evaluation, _read_chunking_evaluation
-    ),
-    "legalbench-rag": GoldFormat(
-        "a benchmark of LegalBench-RAG, JSON", _is_legalbench_rag, _read_legalbench_rag
-    ),
+    "chunking-evaluation": GoldFormat(_is_chunking_evaluation, _read_chunking_evaluation),
+    "legalbench-rag": GoldFormat(_is_legalbench_rag, _read_legalbench_rag),
     "squad": GoldFormat(
-        "questions of the SQuAD kind, JSON",
-        _holds('"data"', '"paragraphs"', '"answer_start"'),
-        _read_squad,
-        lambda source: _read_squad(source).texts,
+        _holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad, has_texts=True
     ),
-    "bioasq": GoldFormat(
-        "golden answers of BioASQ task B, JSON",
-        _holds('"questions"', '"offsetInBeginSection"'),
-        _read_bioasq,
-    ),
-    "kilt": GoldFormat(
-        "a task of KILT, JSON Lines",
-        _begins(r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'),
-        _read_kilt,
-    ),
+    "bioasq": GoldFormat(_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
+    "kilt": GoldFormat(_begins(_KILT), _read_kilt),
     "qasper": GoldFormat(
-        "questions of the QASPER kind, JSON",
-        _holds('"full_text"', '"qas"', '"evidence"'),
-        _read_qasper,
-        lambda source: _read_qasper(source).texts,
+        _holds('"full_text"', '"qas"', '"evidence"'), _read_qasper, has_texts=True
     ),
-    "trec-genomics": GoldFormat(
-        "gold passages of TREC Genomics", trec_genomics.is_gold, _read_genomics
-    ),
-    "web-annotation": GoldFormat(
-        "W3C Web Annotations, JSON-LD",
-        is_web_annotation,
-        read_web_annotation,
-    ),
-    "beir": GoldFormat(
-        "judgements of a BEIR dataset (TSV), or its folder",
-        _begins("^" + "\t".join(_BEIR_COLUMNS) + "$"),
-        _read_beir,
-        _read_beir_corpus,
-    ),
-    "mtcb": GoldFormat(
-        "questions of MTCB, JSON Lines", _begins(r'^\{.*"chunk-must-contain"'), _read_mtcb
-    ),
+    "trec-genomics": GoldFormat(trec_genomics.is_gold, _read_genomics),
+    "web-annotation": GoldFormat(is_web_annotation, read_web_annotation),
+    "beir": GoldFormat(_begins("^" + "\t".join(_BEIR_COLUMNS) + "$"), _read_beir, has_texts=True),
+    "mtcb": GoldFormat(_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
     "label-studio": GoldFormat(
-        "an export of Label Studio, JSON",
-        _holds('"annotations"', '"result"', '"from_name"'),
-        read_label_studio,
-        lambda source: read_label_studio(source).texts,
+        _holds('"annotations"', '"result"', '"from_name"'), read_label_studio, has_texts=True
     ),
-    "doccano": GoldFormat(
-        "an export of doccano, JSON Lines",
-        _begins(rf'^\{{(?=.*"text"\s*:).*({_DOCCANO})'),
-        read_doccano,
-        lambda source: read_doccano(source).texts,
-    ),
-    "inception": GoldFormat(
-        "a UIMA CAS in JSON, as INCEpTION exports it",
-        _holds('"%FEATURE_STRUCTURES"'),
-        read_inception,
-        lambda source: read_inception(source).texts,
-    ),
+    "doccano": GoldFormat(_begins(_DOCCANO), read_doccano, has_texts=True),
+    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), read_inception, has_texts=True),
 }
 """Formats of gold data by name."""
 
@@ -586,25 +523,30 @@ def read_gold(
     """
     if name is not None and name not in GOLD_FORMATS:
         raise UsageError(f"unknown format {name!r}; expected {' or '.join(GOLD_FORMATS)}")
-    source = _open(path, name)
-    name = name or detect_gold(source)
+    gold = GoldFile(_open(path, name))
+    name = name or detect_gold(gold.source)
     if name is None:
         message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
-        raise source.error("gold.unknown_format", None, message)
-    parsed = GOLD_FORMATS[name].read(source)
+        raise gold.source.error("gold.unknown_format", None, message)
+    questions = [*GOLD_FORMATS[name].read(gold)]
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
-    if known is None:
-        known = parsed.texts
-    elif parsed.texts:
-        known = ChainMap(known, parsed.texts)  # type: ignore[arg-type] # nothing is written
-    return build_judgements(parsed, source, known, repair=repair, drop_mismatches=drop_mismatches)
+    if gold.texts:
+        known = ChainMap(known or {}, gold.texts)  # type: ignore[arg-type] # nothing is written
+    return build_judgements(gold, questions, known, repair=repair, drop_mismatches=drop_mismatches)
 
 
 def _open(path: str | Path | Source, name: str | None) -> Source:
     """Open gold data; a folder of BEIR data is opened at its judgements."""
     if isinstance(path, Source):
         return path
-    return Source.open(_find_qrels(Path(path)) if name == "beir" and Path(path).is_dir() else path)
+    if name != "beir" or not Path(path).is_dir():
+        return Source.open(path)
+    found = sorted(str(own) for own in Path(path).glob("qrels/*.tsv"))
+    if len(found) != 1:
+        named = f": {some(found)}" if found else ""
+        message = f"{len(found)} files in qrels{named}; expected one, or name the file"
+        raise InputError.at("gold.files", str(path), None, message)
+    return Source.open(found[0])
 
 
 def read_foreign_run(path: str | Path | Source, name: str) -> Run:
@@ -616,8 +558,12 @@ def read_foreign_run(path: str | Path | Source, name: str) -> Run:
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
     """Return the documents that a file of gold data holds: name to text."""
-    read = GOLD_FORMATS[name].read_texts if name in GOLD_FORMATS else None
-    if read is None:
-        known = " and ".join(n for n, own in GOLD_FORMATS.items() if own.read_texts is not None)
+    if name not in GOLD_FORMATS or not GOLD_FORMATS[name].has_texts:
+        known = " and ".join(n for n, own in GOLD_FORMATS.items() if own.has_texts)
         raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
-    return dict(read(_open(path, name)) or {})
+    gold = GoldFile(_open(path, name))
+    if name == "beir":
+        return dict(_read_beir_corpus(gold))
+    for _ in GOLD_FORMATS[name].read(gold):
+        pass
+    return gold.texts

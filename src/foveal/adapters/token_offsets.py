@@ -14,8 +14,6 @@ from foveal.errors import InputError
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
-__all__ = ["Tokenise", "in_tokens", "words"]
-
 Tokenise = Callable[[str], Iterable[tuple[int, int]]]
 """A function from a text to the places of its tokens, in their order."""
 

@@ -12,14 +12,6 @@ from pathlib import Path
 
 from foveal.errors import InputError, escape_controls
 
-__all__ = [
-    "check_folder",
-    "same_file",
-    "write_file",
-    "write_files",
-    "write_folder",
-]
-
 _HOLDINGS = ("nothing", "own", "anything")
 
 

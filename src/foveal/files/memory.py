@@ -11,8 +11,6 @@ from pathlib import Path
 
 from foveal.errors import UsageError
 
-__all__ = ["free_memory", "give_back_memory", "keep_freed_memory", "parse_size"]
-
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 

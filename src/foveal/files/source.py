@@ -4,43 +4,25 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import chain, islice
+from math import inf
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, Protocol
+from typing import Any
 
 import numpy as np
 
 from foveal.errors import InputError, UsageError
 from foveal.spans import Ints
-
-__all__ = [
-    "STDIN",
-    "Provenance",
-    "Source",
-    "decompress",
-    "explain_os_error",
-    "find_codec",
-    "first_lines",
-    "given_limit",
-    "is_stream",
-    "is_xml",
-    "limit_bytes",
-    "list_files",
-    "read_blocks",
-    "read_chunks",
-    "read_codec",
-    "read_head",
-]
 
 STDIN = "-"
 BOM = b"\xef\xbb\xbf"
@@ -48,16 +30,25 @@ _LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
 """A line that is neither blank nor a comment."""
 _ARRAY = re.compile(rb"\s*\[\s*[{\]]")
 """The beginning of a JSON array of objects."""
-UTF32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"<\0\0\0", b"\0\0\0<")
-"""First bytes of XML in UTF-32."""
+_XML = re.compile(rb"(?:\xff\xfe|\0*\xfe\xff)?[\0\s]*<")
+"""The beginning of XML, also in UTF-16 and UTF-32."""
+_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\s -~]){2}|(?:[\s -~]\0){2}")
+"""The beginning of text in UTF-16, with a byte order mark or with two ASCII characters."""
+_METADATA = re.compile(
+    rb"^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The file behind a run or a judgement set; data made in Python has no hash."""
+    """The file behind a run or a judgement set; data made in Python has no hash.
+
+    `metadata` is the text of an `ir_metadata <https://www.ir-metadata.org>`_ header, which is YAML.
+    """
 
     path: str
     sha256: str | None = None
+    metadata: str | None = None
 
     @property
     def stem(self) -> str:
@@ -103,24 +94,9 @@ class Source:
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
         """Read a file, or standard input for ``-``; decompress it by its first bytes."""
-        name = "<stdin>" if str(path) == STDIN else str(path)
-        try:
-            if str(path) != STDIN:
-                raw = Path(path).read_bytes()
-            elif sys.stdin is None:  # Python sets it to None if it was closed from the start
-                raise OSError(errno.EBADF, "closed")
-            else:
-                raw = sys.stdin.buffer.read()
-        except OSError as error:
-            raise explain_os_error(error, name) from None
-        # A name that is not UTF-8 must not spoil the output that mentions it.
-        name = os.fsencode(name).decode(errors="replace")
-        digest = hashlib.sha256(raw).hexdigest() if hashed else None
-        for magic, codec in CODECS.items():
-            if raw.startswith(magic):
-                raw = b"".join(decompress([raw], name, codec, _find_limit(len(raw), at_once=True)))
-                break
-        return cls(name, raw.removeprefix(BOM), digest, thorough)
+        digest = hashlib.sha256()
+        data = b"".join(read_blocks(path, digest if hashed else None, at_once=True))
+        return cls(_show(path), data, digest.hexdigest() if hashed else None, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
@@ -130,19 +106,22 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        first = _LINE.search(self.data)
-        if first is None:
-            return 0, b""
-        return self.data.count(b"\n", 0, first.start(1)) + 1, first[1].rstrip()
+        return next(iter(first_lines(self.data)), (0, b""))
 
     @property
     def stem(self) -> str:
         """The file's name without its directory, compression and extension."""
         return self.provenance.stem
 
-    @property
+    @cached_property
     def provenance(self) -> Provenance:
-        return Provenance(self.path, self.sha256)
+        """The file, and its ir_metadata if comments before the first line hold some."""
+        found = None
+        if self.data.startswith(b"#"):
+            first = _LINE.search(self.data)
+            found = _METADATA.search(self.data, 0, first.start() if first else len(self.data))
+        text = re.sub(rb"(?m)^# ?", b"", found[1]).decode(errors="replace") if found else None
+        return Provenance(self.path, self.sha256, text)
 
     def in_lines(self) -> Source:
         """Return the source with the items of a JSON array one per line; others unchanged.
@@ -155,29 +134,26 @@ class Source:
         """
         if not _ARRAY.match(self.data):
             return self
+        import msgspec
+
         self.check_utf8()
-        text = self.data.decode()
         try:
-            number = len(json.loads(text))
-        except json.JSONDecodeError as error:
-            message = f"not a valid JSON array: {error.msg} in column {error.colno}"
-            raise self.error("json.syntax", error.lineno, message) from None
-        except (RecursionError, ValueError):
-            message = "a JSON array with a value that cannot be read; expected JSON Lines"
-            raise self.error("json.syntax", None, message) from None
-        decoder, rows = json.JSONDecoder(), list[str]()
-        end = text.index("[") + 1
-        before = text.count("\n", 0, end)  # lines before the item
-        for _ in range(number):
-            start = end
-            while text[start].isspace() or text[start] == ",":
-                before += text[start] == "\n"
-                start += 1
-            rows += [""] * (before - len(rows))
-            end = decoder.raw_decode(text, start)[1]
-            rows.append(text[start:end].replace("\r", " ").replace("\n", " "))
-            before += text.count("\n", start, end)
-        return replace(self, data="\n".join(rows).encode())
+            items = msgspec.json.decode(self.data, type=list[msgspec.Raw])
+        except (msgspec.DecodeError, RecursionError) as error:
+            place = re.search(r"\(byte (\d+)\)", str(error))
+            at = int(place[1]) if place else len(self.data.rstrip())
+            message = "not a valid JSON array; expected JSON Lines, one object per line"
+            line = None if isinstance(error, RecursionError) else self.data.count(b"\n", 0, at) + 1
+            raise self.error("json.syntax", line, message) from None
+        rows, end, before = list[bytes](), 0, 0  # lines before the item
+        for item in map(bytes, items):
+            start = self.data.index(item, end)
+            before += self.data.count(b"\n", end, start)
+            rows += [b""] * (before - len(rows))
+            rows.append(item.replace(b"\r", b" ").replace(b"\n", b" "))
+            before += item.count(b"\n")
+            end = start + len(item)
+        return replace(self, data=b"\n".join(rows))
 
     def error(self, code: str, line: int | None, text: str) -> InputError:
         return InputError.at(code, self.path, line, text)
@@ -198,11 +174,8 @@ class Source:
             self.data.decode()
         except UnicodeDecodeError as error:
             line = int(self.numbered(np.array(self.data.count(b"\n", 0, error.start) + 1)))
-            raise self.error(
-                "file.encoding",
-                line,
-                f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text",
-            ) from None
+            text = f"byte 0x{self.data[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
+            raise self.error("file.encoding", line, text) from None
 
 
 def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
@@ -218,18 +191,18 @@ def first_lines(data: bytes, n: int = 1) -> list[tuple[int, bytes]]:
 
 def is_xml(source: Source) -> bool:
     """Return True if the file starts as XML does, in any encoding."""
-    start = source.data[:1000].lstrip()
-    return start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", *UTF32))
+    return _XML.match(source.data) is not None
+
+
+# -- names -----------------------------------------------------------------------------------------
 
 
 def list_files(
     paths: str | Path | Source | Sequence[str | Path | Source], what: str
 ) -> list[str | Path | Source]:
     """Return files in their order; a directory or a pattern is replaced by its files, sorted."""
-    if isinstance(paths, (str, Path, Source)):
-        paths = [paths]
     found: list[str | Path | Source] = []
-    for path in paths:
+    for path in [paths] if isinstance(paths, (str, Path, Source)) else paths:
         if isinstance(path, Source):
             found.append(path)
             continue
@@ -240,19 +213,17 @@ def list_files(
             raise explain_os_error(error, str(path)) from None
         if is_folder:
             inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-            if not inside:
-                raise InputError.at(
-                    "file.empty_directory", str(path), None, "the directory holds no file"
-                )
-            found += inside
+            code, message = "file.empty_directory", "the directory holds no file"
         elif set("*?[") & set(str(path)) and not place.exists():
             root = Path(place.anchor)
-            fitting = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
-            if not fitting:
-                raise InputError.at("file.missing", str(path), None, "no file fits this pattern")
-            found += fitting
+            inside = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
+            code, message = "file.missing", "no file fits this pattern"
         else:
             found.append(path)
+            continue
+        if not inside:
+            raise InputError.at(code, str(path), None, message)
+        found += inside
     if not found:
         raise UsageError(f"no {what} given")
     return found
@@ -280,47 +251,65 @@ def explain_os_error(error: OSError, name: str) -> InputError:
         code, message = "file.missing", "no such file"
     elif isinstance(error, IsADirectoryError):
         code, message = "file.is_directory", "is a directory; expected a file"
-    elif name == "<stdin>" and error.errno == errno.EBADF:
-        message = "cannot be read: it is closed"
     return InputError.at(code, name, None, message)
 
 
-# -- files that are too large to be held at once ---------------------------------------------------
+def _show(path: str | Path) -> str:
+    """Return the name of a file for messages; other bytes than UTF-8 in it are replaced."""
+    return "<stdin>" if str(path) == STDIN else os.fsencode(path).decode(errors="replace")
+
+
+# -- reading ---------------------------------------------------------------------------------------
 
 _PIECE = 1 << 18
 
 
-def read_blocks(path: str | Path, digest: Any = None) -> Iterator[bytes]:
+def read_blocks(path: str | Path, digest: Any = None, *, at_once: bool = False) -> Iterator[bytes]:
     """Yield the content of a file, decompressed and without a byte order mark, in blocks.
 
     Parameters
     ----------
-    path : path
+    path : path, or ``-`` for standard input
     digest : hash object of `hashlib`, optional
         It is updated with the bytes of the file as they are on the disk.
+    at_once : bool
+        The blocks are kept: read the file in one, and limit what it may grow to by the free memory.
     """
-    name = os.fsencode(str(path)).decode(errors="replace")
+    name = _show(path)
+    blocks = _read_raw(path, name, digest, -1 if at_once else _PIECE)
+    start = next(blocks, b"")
+    codec, limit = find_codec(start), given_limit()
+    blocks = chain([start], blocks)
+    if codec is not None:
+        if limit is None:
+            size = len(start) if at_once else Path(path).stat().st_size
+            limit = max(_AT_LEAST, _TIMES * size)
+            if at_once:
+                from foveal.files.memory import free_memory
 
-    def read() -> Iterator[bytes]:
-        try:
-            while raw := stream.read(_PIECE):
+                limit = min(limit, free_memory())
+        blocks, start = decompress(blocks, name, codec, limit), b""
+        while len(start) < len(BOM) and (block := next(blocks, b"")):
+            start += block
+        blocks = chain([start], blocks)
+    if _UTF16.match(start) and not _XML.match(start):
+        raise InputError.at("file.encoding", name, None, "the file is UTF-16; expected UTF-8 text")
+    yield next(blocks).removeprefix(BOM)
+    yield from blocks
+
+
+def _read_raw(path: str | Path, name: str, digest: Any, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file or of standard input as they are; `size` -1 is all at once."""
+    try:
+        if str(path) == STDIN and sys.stdin is None:  # it was closed from the start
+            raise OSError(errno.EBADF, "it is closed")
+        with nullcontext(sys.stdin.buffer) if str(path) == STDIN else Path(path).open("rb") as file:
+            while raw := file.read(size):
                 if digest is not None:
                     digest.update(raw)
                 yield raw
-        except OSError as error:
-            raise explain_os_error(error, name) from None
-
-    with _open(path) as stream:
-        blocks, limit = read(), _find_limit(os.fstat(stream.fileno()).st_size, at_once=False)
-        start = next(blocks, b"")
-        blocks, codec = chain([start], blocks), find_codec(start)
-        if codec is not None:
-            blocks, start = decompress(blocks, name, codec, limit), b""
-            while len(start) < len(BOM) and (block := next(blocks, b"")):
-                start += block
-            blocks = chain([start], blocks)
-        yield next(blocks).removeprefix(BOM)
-        yield from blocks
+    except OSError as error:
+        raise explain_os_error(error, name) from None
 
 
 def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[bytes]:
@@ -328,9 +317,7 @@ def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[byt
     rest = bytearray()
     for block in read_blocks(path, digest):
         rest += block
-        if len(rest) < size:
-            continue
-        end = rest.rfind(b"\n") + 1
+        end = rest.rfind(b"\n") + 1 if len(rest) >= size else 0
         if end:
             yield bytes(rest[:end])
             del rest[:end]
@@ -348,15 +335,10 @@ def read_head(path: str | Path, size: int) -> bytes:
     return bytes(found)
 
 
-def _open(path: str | Path) -> BinaryIO:
-    try:
-        return Path(path).open("rb")
-    except OSError as error:
-        raise explain_os_error(error, str(path)) from None
-
-
 # -- compression -----------------------------------------------------------------------------------
 
+CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""The first bytes of compressed data, and the kind of compression."""
 _BLOCK = 1 << 12
 """Bytes of compressed data that are expanded at once, to 128 MB at most (bzip2: see `_expand`)."""
 _EXPANDED = 1 << 24
@@ -365,40 +347,6 @@ _AT_LEAST = 1 << 30
 """Bytes that any compressed file may grow to: as many as a document of a collection may have."""
 _TIMES = 100
 """Allowed growth of a long file, as a factor: ten or twenty is usual."""
-
-
-CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""The first bytes of compressed data, and the kind of compression."""
-
-
-class _Decoder(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _new_decoder(codec: str) -> _Decoder:
-    decoder: _Decoder
-    if codec == "gzip":
-        import zlib
-
-        decoder = zlib.decompressobj(wbits=31)
-    elif codec == "bzip2":
-        import bz2
-
-        decoder = bz2.BZ2Decompressor()
-    elif codec == "xz":
-        import lzma
-
-        decoder = lzma.LZMADecompressor()
-    else:
-        import zstandard
-
-        decoder = zstandard.ZstdDecompressor().decompressobj()
-    return decoder
-
 
 _LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
 given_limit = _LIMIT.get
@@ -429,42 +377,21 @@ def limit_bytes(size: int | str | None) -> Iterator[None]:
         _LIMIT.reset(token)
 
 
-def _find_limit(size: int, *, at_once: bool) -> int:
-    """Return the bytes that a compressed file of `size` bytes may grow to."""
-    given = given_limit()
-    if given is not None:
-        return given
-    most = max(_AT_LEAST, _TIMES * size)
-    if not at_once:
-        return most
-    from foveal.files.memory import free_memory
-
-    return min(most, free_memory())
-
-
 def find_codec(start: bytes) -> str | None:
-    """Return the kind of compression by the first bytes of a file; None if it has none.
-
-    >>> find_codec(b"BZh91AY"), find_codec(b"1 Q0 ")
-    ('bzip2', None)
-    """
+    """Return the kind of compression by the first bytes of a file; None if it has none."""
     return next((codec for magic, codec in CODECS.items() if start.startswith(magic)), None)
 
 
 def read_codec(path: str | Path) -> str | None:
     """Return the kind of compression of a file; None if it has none."""
-    with _open(path) as stream:
-        return find_codec(stream.read(max(map(len, CODECS))))
+    return find_codec(next(_read_raw(path, _show(path), None, max(map(len, CODECS))), b""))
 
 
-def decompress(
-    raw: Iterable[bytes], name: str, codec: str, limit: int | None = None
-) -> Iterator[bytes]:
+def decompress(raw: Iterable[bytes], name: str, codec: str, limit: float = inf) -> Iterator[bytes]:
     """Decompress blocks of a file one by one; refuse a file that grows beyond `limit` bytes."""
-    decoder: _Decoder | None = None
+    decoder: Any = None
     size = lines = 0
-    blocks = (piece[at : at + _BLOCK] for piece in raw for at in range(0, len(piece), _BLOCK))
-    for block in blocks:
+    for block in (piece[at : at + _BLOCK] for piece in raw for at in range(0, len(piece), _BLOCK)):
         rest = block
         while rest:
             if decoder is None:
@@ -475,38 +402,37 @@ def decompress(
                 decoder = _new_decoder(codec)
             for data in _expand(decoder, rest, name, codec):
                 size += len(data)
-                if limit is not None and size > limit:
-                    raise InputError.at(
-                        "file.limit",
-                        name,
-                        None,
-                        f"the {codec} data grow to more than {limit} bytes; if they are what "
-                        "they should be, allow more with --max-bytes (Python: foveal.limit_bytes)",
-                    )
                 lines += data.count(b"\n")
+                if size > limit:
+                    text = f"the {codec} data grow to more than {limit} bytes; allow more with "
+                    text += "--max-bytes (Python: foveal.limit_bytes)"
+                    raise InputError.at("file.limit", name, None, text)
                 yield data
-            rest = b""
-            if decoder.eof:
-                rest, decoder = decoder.unused_data, None
+            rest, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
-        raise InputError.at(
-            "file.compression",
-            name,
-            lines + 1,
-            f"the {codec} data break off here; the file is truncated",
-        )
+        text = f"the {codec} data break off here; the file is truncated"
+        raise InputError.at("file.compression", name, lines + 1, text)
 
 
-def _expand(decoder: _Decoder, data: bytes, name: str, codec: str) -> Iterator[bytes]:
+def _new_decoder(codec: str) -> Any:
+    if codec == "gzip":
+        return import_module("zlib").decompressobj(wbits=31)
+    if codec == "bzip2":
+        return import_module("bz2").BZ2Decompressor()
+    if codec == "xz":
+        return import_module("lzma").LZMADecompressor()
+    return import_module("zstandard").ZstdDecompressor().decompressobj()
+
+
+def _expand(decoder: Any, data: bytes, name: str, codec: str) -> Iterator[bytes]:
     """Yield the expansion of compressed data; of bzip2, which can grow a millionfold, in pieces."""
     try:
         if codec != "bzip2":
             yield decoder.decompress(data)
             return
-        bounded: Any = decoder  # only this decoder takes the size of its output
-        yield bounded.decompress(data, _EXPANDED)
-        while not (bounded.eof or bounded.needs_input):
-            yield bounded.decompress(b"", _EXPANDED)
+        yield decoder.decompress(data, _EXPANDED)
+        while not (decoder.eof or decoder.needs_input):
+            yield decoder.decompress(b"", _EXPANDED)
     except MemoryError:
         raise
     except Exception as error:  # each library has its own exceptions

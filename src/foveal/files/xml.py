@@ -19,19 +19,6 @@ from xml.parsers import expat
 
 from foveal.errors import Problem
 
-__all__ = [
-    "DocumentError",
-    "Limits",
-    "explain_undecodable",
-    "is_standard_entity",
-    "parse_xml",
-]
-
-BYTES = 1 << 30
-DEPTH = 1000
-ATTRIBUTE = 1_000_000
-EXPANSION = 1_000_000
-ELEMENTS = 1_000_000
 BYTES_PER_ELEMENT = 16
 """A longer document may have one more element for each so many bytes."""
 MARKUP = 4_000_000
@@ -43,7 +30,7 @@ NAME = 1000
 NAMES = 100_000
 """Distinct names of tags, attributes and entities in one document."""
 
-CHUNK = 1 << 19
+_CHUNK = 1 << 19
 """Bytes that are parsed between two checks of the limits."""
 _ENCODINGS = re.compile(
     r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
@@ -59,10 +46,9 @@ _UTF32 = {
     b"<\0\0\0": "utf-32-le",
     b"\0\0\0<": "utf-32-be",
 }
-"""How documents in UTF-32 begin."""
+"""First bytes of documents in UTF-32."""
 _PREDEFINED = frozenset(("lt", "gt", "amp", "quot", "apos"))
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
-_ATTRIBUTE_VALUE = re.compile(rb"""=\s*(?:"[^"]*|'[^']*)""")
 
 
 class DocumentError(Exception):
@@ -103,11 +89,11 @@ class Limits(NamedTuple):
         Bytes of a document after decompression.
     """
 
-    depth: int = DEPTH
-    attribute: int = ATTRIBUTE
-    expansion: int = EXPANSION
-    elements: int = ELEMENTS
-    size: int = BYTES
+    depth: int = 1000
+    attribute: int = 1_000_000
+    expansion: int = 1_000_000
+    elements: int = 1_000_000
+    size: int = 1 << 30
 
     def max_elements(self, size: int) -> int:
         """Return how many elements a document of `size` bytes may have.
@@ -123,9 +109,6 @@ class Limits(NamedTuple):
         return max(MARKUP, 4 * self.attribute)
 
 
-_DEFAULT = Limits()
-
-
 def is_standard_entity(name: str) -> bool:
     """Return True for the predefined entities of XML and the named ones of HTML.
 
@@ -138,9 +121,9 @@ def is_standard_entity(name: str) -> bool:
 def explain_undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentError:
     """Return the error of bytes that are not text, with line and column of the first such byte."""
     before = error.object[: error.start].decode(error.encoding, errors="replace")
-    wrong = error.object[error.start]
-    message = f"byte 0x{wrong:02x} is not {encoding}"
-    return DocumentError("xml.encoding", message, *_line_and_column(before))
+    message = f"byte 0x{error.object[error.start]:02x} is not {encoding}"
+    place = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return DocumentError("xml.encoding", message, *place)
 
 
 def parse_xml(
@@ -149,11 +132,10 @@ def parse_xml(
     closing: Callable[[str], object] | None = None,
     text: Callable[[str], object] | None = None,
     *,
-    limits: Limits = _DEFAULT,
+    limits: Limits | None = None,
     watch: bool = True,
     listed_attributes: bool = False,
     on_parser: Callable[[expat.XMLParserType], object] | None = None,
-    on_chunk: Callable[[int], object] | None = None,
 ) -> None:
     """Parse a document; raises `DocumentError` where it is malformed or exceeds a limit.
 
@@ -163,29 +145,36 @@ def parse_xml(
         In any usual encoding, which a declaration or a byte order mark tells.
     opening, closing, text : callable
         Called as expat calls its handlers.
-    limits : Limits
+    limits : Limits, optional
     watch : bool
-        Check depth, attribute lengths and number of elements at each tag. A caller who checks them
-        afterwards saves the time; in documents with entities of their own they are always checked.
+        Check depth, attribute lengths and number of elements. A caller that checks them saves the
+        time; in documents with entities of their own they are always checked.
     listed_attributes : bool
         Pass attributes as a list of names and values, without those that a DTD adds.
     on_parser : callable, optional
         Called first with the parser, which knows the line.
-    on_chunk : callable, optional
-        Called after each `CHUNK` bytes with the size of markup that has not ended; may raise.
     """
-    handlers = opening, closing, text
+    handlers, limits = (opening, closing, text), limits or Limits()
     # Expat takes UTF-32 for UTF-16.
-    utf32 = next((codec for begin, codec in _UTF32.items() if data.startswith(begin)), None)
+    encoding = next((codec for begin, codec in _UTF32.items() if data.startswith(begin)), None)
     try:
-        if utf32 is None:
+        if encoding is None:
             parser = _SafeParser(data, handlers, limits, watch=watch, listed=listed_attributes)
-            return parser.run(on_parser, on_chunk)
+            return parser.run(on_parser)
     except ValueError:
         pass  # several bytes per character: expat leaves these encodings to us, before any tag
-    data = _transcode(data, utf32)
+    if encoding is None:
+        declared = _DECLARED_ENCODING.match(data)
+        encoding = declared[1].decode() if declared else "utf-8"
+    try:
+        data = data.decode(encoding).encode()
+    except UnicodeDecodeError as error:
+        raise explain_undecodable(error, encoding) from None
+    except UnicodeError as error:  # of codecs that refuse everything
+        message = f"cannot be read as {encoding}: {error}"
+        raise DocumentError("xml.encoding", message, 1, 1) from None
     parser = _SafeParser(data, handlers, limits, "utf-8", watch=watch, listed=listed_attributes)
-    return parser.run(on_parser, on_chunk)
+    return parser.run(on_parser)
 
 
 _Handlers = tuple[
@@ -193,7 +182,7 @@ _Handlers = tuple[
     Callable[[str], object] | None,
     Callable[[str], object] | None,
 ]
-"""What expat calls at opening tags, closing tags and text."""
+"""Functions for opening tags, closing tags and text."""
 
 
 class _SafeParser:
@@ -210,10 +199,10 @@ class _SafeParser:
         listed: bool,
     ) -> None:
         self.data, self.handlers, self.limits, self.listed = data, handlers, limits, listed
-        self.begun = self.is_watched = self.has_entities = False
-        self.nested = 0
+        self.has_root = self.has_entities = self.is_watched = False
         self.text_left = len(data) + limits.expansion
         """Characters that text and tags may still have."""
+        self.nested_entities = 0
         self.declared_attributes: Counter[str] = Counter()
         self.names: dict[str, Any] = {}
         self.parser = parser = expat.ParserCreate(encoding, None, self.names)
@@ -243,100 +232,64 @@ class _SafeParser:
         }
         for name, handler in self.calls.items():
             setattr(parser, name, handler)
-        if watch:
+        # Most documents are too small to exceed a limit: a check at each tag would cost a tenth.
+        fewest, tags = min(limits.depth, limits.elements), data.count(b"<")
+        opens_many = tags > fewest and tags - data.count(b"</") > fewest
+        if watch and (opens_many or len(data) > limits.attribute):
             self._watch_tags()
 
-    def run(
-        self,
-        on_parser: Callable[[expat.XMLParserType], object] | None,
-        on_chunk: Callable[[int], object] | None,
-    ) -> None:
-        """Parse bit by bit, so that nothing grows unseen."""
+    def run(self, on_parser: Callable[[expat.XMLParserType], object] | None) -> None:
+        """Parse chunk by chunk, so that nothing grows unseen."""
         data, parser, limits, names = memoryview(self.data), self.parser, self.limits, self.names
         seen = 0
         try:
             if on_parser is not None:
                 on_parser(parser)
-            for begin in range(0, max(len(data), 1), CHUNK):
-                end = begin + CHUNK
+            for begin in range(0, max(len(data), 1), _CHUNK):
+                end = begin + _CHUNK
                 try:
                     parser.Parse(data[begin:end], end >= len(data))
                 except expat.ExpatError as error:
-                    message = expat.errors.messages[error.code]
-                    if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.begun:
+                    message, place = expat.errors.messages[error.code], (error.lineno, error.offset)
+                    if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.has_root:
                         message = "the document breaks off here, before its root element is closed"
-                    raise DocumentError(
-                        "xml.malformed", message, error.lineno, error.offset + 1
-                    ) from None
-                finally:
-                    for name in islice(names, seen, None):
-                        if name is not None and len(name) > NAME:
-                            self._refuse_name(name)
-                if len(names) > NAMES:
-                    self._fail(
-                        "xml.limit",
-                        f"more than {NAMES} different names of tags, attributes and entities",
-                    )
+                    raise DocumentError("xml.malformed", message, place[0], place[1] + 1) from None
+                for name in islice(names, seen, None):
+                    if name is not None and len(name) > NAME:
+                        message = f"the name '{name[:20]}...' has more than {NAME} characters"
+                        raise DocumentError("xml.limit", message)
                 seen = len(names)
+                if seen > NAMES:
+                    self._fail(f"more than {NAMES} different names of tags and attributes")
                 if end < len(data):
-                    pending = end - parser.CurrentByteIndex
-                    if on_chunk is not None:
-                        on_chunk(pending)
-                    if pending > limits.markup:
-                        self._refuse_markup(self.data[parser.CurrentByteIndex : end])
-                    if end > limits.markup and not self.begun:
-                        message = f"no element begins within the first {limits.markup} bytes"
-                        self._fail("xml.limit", message)
+                    # Expat keeps a tag, comment or declaration until it ends.
+                    if end - parser.CurrentByteIndex > limits.markup:
+                        message = (
+                            f"a tag, comment or declaration has more than {limits.markup} bytes"
+                        )
+                        self._fail(message)
+                    if end > limits.markup and not self.has_root:
+                        self._fail(f"no element begins within the first {limits.markup} bytes")
         finally:
             # The handlers and the parser hold each other, and the text; release it now.
             for name in self.calls:
                 setattr(parser, name, None)
             del self.parser, self.calls
 
-    def _fail(self, code: str, message: str) -> NoReturn:
+    def _fail(self, message: str, code: str = "xml.limit") -> NoReturn:
         parser = self.parser
         raise DocumentError(code, message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
-
-    def _refuse_name(self, name: str) -> NoReturn:
-        message = f"the name '{name[:20]}...' has more than {NAME} characters"
-        at = self.data.find(name[: NAME + 1].encode())
-        if at < 0:  # in another encoding
-            self._fail("xml.limit", message)
-        place = _line_and_column(self.data[:at].decode(errors="replace"))
-        raise DocumentError("xml.limit", message, *place)
-
-    def _refuse_markup(self, found: bytes) -> NoReturn:
-        """Refuse markup that is too long before it ends: expat keeps all of it until then."""
-        limits = self.limits
-        head = found[:1000].replace(b"\0", b"")  # UTF-16
-        if head.startswith(b"<!--"):
-            what = "a comment"
-        elif head.startswith(b"<?"):
-            what = "a processing instruction"
-        elif head.startswith(b"<") and not head.startswith(b"<!"):
-            tag = re.split(rb"[\s/>]", head[1:31], maxsplit=1)[0].decode(errors="replace")
-            longest = max(map(len, _ATTRIBUTE_VALUE.findall(found)), default=0)
-            if longest > limits.attribute:
-                self._refuse_attribute(tag)
-            what = f"the tag <{tag}>"
-        else:
-            what = "a declaration"
-        self._fail("xml.limit", f"{what} has more than {limits.markup} bytes")
-
-    def _refuse_attribute(self, tag: str) -> NoReturn:
-        most = self.limits.attribute
-        self._fail("xml.limit", f"an attribute of <{tag}> has more than {most} characters")
 
     # -- handlers -------------------------------------------------------------------------------
 
     def _open_root(self, tag: str, attributes: Any) -> None:
-        self.begun = True
+        self.has_root = True
         self.parser.StartElementHandler = self.handlers[0]
         self.handlers[0](tag, attributes)
 
     def _watch_tags(self) -> None:
         """From here on, check depth, attributes and number of elements."""
-        opening, closing, _ = self.handlers
+        opening, closing, text = self.handlers
         limits, size, listed = self.limits, len(self.data), self.listed
         most, depth, elements = limits.max_elements(size), 0, 0
 
@@ -345,13 +298,14 @@ class _SafeParser:
             depth += 1
             elements += 1
             if depth > limits.depth:
-                self._fail("xml.limit", f"elements are nested more than {limits.depth} deep")
-            if attributes:
-                values = attributes if listed else attributes.values()
-                if max(map(len, values)) > limits.attribute:
-                    self._refuse_attribute(tag)
+                self._fail(f"elements are nested more than {limits.depth} deep")
             if elements > most:
-                self._fail("xml.limit", f"more than {most} elements in a document of {size} bytes")
+                self._fail(f"more than {most} elements in a document of {size} bytes")
+            values = attributes if listed else attributes.values()
+            if values and max(map(len, values)) > limits.attribute:
+                self._fail(f"an attribute of <{tag}> has more than {limits.attribute} characters")
+            if self.has_entities:
+                self._spend(len("</>") + len(tag) + sum(map(len, values)))
             opening(tag, attributes)
 
         def watch_closing(tag: str) -> None:
@@ -361,75 +315,23 @@ class _SafeParser:
                 closing(tag)
 
         self.is_watched = True
-        self.handlers = watch_opening, watch_closing, self.handlers[2]
+        self.handlers = watch_opening, watch_closing, text
         self.parser.EndElementHandler = watch_closing
 
-    def _watch_entities(self) -> None:
-        """From here on, count what entities add to the document.
+    def _spend(self, characters: int) -> None:
+        """Count characters against those of the document and of what entities may add.
 
         Expat's own protection lets 8 MB pass, and more than that in large documents.
         """
-        if not self.is_watched:
-            self._watch_tags()
-        opening, closing, text = self.handlers
-        listed = self.listed
+        self.text_left -= characters
+        if self.text_left < 0:
+            most = self.limits.expansion
+            self._fail(f"entities add more than {most} characters to the document")
 
-        def spend(characters: int) -> None:
-            self.text_left -= characters
-            if self.text_left < 0:
-                most = self.limits.expansion
-                self._fail("xml.limit", f"entities add more than {most} characters to the document")
-
-        def spend_opening(tag: str, attributes: Any) -> None:
-            values = attributes if listed else attributes.values()
-            spend(len("</>") + len(tag) + sum(map(len, values)))
-            opening(tag, attributes)
-
-        def spend_text(piece: str) -> None:
-            spend(len(piece))
-            if text is not None:
-                text(piece)
-
-        self.handlers = spend_opening, closing, spend_text
-        self.parser.CharacterDataHandler = spend_text
-
-    def _check_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        if encoding is None:
-            return
-        try:
-            name = codecs.lookup(encoding).name
-        except (LookupError, ValueError):
-            name = ""
-        if not _ENCODINGS.fullmatch(name):
-            message = (
-                f"encoding {encoding!r} is not read; expected UTF-8, UTF-16, ISO-8859-1 or another "
-                "usual encoding of text"
-            )
-            self._fail("xml.encoding", message)
-
-    def _refuse_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's signature
-        if not is_parameter:
-            message = f"entity &{name}; is not declared and not a standard one"
-            self._fail("xml.entity", message)
-
-    def _replace_external(
-        self, context: str | None, _base: str | None, system: str | None, public: str | None
-    ) -> int:
-        """Read the standard entities in place of a DTD or parameter entity; refuse all else."""
-        if context is not None:
-            name = system or public
-            message = f"the text refers to the external entity {name!r}; nothing is fetched"
-            self._fail("xml.entity", message)
-        declarations = self.parser.ExternalEntityParserCreate(context)
-        declarations.EntityDeclHandler = None  # these are ours
-        declarations.Parse(self.standard, True)  # noqa: FBT003 - expat's signature
-        return 1
-
-    def _check_declared_attributes(self, tag: str, *_: object) -> None:
-        self.declared_attributes[tag] += 1
-        if self.declared_attributes[tag] > ATTRIBUTES:
-            message = f"more than {ATTRIBUTES} attributes are declared for <{tag}>"
-            self._fail("xml.limit", message)
+    def _watch_text(self, piece: str) -> None:
+        self._spend(len(piece))
+        if self.handlers[2] is not None:
+            self.handlers[2](piece)
 
     def _check_declared_entity(
         self,
@@ -441,28 +343,40 @@ class _SafeParser:
         """Bound what entities add, and how deep they lie in each other: expat calls itself."""
         if not self.has_entities:
             self.has_entities = True
-            self._watch_entities()
+            self.parser.CharacterDataHandler = self._watch_text
+            if not self.is_watched:
+                self._watch_tags()
         if value is not None and ("&" in value or "%" in value):
-            self.nested += 1
-            if self.nested > self.limits.depth:
-                message = f"more than {self.limits.depth} entities refer to entities"
-                self._fail("xml.limit", message)
+            self.nested_entities += 1
+            if self.nested_entities > self.limits.depth:
+                self._fail(f"more than {self.limits.depth} entities refer to entities")
 
+    def _check_declared_attributes(self, tag: str, *_: object) -> None:
+        self.declared_attributes[tag] += 1
+        if self.declared_attributes[tag] > ATTRIBUTES:
+            self._fail(f"more than {ATTRIBUTES} attributes are declared for <{tag}>")
 
-def _line_and_column(before: str) -> tuple[int, int]:
-    """Return the place after this text."""
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
+    def _check_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        try:
+            name = codecs.lookup(encoding or "utf-8").name
+        except (LookupError, ValueError):
+            name = ""
+        if not _ENCODINGS.fullmatch(name):
+            expected = "UTF-8, UTF-16, ISO-8859-1 or another usual encoding of text"
+            self._fail(f"encoding {encoding!r} is not read; expected {expected}", "xml.encoding")
 
+    def _refuse_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's
+        if not is_parameter:
+            self._fail(f"entity &{name}; is not declared and not a standard one", "xml.entity")
 
-def _transcode(data: bytes, encoding: str | None) -> bytes:
-    """Return the document in UTF-8, from the given encoding or the one it declares."""
-    if encoding is None:
-        declared = _DECLARED_ENCODING.match(data)
-        encoding = declared[1].decode() if declared else "utf-8"
-    try:
-        return data.decode(encoding).encode()
-    except UnicodeDecodeError as error:
-        raise explain_undecodable(error, encoding) from None
-    except UnicodeError as error:  # of codecs that refuse everything
-        message = f"cannot be read as {encoding}: {error}"
-        raise DocumentError("xml.encoding", message, 1, 1) from None
+    def _replace_external(
+        self, context: str | None, _base: str | None, system: str | None, public: str | None
+    ) -> int:
+        """Read the standard entities in place of a DTD or parameter entity; refuse all else."""
+        if context is not None:
+            message = f"the text refers to the external entity {system or public!r}"
+            self._fail(f"{message}; nothing is fetched", "xml.entity")
+        declarations = self.parser.ExternalEntityParserCreate(context)
+        declarations.EntityDeclHandler = None  # these are ours
+        declarations.Parse(self.standard, True)  # noqa: FBT003 - expat's signature
+        return 1

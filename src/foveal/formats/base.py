@@ -9,45 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from foveal.errors import InputError, Problem, UsageError, counted
-from foveal.files.source import STDIN, Source, is_xml, list_files
+from foveal.files.source import STDIN, Source, first_lines, is_xml, list_files
 from foveal.model import Judgements, Run
 
 if TYPE_CHECKING:
     from foveal.model import Topics
-
-__all__ = [
-    "GROUP",
-    "JSON_FORMATS",
-    "MAGIC",
-    "MODULES",
-    "ROOTS",
-    "Format",
-    "Kind",
-    "Parsed",
-    "detect_format",
-    "find_format",
-    "found_kind",
-    "head_fields",
-    "json_kind",
-    "judgement_files",
-    "kind_of",
-    "lazy_losses",
-    "list_formats",
-    "never",
-    "parse_run",
-    "parse_with",
-    "read_judgements",
-    "read_run",
-    "write_judgements",
-    "write_run",
-    "write_topics",
-]
 
 Kind = Literal["run", "judgements", "topics", "pool", "results"]
 
@@ -150,38 +122,19 @@ def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
     )
 
 
-MODULES: dict[str, dict[str, str]] = {
-    "run": {
-        "fol": "fol",
-        "elements": "fol",
-        "trec": "trec",
-        "jsonl": "jsonl",
-        "parquet": "parquet",
-        "inex": "inex_runs",
-        "trec-genomics": "trec_genomics",
-    },
-    "judgements": {
-        "fol": "fol",
-        "trec": "trec",
-        "jsonl": "jsonl",
-        "inex": "inex_assessments",
-        "inex2002": "inex_assessments",
-        "inex2003": "inex_assessments",
-        "inex2005": "inex_assessments",
-        "inex2006": "inex_assessments",
-        "trec-genomics": "trec_genomics",
-    },
-    "topics": {"inex": "topic_files", "jsonl": "topic_files", "trec": "topic_files"},
-    "pool": {"jsonl": "pool_files"},
-    "results": {"json": "result_files"},
+MODULES: dict[str, tuple[str, ...]] = {
+    "run": ("fol", "trec", "jsonl", "parquet", "inex_runs", "trec_genomics"),
+    "judgements": ("fol", "trec", "jsonl", "inex_assessments", "trec_genomics"),
+    "topics": ("topic_files",),
+    "pool": ("pool_files",),
+    "results": ("result_files",),
 }
-"""The module of each format by kind and name, in the order in which a file is compared with them.
+"""The modules of each kind of file, in the order in which a file is compared with their formats.
 
 Their sniffs need not exclude each other: the first that fits is taken.
 """
 _LINE_MODULES = ("fol", "trec", "trec_genomics")
 """Modules of formats whose files never begin as XML or JSON do."""
-
 GROUP = "foveal.formats"
 """The group of entry points by which other packages add formats."""
 MAGIC = (b"PAR1", b"ARROW1")
@@ -193,10 +146,6 @@ JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
     "pool": ("foveal-pool",),
 }
 """Names of the formats in headers of JSON Lines."""
-
-_ASKS = {"title", "query", "castitle", "description"}
-_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
-_SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 ROOTS = {"run": "inex-submission", "judgements": "assessments"}
 """The root elements of INEX XML."""
 _SENTENCES = {
@@ -204,16 +153,11 @@ _SENTENCES = {
     "judgements": "these are judgements",
     "topics": "these are topics",
     "pool": "this is a pool",
-    "results": "these are saved results, as 'foveal evaluate -f json' writes them",
+    "results": "these are saved results",
 }
-_LINES = {
-    "run": "a run has 8 (topic Q0 doc rank rsv runid start length), 7 (topic Q0 doc rank rsv runid "
-    "/path[1]/of[1]/element[2], or of TREC Genomics topic doc rank score start length tag) or 6 "
-    "(topic Q0 doc rank score runid)",
-    "judgements": "judgements have 4 (topic iteration doc grade) or more (topic Q0 doc relchars "
-    "doclen [bep off:len ...], or of TREC Genomics "
-    "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects)",
-}
+_ASKS = {"title", "query", "castitle", "description"}
+_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
+_SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -228,12 +172,10 @@ def list_formats(kind: str | None = None, opening: bytes = b"") -> Iterator[Form
     ['fol', 'trec', 'jsonl']
     """
     for own in (kind,) if kind else get_args(Kind):
-        for name, module in MODULES[own].items():
-            if opening in (b"{", b"<") and module in _LINE_MODULES:
-                continue
-            for form in import_module(f"foveal.formats.{module}").FORMATS:
-                if (form.kind, form.name) == (own, name):
-                    yield form
+        for module in MODULES[own]:
+            if opening not in (b"{", b"<") or module not in _LINE_MODULES:
+                forms = import_module(f"foveal.formats.{module}").FORMATS
+                yield from (form for form in forms if form.kind == own)
     yield from (form for form in _load_entry_points() if kind in (None, form.kind))
 
 
@@ -254,23 +196,15 @@ def _load_entry_points() -> list[Format]:
 
     found: list[Format] = []
     for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
-        problem = None
         try:
             form = point.load()
+            if not isinstance(form, Format) or form.kind not in MODULES:
+                raise TypeError(f"expected a foveal.formats.Format of {' or '.join(MODULES)}")
         except Exception as error:  # whatever another package's module raises
-            problem = f"cannot be loaded ({type(error).__name__}: {error})"
-        else:
-            if not isinstance(form, Format):
-                problem = "is not a foveal.formats.Format"
-            elif form.kind not in MODULES:
-                problem = f"has the kind {form.kind!r}; expected {' or '.join(MODULES)}"
-            elif form.name in MODULES[form.kind]:
-                problem = f"takes the name {form.name!r}, which is that of Foveal itself"
-        if problem is not None:
             raise UsageError(
-                f"the format of the entry point '{point.name} = {point.value}' ({GROUP}) "
-                f"{problem}; mend or remove the package that brings it"
-            )
+                f"the format of the entry point '{point.name} = {point.value}' ({GROUP}) cannot be "
+                f"loaded ({type(error).__name__}: {error}); mend or remove the package"
+            ) from None
         found.append(form)
     return found
 
@@ -287,39 +221,28 @@ def detect_format(source: Source, kind: Kind) -> Format:
     code, what = f"{kind}.format", "a run" if kind == "run" else kind
     if not number:
         verb = "is" if kind == "run" else "are"
-        message = f"the {kind} {verb} empty: the file holds no line of data"
-        raise source.error(f"{kind}.empty", None, message)
+        text = f"the {kind} {verb} empty: the file holds no line of data"
+        raise source.error(f"{kind}.empty", None, text)
     if first.startswith(b"["):
-        raise source.error(
-            "json.array",
-            number,
-            "a JSON array that is too large or holds no objects; expected JSON Lines, one object "
-            "per line (jq -c '.[]' FILE writes them)",
-        )
-    if first.startswith(b"{") and json_kind(source) is None:
+        text = "a JSON array that holds no objects; expected JSON Lines, one object per line"
+        raise source.error("json.array", number, text)
+    other, fields = found_kind(source), head_fields(source)
+    found = f"{counted(len(fields), 'field')} found"
+    if other is not None:
+        text = f"{_SENTENCES[other]}; expected {what}"
+        line = None if source.data.startswith(MAGIC) else number
+        raise source.error(code, line, f"{found}: {text}" if fields else text)
+    if first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
-    fields = head_fields(source)
-    for form in list_formats():
-        # Lines of fields are told apart by their number; only TREC Genomics is sure.
-        if form.kind != kind and (not fields or "genomics" in form.name) and form.sniff(source):
-            name = " (TREC Genomics)" if fields else ""
-            line = None if source.data.startswith(MAGIC) else number
-            raise source.error(code, line, f"{_SENTENCES[form.kind]}{name}; expected {what}")
-    if kind == "judgements" and len(fields) > 4:
-        return find_format("fol", kind)  # its parser names the bad field
-    if kind == "run" and fields and re.fullmatch(rb"[0-9]+:[0-9]+", fields[-1]):
-        raise source.error(code, number, f"{_SENTENCES['judgements']}; expected {what}")
-    if fields and kind in _LINES:
-        message = f"{counted(len(fields), 'field')} found; {_LINES[kind]}"
-        raise source.error(code, number, message)
     if is_xml(source):
         from foveal.formats.markup import root_tag
 
         if kind not in ROOTS:
             return find_format("inex", kind)  # its parser names the root element
-        message = f"root element <{root_tag(source)}>; expected <{ROOTS[kind]}>"
-        raise source.error(code, number, message)
-    raise source.error(code, number, f"the format is not recognised; expected {what}")
+        text = f"root element <{root_tag(source)}>; expected <{ROOTS[kind]}>"
+        raise source.error(code, number, text)
+    text = f"{found}; expected {what} ('foveal formats' shows the fields of each format)"
+    raise source.error(code, number, text)
 
 
 def found_kind(source: Source) -> Kind | None:
@@ -332,15 +255,14 @@ def found_kind(source: Source) -> Kind | None:
 
 
 def head_fields(source: Source) -> list[bytes]:
-    """Return the fields of the first line between blanks; none in XML, JSON and columnar files.
+    """Return the fields of the first line; none in XML, JSON and columnar files.
 
     >>> head_fields(Source.of_text("# a run" + chr(10) + "1 Q0 D1 1 0.5 mine"))
     [b'1', b'Q0', b'D1', b'1', b'0.5', b'mine']
     """
-    first = source.head[1]
-    fields = first.split()
-    if first.startswith((b"<", b"{", b"[")):
+    if source.head[1].startswith((b"<", b"{", b"[")):
         return []
+    fields = source.head[1].split()
     is_other = fields[1:2] != [b"Q0"] and (source.data.startswith(MAGIC) or is_xml(source))
     return [] if is_other else fields
 
@@ -351,7 +273,6 @@ def json_kind(source: Source) -> Kind | None:
         return None
     if _SAVED.match(source.data):
         return "results"
-    from foveal.files.source import first_lines
     from foveal.formats.objects import header_of, loads
 
     header, header_line = header_of(source)
@@ -400,27 +321,21 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    run: Run | None
-    if cache is not None and texts is None:
-        from foveal.formats.cache import RunCache
-
-        source, kept = source.in_lines(), RunCache(cache)
-        run = kept.find(source)
-        if run is None:
-            run = parse_run(source).checked()
-            kept.keep(source, run)
+    if cache is None or texts is not None:
+        run: Run = parse_run(source, texts=texts).checked()
         return run
-    run, problems = parse_run(source, texts=texts)
-    if problems:
-        raise InputError(problems)
-    assert run is not None  # a file without problems has content
-    return run
+    from foveal.formats.cache import RunCache
+
+    kept = RunCache(cache)
+    found = kept.find(source)
+    if found is None:
+        found = parse_run(source).checked()
+        kept.keep(source, found)
+    return found
 
 
 def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
     """Return the run of all good lines of a file, and everything wrong with the others.
-
-    A file that is not a run at all is refused.
 
     >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
     >>> parsed = parse_run(Source.of_text(chr(10).join(lines), "a.run"))
@@ -428,45 +343,18 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     <Run 'mine': 1 results, 1 topics>
     >>> for problem in parsed.problems:
     ...     print(problem.code, problem)
-    line.number a.run:2: score 'x' is not a number
-    span.offset a.run:3: start -5 is negative; expected an offset from 0
+    run.score a.run:2: score 'x' is not a finite number
+    span.offset a.run:3: start -5 is negative or past 1099511627776; expected an offset
     """
-    if source.head[1].startswith(b"["):
-        source = source.in_lines()
     try:
+        source = source.in_lines()
         run, problems = detect_format(source, "run").read(source, texts)
-    except InputError:
-        if not (left := _drop_odd_opening(source)):
-            raise
-        problems = []
-    else:
-        left = _drop_odd_opening(source) if problems else None
-    if left:
-        source, odd = left
-        run, problems = detect_format(source, "run").read(source, texts)
-        problems = [*odd, *problems]
+    except InputError as error:
+        run, problems = None, [*error.problems]
     if run is not None and not len(run):
-        run = None
-        if not problems:
-            message = "the run is empty: it holds no result"
-            problems = [Problem("run.empty", source.path, None, message)]
+        empty = Problem("run.empty", source.path, None, "the run is empty: it holds no result")
+        run, problems = None, problems or [empty]
     return Parsed(run, sorted(problems, key=lambda problem: problem.line or 0))
-
-
-def _drop_odd_opening(source: Source) -> tuple[Source, list[Problem]] | None:
-    """Return a run of lines without first lines that have other fields than most, if any do."""
-    if not head_fields(source):
-        return None
-    from foveal.formats.fields import drop_undecodable, find_odd_opening
-
-    source, undecodable = drop_undecodable(source)
-    odd = find_odd_opening(source)
-    if not odd:
-        return None
-    lines = source.data.split(b"\n")
-    for problem in odd:
-        lines[source.place(problem.line or 0) - 1] = b""
-    return replace(source, data=b"\n".join(lines)), [*undecodable, *odd]
 
 
 def read_judgements(
@@ -489,21 +377,13 @@ def read_judgements(
     parts: list[Judgements] = []
     for path in list_files(paths, "judgements"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        if source.head[1].startswith(b"["):
-            source = source.in_lines()
+        source = source.in_lines()
         judgements = detect_format(source, "judgements").read(source, texts).checked()
         if not judgements.topics:
             message = "the judgements are empty: no document is judged"
             raise source.error("judgements.empty", None, message)
         parts.append(judgements)
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
-
-
-def judgement_files(
-    paths: str | Path | Source | Sequence[str | Path | Source],
-) -> list[str | Path | Source]:
-    """Return the files of one set of judgements, in their order."""
-    return list_files(paths, "judgements")
 
 
 def kind_of(path: str | Path | Source) -> str:
@@ -516,7 +396,7 @@ def kind_of(path: str | Path | Source) -> str:
             from foveal.formats.markup import root_tag
 
             root_tag(source)  # refuses XML that cannot be read
-        message = "cannot be told to be a run, judgements or topics"
+        message = "not recognised; expected a run, judgements or topics"
         raise source.error("file.format", None, message)
     return kind
 

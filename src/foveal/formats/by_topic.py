@@ -20,14 +20,14 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source, read_blocks, read_chunks
-from foveal.formats import detect_format, parquet
+from foveal.formats import detect_format
 from foveal.formats.base import Kind
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.model.run import Run
 from foveal.spans import Ints
 
-__all__ = ["BUCKETS", "Range", "Spool", "TopicFile", "TopicTable", "pack"]
+__all__ = ["BUCKETS", "Range", "Spool", "TopicFile", "pack"]
 
 CHUNK = 1 << 23
 """Bytes of lines that are sorted together."""
@@ -48,7 +48,6 @@ _FIELDS: dict[str, Any] = {
 }
 """The topic, and fields for which it matters if any result of a JSON Lines run has them."""
 Small = npt.NDArray[np.int32]
-_ROW = "number of the row"
 
 
 class Spool:
@@ -246,55 +245,6 @@ class TopicFile:
             return Run.from_results({})
         run: Run = self.read(low, high)
         return replace(run, score=None) if self.has_in_part("score") else run
-
-
-class TopicTable(TopicFile):
-    """The rows of a Parquet or Arrow run, of which only those of a group of topics are read."""
-
-    def __init__(self, path: str, codes: dict[str, int], *, name: str, is_arrow: bool) -> None:
-        self.codes, self.form, digest = codes, "parquet", hashlib.sha256()
-        for _ in read_blocks(path, digest):
-            pass
-        self.source = Source(name, b"", digest.hexdigest())
-        self._is_arrow = is_arrow
-        self._topic = pl.col("topic").cast(pl.String, strict=False)
-        with parquet.damage_said(self.source, arrow=is_arrow):
-            table = pl.scan_ipc(path) if is_arrow else pl.scan_parquet(path)
-            schema = table.collect_schema()
-            parquet.frame_to_run(schema.to_frame(), self.source)  # refuses missing columns
-            self._rows = table.with_row_index(_ROW)
-            given = [field for field in _FIELDS if field in schema and field != "topic"]
-            query = self._rows.group_by(self._topic).agg(
-                pl.len(), pl.col(given).count(), pl.col(_ROW).min()
-            )
-            found = query.sort(_ROW).collect(engine="streaming")
-            sample = table.head(1000).collect()
-            if "run" in schema:
-                runs = table.select("run").unique().collect(engine="streaming").drop_nulls()
-                parquet.frame_to_run(runs.with_columns(topic="run", doc="run"), self.source)
-        self._counts = dict.fromkeys(_FIELDS, 0) | {"topic": int(found["len"].sum())}
-        self._counts |= {field: int(found[field].sum()) for field in given}
-        self.topics = dict.fromkeys(found["topic"].drop_nulls().to_list())
-        self.sizes = np.zeros(BUCKETS, dtype=np.int64)
-        size = max(1, sample.estimated_size() // max(1, len(sample)))
-        for topic, rows in found.select("topic", "len").drop_nulls().rows():
-            self.sizes[codes.setdefault(topic, len(codes)) % BUCKETS] += size * rows
-
-    def close(self) -> None:
-        pass
-
-    def read(self, low: int, high: int) -> Run:
-        own = [topic for topic in self.topics if low <= self.codes[topic] % BUCKETS < high]
-        wanted = self._topic.is_in(own)
-        if not low:  # rows without a topic are refused there
-            wanted |= self._topic.is_null()
-        with parquet.damage_said(self.source, arrow=self._is_arrow):
-            frame = self._rows.filter(wanted).collect(engine="streaming").sort(_ROW)
-        given = frozenset(name for name, count in self._counts.items() if count)
-        lines = frame[_ROW].cast(pl.Int64).to_numpy() + 1
-        return parquet.frame_to_run(
-            frame.drop(_ROW), replace(self.source, lines=lines, given=given)
-        )
 
 
 def _find_fields(data: bytes, lines: pl.Series) -> pl.DataFrame:

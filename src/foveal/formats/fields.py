@@ -1,9 +1,4 @@
-"""Line formats: white-space separated fields as columns, read and written.
-
-Regular files (one blank or tab between fields, no comments) go straight through the columnar
-parser. Anything irregular is normalised first. Bad lines are found one by one only if the parser
-refuses the file, so that good files never pay for bad ones.
-"""
+"""Line formats: white-space separated fields as columns, read and written."""
 
 from __future__ import annotations
 
@@ -17,31 +12,24 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source, first_lines
+from foveal.files.source import Source
+from foveal.formats.base import Parsed
+from foveal.formats.checks import RULES, Defects, RowRule, check_rules
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-__all__ = [
-    "MAX_OFFSET",
-    "RowTable",
-    "as_lines",
-    "check_rows",
-    "drop_undecodable",
-    "find_odd_opening",
-    "first_lines",
-    "normalise_lines",
-    "one_word",
-    "read_fields",
-]
-
-MAX_OFFSET = 1 << 40
-"""Offsets beyond this are a mistake: no document has a million million characters."""
-
-_BLANKS = re.compile(r"[ \t\x0b\x0c\r]+")
+RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String) | {
+    "score": pl.Float64,
+    "run": pl.String,
+}
+"""The fields that lines of runs begin with, except those of TREC Genomics."""
+_BLANKS = r"[ \t\x0b\x0c\r]+"
 _BLOCK = 1 << 18
 """Bytes looked at together; what fits into the cache is fastest."""
-_GENOMICS = r"^[^ ]+ [^ ]+ [0-9]+ [^ ]+ [0-9]+ [0-9]+ [^ ]+$"
+_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
+"""A part of a document: offsets, an unresolved offset, XPaths."""
 _UNFIT = {
     "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
     "doc": r"^$|[\t\n\x0b\x0c\r ]",
@@ -78,44 +66,99 @@ class RowTable(NamedTuple):
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_fields(
-    source: Source, schema: dict[str, Any], keep: tuple[str, ...], *, form: str
+def tabulate(
+    source: Source,
+    columns: dict[str, Any],
+    keep: tuple[str, ...],
+    form: str,
+    rules: Sequence[RowRule] = (),
 ) -> RowTable:
-    """Read the columns `keep` of a file whose lines have the fields of `schema`.
+    """Read a file whose lines have the fields `columns`, given by name and type.
 
-    `form` shows the expected line in messages.
+    Parameters
+    ----------
+    source : Source
+    columns : dict of str to polars type
+        A line with other fields, or with a text where a finite number is expected, is a problem.
+    keep : tuple of str
+        The columns of the result: ``topic`` and all numbers at least.
+    form : str
+        The expected line, for messages.
+    rules : sequence of RowRule
+        Rules for the columns `keep`, besides that of the topic.
     """
-    undecodable: tuple[Problem, ...] = ()
-    if not source.data.isascii():
-        source, undecodable = drop_undecodable(source)
-    data = source.data
-    separator = b"\t" if source.head[1].count(b"\t") == len(schema) - 1 else b" "
-    frame = _parse_fields(data, schema, keep, separator)
-    if frame is not None:
-        line = np.arange(1, len(frame) + 1, dtype=np.int64)
-        line = line if source.lines is None else source.lines[: len(frame)]
+    source, undecodable = drop_undecodable(source)
+    blank = b"\t" if source.head[1].count(b"\t") == len(columns) - 1 else b" "
+    frame, problems = _parse(source.data, columns, keep, blank), [*undecodable]
+    if frame is not None and _is_regular(frame, source.data, len(columns), blank):
+        line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
         line.flags.writeable = False
-        return RowTable(frame, line, undecodable)
-    lines, numbers = normalise_lines(data)
-    rows, numbers = lines.to_list(), source.numbered(numbers)
-    frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
-    if frame is not None:
-        return RowTable(frame, numbers, undecodable)
-    defects = [_find_defect(row.split(" "), schema, form) for row in rows]
-    problems = [
-        Problem(code, source.path, number, text)
-        for (code, text), number in zip(defects, numbers.tolist(), strict=True)
-        if code
-    ]
-    is_good = [not code for code, _ in defects]
-    rows = [row for row, good in zip(rows, is_good, strict=True) if good]
-    frame = _parse_fields("\n".join(rows).encode(), schema, keep, b" ")
-    if frame is None:
-        message = f"cannot be read; expected lines of {form}"
-        problems.append(Problem("line.fields", source.path, None, message))
-        frame, is_good = _parse_fields(b"", schema, keep, b" "), [False] * len(is_good)
-    assert frame is not None  # there is always a table without rows
-    return RowTable(frame, numbers[np.array(is_good, dtype=bool)], (*undecodable, *problems))
+    else:
+        rows, line = normalise_lines(source.data)
+        line = source.numbered(line)
+        size, number = rows.str.count_matches(" ") + 1, len(columns)
+        text = f"{{}} fields found, expected {number}: {form}"
+        fits = size == number
+        problems += Defects(source, line).at("line.fields", (~fits).to_numpy(), text, size)
+        rows, line = rows.filter(fits), line[fits.to_numpy()]
+        frame = _parse((rows.str.join("\n").item() or "").encode(), columns, keep, b" ")
+        assert frame is not None  # all lines have the right fields
+        for at, (name, kind) in enumerate(columns.items()):
+            if kind == pl.String or (good := frame[name].is_finite().fill_null(value=False)).all():
+                continue
+            code = "run.score" if name == "score" else "line.number"
+            text = f"{name} {{!r}} is not a {'whole' if kind == pl.Int64 else 'finite'} number"
+            texts = rows.str.split(" ").list.get(at)
+            problems += Defects(source, line).at(code, (~good).to_numpy(), text, texts)
+    frame = frame.select(keep)
+    problems += check_rules(source.path, line, frame, (RULES["topic"], *rules))
+    return RowTable(frame, line).without(problems)
+
+
+def _parse(
+    data: bytes, columns: dict[str, Any], keep: tuple[str, ...], blank: bytes
+) -> pl.DataFrame | None:
+    """Return the columns `keep` and the last one, null where a line has no such number or field.
+
+    None if the first line has more or fewer fields.
+    """
+    names = list(columns)
+    read = [name for name in names if name in keep or name == names[-1]]
+    if not data:
+        return pl.DataFrame(schema={name: columns[name] for name in read})
+    try:
+        return pl.read_csv(
+            data,
+            has_header=False,
+            separator=blank.decode(),
+            quote_char=None,
+            schema=columns,
+            columns=[names.index(name) for name in read],
+            ignore_errors=True,
+            truncate_ragged_lines=True,
+        )
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _is_regular(frame: pl.DataFrame, data: bytes, number: int, blank: bytes) -> bool:
+    """Return True if all lines are good: `number` fields, single blanks, no comments."""
+    if any(other in data for other in (b" ", b"\t", b"\x0b", b"\x0c") if other != blank):
+        return False
+    if any(column.null_count() for column in frame) or not all(
+        column.is_finite().all() for column in frame.select(pl.col(pl.Float64))
+    ):
+        return False
+    if b"#" in data and frame["topic"].str.starts_with("#").any():
+        return False
+    # The parser ignores fields after the last, and does not look at all: count the blanks.
+    symbols, found = np.frombuffer(data, dtype=np.uint8), 0
+    for at in range(0, len(symbols), _BLOCK):
+        is_blank = symbols[at : at + _BLOCK + 1] == blank[0]
+        if (is_blank[1:] & is_blank[:-1]).any():
+            return False
+        found += int(np.count_nonzero(is_blank[:_BLOCK]))
+    return found == len(frame) * (number - 1)
 
 
 def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
@@ -123,57 +166,16 @@ def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
     try:
         source.check_utf8()
     except InputError:
-        pass
+        lines, problems = source.data.split(b"\n"), list[Problem]()
     else:
         return source, ()
-    lines, problems = source.data.split(b"\n"), list[Problem]()
     for at, line in enumerate(lines):
         try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            number = int(source.numbered(np.array([at + 1]))[0])
-            message = f"byte 0x{line[error.start]:02x} is not valid UTF-8; expected UTF-8 text"
-            problems.append(Problem("file.encoding", source.path, number, message))
+            replace(source, data=line, lines=source.numbered(np.array([at + 1]))).check_utf8()
+        except InputError as error:
+            problems += error.problems
             lines[at] = b""
     return replace(source, data=b"\n".join(lines)), tuple(problems)
-
-
-def _parse_fields(
-    data: bytes, schema: dict[str, Any], keep: tuple[str, ...], separator: bytes
-) -> pl.DataFrame | None:
-    """Return the columns, or None if any line is not of the expected shape."""
-    names = list(schema)
-    read = keep if names[-1] in keep else (*keep, names[-1])
-    if not data:
-        return pl.DataFrame(schema={name: schema[name] for name in keep})
-    try:
-        frame = pl.read_csv(
-            data,
-            has_header=False,
-            separator=separator.decode(),
-            quote_char=None,
-            schema=schema,
-            columns=[names.index(name) for name in read],
-        )
-    except (pl.exceptions.PolarsError, OverflowError):
-        return None
-    # A short line leaves its last field null, an empty field any; a comment line that happens to
-    # parse shows in its first field.
-    if any(column.null_count() for column in frame):
-        return None
-    if b"#" in data and frame[keep[0]].str.starts_with("#").any():
-        return None
-    # The parser does not notice too many fields: there must be as many separators as expected, each
-    # of them alone, and no other blanks.
-    if any(blank in data for blank in (b" ", b"\t", b"\x0b", b"\x0c") if blank != separator):
-        return None
-    symbols, found = np.frombuffer(data, dtype=np.uint8), 0
-    for at in range(0, len(symbols), _BLOCK):
-        blank = symbols[at : at + _BLOCK + 1] == separator[0]
-        if (blank[1:] & blank[:-1]).any():
-            return None
-        found += int(np.count_nonzero(blank[:_BLOCK]))
-    return frame.select(keep) if found == len(frame) * (len(schema) - 1) else None
 
 
 def normalise_lines(data: bytes) -> tuple[pl.Series, Ints]:
@@ -183,67 +185,39 @@ def normalise_lines(data: bytes) -> tuple[pl.Series, Ints]:
     >>> rows.to_list(), numbers.tolist()
     (['1 Q0 d'], [2])
     """
-    symbols = np.frombuffer(data, dtype=np.uint8)
-    blank = symbols <= ord(" ")
-    other = (symbols < ord(" ")) & (symbols != ord("\n"))
-    at_the_edge = not len(data) or blank[0] or data.endswith(b" ")
-    if not (at_the_edge or other.any() or (blank[1:] & blank[:-1]).any() or b"#" in data):
-        # A separator that does not occur: each line is one column of text.
-        rows = pl.read_csv(
-            data, has_header=False, separator="\x01", quote_char=None, schema={"row": pl.String}
-        ).to_series()
-        return rows, np.arange(1, len(rows) + 1, dtype=np.int64)
-    found = {
-        number: row
-        for number, line in enumerate(data.decode().split("\n"), 1)
-        if (row := _BLANKS.sub(" ", line).strip(" ")) and not row.startswith("#")
-    }
-    return pl.Series(found.values(), dtype=pl.String), np.fromiter(found, np.int64, len(found))
+    rows = pl.Series([data.decode()]).str.split("\n").explode()
+    rows = rows.str.replace_all(_BLANKS, " ").str.strip_chars(" ")
+    kept = rows.str.contains("^[^#]")
+    return rows.filter(kept), kept.arg_true().to_numpy().astype(np.int64) + 1
 
 
-def _find_defect(fields: list[str], schema: dict[str, Any], form: str) -> tuple[str, str]:
-    """Return code and text of what is wrong with a line; empty ones if nothing is."""
-    if len(fields) != len(schema):
-        return "line.fields", f"{len(fields)} fields found, expected {len(schema)}: {form}"
-    for (name, kind), text in zip(schema.items(), fields, strict=True):
-        if kind == pl.Int64 and not _is_number(int, text):
-            return "line.number", f"{name} {text!r} is not a whole number"
-        if kind == pl.Float64 and not _is_number(float, text):
-            return "line.number", f"{name} {text!r} is not a number"
-    return "", ""
+def has_trailing_text(fields: Sequence[bytes]) -> bool:
+    """Return True if text that is not a place of a passage or element follows the six fields.
 
-
-def _is_number(kind: type[int] | type[float], text: str) -> bool:
-    if "_" in text or not text.isascii():
-        return False
-    try:
-        value = kind(text)
-    except ValueError:
-        return False
-    return kind is float or abs(value) < 1 << 63
-
-
-def find_odd_opening(source: Source) -> list[Problem]:
-    """Find first lines with other fields than most: they disguise the format of a run.
-
-    >>> lines = "1 Q0 d 1 9 mine", "1 Q0 d 2 8 mine 4 2", "1 Q0 e 3 7 mine 0 2"
-    >>> print(*find_odd_opening(Source.of_text(chr(10).join(lines), "a.run")))
-    a.run:1: 6 fields found, but most lines have 8
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
+    True
+    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
+    False
     """
-    rows, numbers = normalise_lines(source.data)
-    fields = rows.str.count_matches(" ") + 1
-    seven = rows.str.contains(r" /[^ ]*$") | rows.str.contains(_GENOMICS)
-    known = fields.filter(fields.is_in([6, 8]) | ((fields == 7) & seven))
-    if not len(known):
-        return []
-    most = int(known.mode(maintain_order=True)[0])
-    opening = int((fields == most).arg_max() or 0)
-    return [
-        Problem(
-            "line.fields", source.path, number, f"{count} fields found, but most lines have {most}"
-        )
-        for count, number in zip(fields.head(opening), numbers[:opening].tolist(), strict=True)
-    ]
+    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
+        return False
+    # Passages have eight fields, elements seven.
+    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
+
+
+def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
+    """Return judgements without the rows of problems, and without documents that are judged again.
+
+    The latter become problems, too.
+    """
+    try:
+        judgements.check_distinct()
+    except InputError as error:
+        problems = [*problems, *error.problems]
+    if not problems:
+        return Parsed(judgements, [])
+    good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
+    return Parsed(judgements.only(good) if good.any() else None, problems)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -273,12 +247,8 @@ def as_lines(
     for what in [name for name in _UNFIT if name in names]:
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
-            raise InputError.at(
-                "write.unfit",
-                path,
-                None,
-                f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it",
-            )
+            text = f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it"
+            raise InputError.at("write.unfit", path, None, text)
     form = pl.format(" ".join(["{}"] * len(fields)), *fields)
     if rest is not None:
         form = pl.coalesce(pl.format("{} {}", form, rest), form)
@@ -290,9 +260,6 @@ def check_rows(
 ) -> None:
     """Refuse to write judgements whose marked rows hold what a format cannot."""
     if bad.any():
-        raise InputError(
-            judgements.problem(
-                "write.unheld", row, f"{what}: this format cannot hold it, {instead} can"
-            )
-            for row in np.flatnonzero(bad).tolist()
-        )
+        text = f"{what}: this format cannot hold it, {instead} can"
+        rows = np.flatnonzero(bad).tolist()
+        raise InputError(judgements.problem("write.unheld", row, text) for row in rows)

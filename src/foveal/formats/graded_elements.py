@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,22 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import Problem
-from foveal.formats.checks import TOO_FAR, Defects
-from foveal.formats.fields import MAX_OFFSET
+from foveal.formats.checks import MAX_OFFSET, Defects, RowRule, check_rules
 from foveal.formats.xpaths import ELEMENT, canonical_paths
-
-__all__ = [
-    "ELEMENT_COLUMNS",
-    "GRADES",
-    "OF_POOLS",
-    "UNKNOWN_GRADES",
-    "GradedElements",
-    "RowRule",
-    "check_elements",
-    "check_rules",
-    "mark_positive",
-    "mark_relevant",
-]
+from foveal.spans import Ints
 
 GRADES = {
     "2002": {"relevance": "[0-3]", "coverage": "[ELSN]"},
@@ -35,36 +22,23 @@ GRADES = {
 }
 """Scale to its grades, each with the pattern of its values."""
 
-ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
-    "xpath": pl.String,
-    "exhaustivity": pl.String,
-    "specificity": pl.String,
-    "relevance": pl.String,
-    "coverage": pl.String,
-    "size": pl.Int64,
-    "rsize": pl.Int64,
-    "inpool": pl.String,
-    "inferred": pl.String,
-}
-"""The columns of assessed elements."""
-
+_GRADE_NAMES = ("exhaustivity", "specificity", "relevance", "coverage")
+SIZES = ("size", "rsize")
 OF_POOLS = ("inpool", "inferred")
 """Columns that tell how an assessment came about; most files do not have them."""
 
-UNKNOWN_GRADES = "elements of unknown grade (U)"
+ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("xpath", *_GRADE_NAMES), pl.String),
+    **dict.fromkeys(SIZES, pl.Int64),
+    **dict.fromkeys(OF_POOLS, pl.String),
+}
+"""The columns of assessed elements."""
 
-_SIZES = ("size", "rsize")
-_TELLING = {"2002": ("relevance", "coverage"), "2003": ("specificity",), "2005": ("exhaustivity",)}
-"""Scale to the grades that tell it, if those of the scales before it are absent."""
+UNKNOWN_GRADES = "elements of unknown grade (U)"
 
 
 def mark_positive(elements: pl.DataFrame, scale: str | None) -> pl.Series:
-    """Mark elements that hold something relevant: a grade above 0, or highlighted text.
-
-    >>> elements = pl.DataFrame({"exhaustivity": ["2", "?"], "rsize": [None, 0]})
-    >>> mark_positive(elements, "2005").to_list()
-    [True, False]
-    """
+    """Mark elements that hold something relevant: a grade above 0, or highlighted text."""
     grade = "relevance" if scale == "2002" else "exhaustivity"
     tells = {grade: pl.col(grade).str.contains("^[1-9]"), "rsize": pl.col("rsize") > 0}
     known = [told.fill_null(value=False) for name, told in tells.items() if name in elements]
@@ -83,98 +57,68 @@ def mark_relevant(
 
 # -- rules -----------------------------------------------------------------------------------------
 
-
-class RowRule(NamedTuple):
-    """A rule for rows of a table: which of them break it, and the message with their values."""
-
-    code: str
-    broken: pl.Expr
-    message: str
-    shown: tuple[str, ...] = ()
-
-
-def check_rules(defects: Defects, frame: pl.DataFrame, rules: Sequence[RowRule]) -> list[Problem]:
-    """Return a problem for each row that breaks a rule.
-
-    All rules are evaluated in one query: campaigns have thousands of small files without a
-    problem, and a query takes longer than its work.
-    """
-    marks = frame.select(
-        rule.broken.fill_null(value=False).alias(str(i)) for i, rule in enumerate(rules)
-    )
-    return [
-        problem
-        for mark, rule in zip(marks, rules, strict=True)
-        if mark.any()
-        for problem in defects.at(
-            rule.code, mark.to_numpy(), rule.message, *(frame[name] for name in rule.shown)
-        )
-    ]
-
-
 _KNOWN = ~((pl.col("exhaustivity") == "U") | (pl.col("specificity") == "U")).fill_null(value=False)
 """Elements that are judged: ``U`` is unknown."""
-
 _PATH_RULES = (
-    RowRule("element.path", pl.col("xpath").is_null(), "element without a path"),
     RowRule(
         "element.path",
-        ~pl.col("xpath").str.contains(ELEMENT),
-        "{!r} is not the path of an element; expected /path[1]/of[1]/element[2]",
-        ("xpath",),
+        ~pl.col("xpath").str.contains(ELEMENT).fill_null(value=False),
+        "path {xpath} of an element; expected /path[1]/of[1]/element[2]",
     ),
     RowRule(
         "element.repeated",
         ~pl.struct("row", "canonical").is_first_distinct() & pl.col("xpath").is_not_null(),
-        "element {!r} comes twice for one document",
-        ("xpath",),
+        "element {xpath} comes twice for one document",
     ),
 )
+_CONTRADICTIONS = {
+    "2002": ((pl.col("relevance") == "3") & (pl.col("coverage") == "S"))
+    | ((pl.col("relevance") == "0") != (pl.col("coverage") == "N")),
+    "2003": (pl.col("exhaustivity") == "0") & pl.col("specificity").is_in(["1", "2", "3"]),
+}
+"""Scale to pairs of grades that exclude each other.
+
+What is too small is not highly relevant. What is not relevant has no coverage and is not specific.
+"""
+
+
+def size_rule(name: str, possible: pl.Expr) -> RowRule:
+    """Return the rule that a size is possible."""
+    expected = f"expected a number of characters up to {MAX_OFFSET}"
+    return RowRule("element.size", ~possible, f"{name} {{{name}}}; {expected}")
 
 
 def _list_rules(scale: str) -> Iterator[RowRule]:
-    """Yield the rules of a scale: its grades, pairs that agree, and possible sizes."""
-    for name, pattern in GRADES[scale].items():
-        grade = pl.col(name)
-        absent = f"{name} is missing, the scale of {scale} has it"
-        yield RowRule("element.grade", grade.is_null() & _KNOWN, absent)
-        values = " ".join(pattern.strip("[]").replace("0-3", "0123"))
-        other = f"{name} {{!r}} is not a grade of {scale}; expected one of {values}"
-        is_other = ~grade.str.contains(f"^{pattern}$") & _KNOWN
-        yield RowRule("element.grade", is_other, other, (name,))
-    if scale == "2003":
-        yield RowRule(
-            "element.grade",
-            (pl.col("exhaustivity") == "0") & pl.col("specificity").is_in(["1", "2", "3"]),
-            "specificity {} with exhaustivity 0; what is not relevant is not specific",
-            ("specificity",),
-        )
-    if scale == "2002":
-        relevance, coverage = pl.col("relevance"), pl.col("coverage")
-        yield RowRule(
-            "element.grade",
-            (relevance == "3") & (coverage == "S"),
-            "relevance 3 with coverage S; what is too small is not highly relevant",
-        )
-        yield RowRule(
-            "element.grade",
-            (relevance == "0") != (coverage == "N"),
-            "relevance {} does not go with its coverage; 0 and N come together only",
-            ("relevance",),
-        )
-    for name in _SIZES:
-        yield RowRule("element.size", pl.col(name) < 0, f"{name} {{}} is negative", (name,))
-    for name in _SIZES:
-        far = pl.col(name) > MAX_OFFSET
-        yield RowRule("element.size", far, f"{name} {{}} {TOO_FAR}", (name,))
+    """Yield the rules of a scale: its own grades, pairs that agree, and possible sizes."""
+    grades = GRADES[scale]
+    for name in _GRADE_NAMES:
+        broken = pl.col(name).is_not_null()
+        expected = "none"
+        if name in grades:
+            broken = ~pl.col(name).str.contains(f"^{grades[name]}$").fill_null(value=False)
+            expected = "one of " + " ".join(grades[name].strip("[]").replace("0-3", "0123"))
+        message = f"{name} {{{name}}}; expected {expected} on the scale of {scale}"
+        yield RowRule("element.grade", broken & _KNOWN, message)
+    if scale in _CONTRADICTIONS:
+        pair = " and ".join(f"{name} {{{name}}}" for name in grades)
+        yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
+    needed = scale in ("2005", "2006")
+    for name in SIZES:
+        possible = pl.col(name).is_between(0, MAX_OFFSET).fill_null(value=not needed)
+        yield size_rule(name, possible)
     more = pl.col("rsize") > pl.col("size")
-    yield RowRule("element.size", more, "rsize {} is more than size {}", ("rsize", "size"))
-    for name in _SIZES if scale in ("2005", "2006") else ():
-        message = f"{name} is missing; expected a number of characters"
-        yield RowRule("element.size", pl.col(name).is_null(), message)
+    yield RowRule("element.size", more, "rsize {rsize} is more than size {size}")
 
 
 _RULES = {scale: tuple(_list_rules(scale)) for scale in GRADES}
+
+
+def find_wrong_elements(
+    path: str, line: Ints, elements: pl.DataFrame, scale: str | None
+) -> list[Problem]:
+    """Find elements that are repeated or break a rule of the scale."""
+    whole = elements.with_columns(canonical=canonical_paths(elements["xpath"]))
+    return check_rules(path, line, whole, [*_PATH_RULES, *(_RULES[scale] if scale else ())])
 
 
 # -- checks ----------------------------------------------------------------------------------------
@@ -206,49 +150,25 @@ def check_elements(
     scale : str, optional
         As the file declares it; else the grades tell.
     """
-    found, problems = (scale, list[Problem]()) if scale else _find_scale(frame, defects)
-    canonical = canonical_paths(frame["xpath"])
-    rules = [*_PATH_RULES, *(_RULES[found] if found else ())]
-    if scale is not None:
-        message = f" {{!r}} is no grade of the scale of {scale}, which the header declares"
-        rules += (
-            RowRule("element.grade", pl.col(name).is_not_null(), name + message, (name,))
-            for name in dict.fromkeys(name for grades in GRADES.values() for name in grades)
-            if name not in GRADES[scale]
+    path, line, problems = defects.source.path, defects.line, list[Problem]()
+    if scale is None and len(frame):
+        grades = pl.coalesce(
+            pl.when(pl.any_horizontal(pl.col("relevance", "coverage").is_not_null())).then(
+                pl.lit("2002")
+            ),
+            pl.when(pl.col("specificity").is_not_null()).then(pl.lit("2003")),
+            pl.when(pl.col("exhaustivity").is_not_null()).then(pl.lit("2005")),
+            pl.lit("2006"),
         )
-    whole = frame.hstack([canonical.alias("canonical")])
+        scales = frame.select(grades).to_series()
+        scale = str(scales[0])
+        for other in (scales != scale).arg_true()[:1]:
+            text = f"grades of the scale of {scales[other]}, but the first element has those of "
+            problems = [Problem("element.scale", path, int(line[other]), text + scale)]
     # A second scale makes every grade of its elements wrong: one message is enough.
-    problems = problems or check_rules(defects, whole, rules)
+    problems = problems or find_wrong_elements(path, line, frame, scale)
     known = frame.select(_KNOWN).to_series().to_numpy()
-    if problems:
-        known = known & ~np.isin(defects.line, [problem.line or 0 for problem in problems])
-    elements = frame.clone().replace_column(frame.get_column_index("xpath"), canonical)
-    if not known.all():
-        elements = elements.filter(known)
-    for name in OF_POOLS:
-        if elements[name].null_count() == len(elements):
-            elements.drop_in_place(name)
-    return GradedElements(elements, found, known, problems)
-
-
-def _find_scale(frame: pl.DataFrame, defects: Defects) -> tuple[str | None, list[Problem]]:
-    """Return the scale of the elements by the grades they have, and a problem if there are two."""
-    if not len(frame):
-        return None, []
-    for scale, grades in _TELLING.items():
-        absent = [frame[name].null_count() for name in grades]
-        if 0 in absent:
-            return scale, []
-        if min(absent) < len(frame):
-            break
-    else:
-        return "2006", []
-    own = (
-        pl.when(pl.any_horizontal(pl.col(grades).is_not_null())).then(pl.lit(scale))
-        for scale, grades in _TELLING.items()
-    )
-    scales = frame.select(scale=pl.coalesce(*own, pl.lit("2006"))).to_series()
-    first = str(scales[0])
-    other = np.flatnonzero(scales.to_numpy() != first)
-    message = f"grades of the scale of {{}}, but the first element has those of {first}"
-    return first, [*defects.at("element.scale", other[:1], message, scales)]
+    known = known & ~np.isin(line, [problem.line or 0 for problem in problems])
+    elements = frame.with_columns(canonical_paths(frame["xpath"])).filter(known)
+    unused = [name for name in OF_POOLS if elements[name].null_count() == len(elements)]
+    return GradedElements(elements.drop(unused), scale, known, problems)

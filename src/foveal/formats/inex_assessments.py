@@ -7,7 +7,6 @@ folder with a file for each topic and assessor.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,91 +15,69 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, lazy_losses, never
-from foveal.formats.checks import TOO_FAR, Defects, check_names
-from foveal.formats.fields import MAX_OFFSET
+from foveal.formats.checks import RESERVED, Defects, RowRule, check_rules
 from foveal.formats.graded_elements import (
-    GRADES,
+    ELEMENT_COLUMNS,
     OF_POOLS,
+    SIZES,
     UNKNOWN_GRADES,
-    RowRule,
     check_elements,
-    check_rules,
+    find_wrong_elements,
     mark_positive,
     mark_relevant,
+    size_rule,
 )
-from foveal.formats.markup import BLANKS, Markup, escape_xml, find_root, find_unfit, read_markup
+from foveal.formats.markup import BLANKS, escape_xml, find_root, find_unfit, read_markup
 from foveal.formats.objects import unknown_attributes
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
-from foveal.spans import Ints
 
-__all__ = ["FOLDER_FORMATS", "FORMATS", "WITHOUT_GRADES", "parse_judgements", "read_judgements"]
-
-_NAMES = {
-    "xpath": ("path",),
-    "exhaustivity": ("exhaustivity", "exhaustiveness"),
-    "specificity": ("specificity",),
-    "relevance": ("relevance",),
-    "coverage": ("coverage",),
-    "size": ("size",),
-    "rsize": ("rsize",),
-    **{name: (name,) for name in OF_POOLS},
-}
-"""Columns and the attributes that hold them."""
-_READ = ("element", "path", "passage", "best-entry-point")
+_NAMES: dict[str, tuple[str, ...]] = {name: (name,) for name in ELEMENT_COLUMNS}
+_NAMES |= {"xpath": ("path",), "exhaustivity": ("exhaustivity", "exhaustiveness")}
+"""Columns of elements and the attributes that hold them."""
+_PLACES = {"start": ("start", "path"), "end": ("end",), "size": ("size",)}
+"""Columns of passages and best entry points, and the attributes that hold them."""
 _ATTRIBUTES = frozenset(
-    [name for names in _NAMES.values() for name in names]
-    + ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
-    + ["start", "end"]
+    ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
+    + [name for names in (*_NAMES.values(), *_PLACES.values()) for name in names]
 )
 """All attributes that are read."""
 _WHITESPACE = ("keep", "merge", "strip")
 """Rules for white space; a file without one keeps it."""
-_SIZES = ("size", "rsize")
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _parse_number(name: str) -> pl.Expr:
+def _parse_size(name: str) -> pl.Expr:
     """Return a size as a number; it may have thousands separators."""
     return pl.col(name).str.replace_all(",", "", literal=True).cast(pl.Int64, strict=False)
 
 
-def _size_rules(name: str) -> tuple[RowRule, ...]:
-    whole = pl.col(name).str.contains(r"^-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)$")
-    digits = pl.col(name).str.replace_all(",", "", literal=True)
-    far = digits.cast(pl.Float64, strict=False).abs() > MAX_OFFSET
-    return (
-        RowRule("element.size", ~whole, f"{name} {{!r}} is not a whole number", (name,)),
-        RowRule("element.size", whole & far, f"{name} {{}} {TOO_FAR}", (name,)),
-    )
-
-
-_SIZE_RULES = tuple(rule for name in _SIZES for rule in _size_rules(name))
-_BEP, _MISSING = pl.col("bep"), "is missing; expected an XPath"
+_WHOLE = r"^(?:[0-9]{1,13}|[0-9]{1,3}(?:,[0-9]{3}){1,4})$"
+_SIZE_RULES = [
+    size_rule(name, pl.col(name).str.contains(_WHOLE).fill_null(value=True)) for name in SIZES
+]
+_XPATH = rf"^/[^{BLANKS}]+$"
 _PLACE_RULES = (
-    RowRule("passage.path", pl.col("start").is_null() & ~_BEP, f"a start {_MISSING}"),
-    RowRule("passage.path", pl.col("end").is_null() & ~_BEP, f"an end {_MISSING}"),
-    RowRule("passage.path", pl.col("start").is_null() & _BEP, f"a path {_MISSING}"),
-    *(
-        RowRule(
-            "passage.path",
-            ~pl.col(name).str.contains(rf"^/[^{BLANKS}]+$"),
-            "{!r} is not an XPath",
-            (name,),
-        )
-        for name in ("start", "end")
+    RowRule(
+        "passage.path",
+        ~pl.col("start").str.contains(_XPATH).fill_null(value=False),
+        "start {start} of a passage or entry point; expected an XPath",
     ),
-    *_size_rules("size"),
+    RowRule(
+        "passage.path",
+        ~pl.col("end").str.contains(_XPATH).fill_null(value=False) & ~pl.col("bep"),
+        "end {end} of a passage; expected an XPath",
+    ),
+    RowRule(
+        "judgements.bep",
+        pl.col("bep") & ~pl.struct("row", "bep").is_first_distinct(),
+        "a second best entry point in one file",
+    ),
+    _SIZE_RULES[0],
 )
-
-
-def read_judgements(source: Source) -> Judgements:
-    """Read the assessments of one pool; the pool is the assessor."""
-    judgements: Judgements = parse_judgements(source).checked()
-    return judgements
 
 
 def parse_judgements(source: Source) -> Parsed:
@@ -110,60 +87,65 @@ def parse_judgements(source: Source) -> Parsed:
     except InputError as error:
         return Parsed(None, [*error.problems])
     topic, pool, version, rule = (
-        markup.values(np.array([0]), name)[0]
-        for name in ("topic", "pool", "version", "whitespace-text-node")
+        markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
-    root = Defects(source, markup.line[:1])
+    problems: list[Problem] = []
+
+    def add_problem(code: str, line: int | None, message: str) -> None:
+        problems.append(Problem(code, source.path, line, message))
+
+    files, head_line = markup.named("file"), int(markup.line[0])
     if not topic:
-        message = 'topic is missing; expected <assessments topic="">'
-        return Parsed(None, [*root.at("topic.missing", np.array([0]), message)])
-    files = markup.named("file")
-    if not len(files):
-        message = "the judgements are empty: no document is judged"
-        return Parsed(None, [Problem("judgements.empty", source.path, None, message)])
-    of_files = Defects(source, markup.line[files])
-    doc = pl.Series(markup.values(files, "name", "file"), dtype=pl.String).fill_null("")
-    problems = check_names(of_files, pl.Series([topic] * len(files), dtype=pl.String))
-    problems += of_files.at("doc.missing", (doc == "").to_numpy(), "file without a name")
+        add_problem("topic.missing", head_line, 'topic is missing; expected <assessments topic="">')
+    elif topic == ALL:
+        add_problem("topic.reserved", head_line, RESERVED)
+    elif not len(files):
+        add_problem("judgements.empty", None, "the judgements are empty: no document is judged")
+    if problems:
+        return Parsed(None, problems)
     if (rule or _WHITESPACE[0]) not in _WHITESPACE:
         message = f"whitespace-text-node {rule!r} is not known; expected {' or '.join(_WHITESPACE)}"
-        problems += root.at("judgements.header", np.array([0]), message)
+        add_problem("judgements.header", head_line, message)
+        rule = None
+    doc = [name or "" for name in markup.values(files, "name", "file")]
+    for i in (i for i, name in enumerate(doc) if not name):
+        add_problem("doc.missing", int(markup.line[files[i]]), "file without a name")
 
-    # Elements, passages and best entry points belong to the file around them.
-    def find_children(*tags: str) -> tuple[Ints, Ints]:
-        number = markup.named(*tags)
-        row = markup.owner(files, number)
-        return number[row >= 0], row[row >= 0]
+    def read_columns(names: dict[str, tuple[str, ...]], *tags: str) -> pl.DataFrame:
+        """Return attributes of the elements in files, their lines and the rows of their files."""
+        number, row = markup.inside(files, *tags)
+        columns = {name: markup.values(number, *own) for name, own in names.items()}
+        frame = pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))
+        return frame.with_columns(
+            pl.all().str.strip_chars(BLANKS), row=row, line=markup.line[number], number=number
+        )
 
-    number, row = find_children("element", "path")
-    columns = {name: _texts(markup, number, *names) for name, names in _NAMES.items()}
-    frame = pl.DataFrame(columns, schema=dict.fromkeys(_NAMES, pl.String))
-    of_elements = Defects(source, markup.line[number])
-    wrong = check_rules(of_elements, frame, _SIZE_RULES)
-    frame = frame.with_columns(map(_parse_number, _SIZES)).hstack(
-        [pl.Series("row", row, pl.Int64), pl.Series("line", of_elements.line, pl.Int64)]
+    listed = read_columns(_NAMES, "element", "path")
+    line = listed["line"].to_numpy()
+    wrong = check_rules(source.path, line, listed, _SIZE_RULES)
+    elements, scale, known, more = check_elements(
+        listed.with_columns(map(_parse_size, SIZES)).drop("number"), Defects(source, line)
     )
-    elements, scale, known, more = check_elements(frame, of_elements)
     problems += wrong or more
-    passages, points = find_children("passage"), find_children("best-entry-point")
-    places, more = _read_places(markup, *passages, *points)
-    problems += more
+    marked = read_columns(_PLACES, "passage", "best-entry-point")
+    places = marked.with_columns(
+        bep=marked["number"].is_in(markup.named("best-entry-point"))
+    ).select(*PLACE_COLUMNS, "size")
+    problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
+    places = places.with_columns(_parse_size("size")).sort("row", "bep", maintain_order=True)
     relevant = mark_relevant(elements, len(files), scale)
-    # A document is not judged if the grades of all its elements are unknown.
-    judged = np.ones(len(files), dtype=bool)
-    judged[row] = False
-    judged[row[known]] = True
-    if places is not None:
-        relevant[places["row"].to_numpy()[~places["bep"].to_numpy()]] = True
+    relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
+    if not places["size"].count():
+        places = places.drop("size")
     header = {} if scale is None else {"scale": scale}
-    header["whitespace"] = rule if rule in _WHITESPACE else _WHITESPACE[0]
+    header["whitespace"] = rule or _WHITESPACE[0]
     collections = pl.Series(markup.values(files, "collection"), dtype=pl.String)
     if collections.n_unique() == 1 and collections[0]:
         header["collection"] = collections[0]
     header |= {"version": version} if version else {}
-    read = np.concatenate([[0], files, *(find_children(tag)[0] for tag in _READ)]).tolist()
+    read = [0, *files.tolist(), *listed["number"], *marked["number"]]
     unread = {
-        UNKNOWN_GRADES: len(frame) - len(elements),
+        UNKNOWN_GRADES: len(listed) - len(elements),
         "names of collections, which are not the same in all files": (
             collections.count() if collections.n_unique() > 1 else 0
         ),
@@ -178,7 +160,7 @@ def parse_judgements(source: Source) -> Parsed:
             {
                 "topic": [topic] * len(files),
                 "doc": doc,
-                "line": of_files.line,
+                "line": markup.line[files],
                 "assessor": pl.Series([pool or None] * len(files), dtype=pl.String),
                 "relevant": relevant,
             }
@@ -189,7 +171,7 @@ def parse_judgements(source: Source) -> Parsed:
         source=source.provenance,
         has_text=False,
         elements=elements if len(elements) else None,
-        places=places,
+        places=places if len(places) else None,
         header=header,
         unread={what: n for what, n in unread.items() if n} or None,
     )
@@ -197,49 +179,20 @@ def parse_judgements(source: Source) -> Parsed:
         judgements.check_distinct()
     except InputError as error:
         problems += error.problems
-    if problems:
-        bad = [problem.line or 0 for problem in problems]
-        judged &= ~np.isin(of_files.line, bad) & (topic != ALL)
-        children, row = find_children(*_READ)
-        judged[row[np.isin(markup.line[children], bad)]] = False
-        if not judged.any():
-            return Parsed(None, problems)
+    # A document is not judged if all its grades are unknown, or if anything about it is wrong.
+    rows, bad = np.arange(len(files)), [problem.line or 0 for problem in problems]
+    graded = listed["row"].to_numpy()
+    judged = np.isin(rows, graded[known]) | ~np.isin(rows, graded)
+    judged &= ~np.isin(markup.line[files], bad)
+    for table in (listed, marked):
+        judged[table.filter(pl.col("line").is_in(bad))["row"].to_numpy()] = False
+    if problems and not judged.any():
+        return Parsed(None, problems)
     return Parsed(judgements if judged.all() else judgements.only(judged), problems)
-
-
-def _texts(markup: Markup, numbers: Ints, *names: str) -> list[str | None]:
-    """Return the values of an attribute without the blanks around them."""
-    values = markup.values(numbers, *names)
-    return [None if value is None else value.strip(BLANKS) for value in values]
-
-
-def _read_places(
-    markup: Markup, passages: Ints, passage_row: Ints, points: Ints, point_row: Ints
-) -> tuple[pl.DataFrame | None, list[Problem]]:
-    """Return passages and best entry points in the order of the rows, passages first."""
-    number, row = np.concatenate([passages, points]), np.concatenate([passage_row, point_row])
-    if not len(number):
-        return None, []
-    start, end, size = (_texts(markup, passages, name) for name in ("start", "end", "size"))
-    entry, none = _texts(markup, points, "path", "start"), [None] * len(points)
-    frame = pl.DataFrame(
-        {"row": row, "start": start + entry, "end": end + none}
-        | {"bep": np.arange(len(row)) >= len(passages)}
-        | {"line": markup.line[number], "size": size + none},
-        schema={**PLACE_COLUMNS, "size": pl.String},
-    )
-    problems = check_rules(Defects(markup.source, markup.line[number]), frame, _PLACE_RULES)
-    again = np.flatnonzero(point_row[1:] == point_row[:-1]) + 1
-    problems += Defects(markup.source, markup.line[points]).at(
-        "judgements.bep", again, "a second best entry point in one file"
-    )
-    places = frame.with_columns(_parse_number("size"))[np.argsort(row, kind="stable")]
-    return (places if places["size"].count() else places.drop("size")), problems
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
-_COLUMNS = ("exhaustivity", "specificity", "relevance", "coverage", *_SIZES)
 _WRITTEN = {
     "2002": {"relevance": "relevance", "coverage": "coverage"},
     "2003": {"exhaustiveness": "exhaustivity", "specificity": "specificity"},
@@ -257,32 +210,28 @@ _UNHELD = "this format cannot hold it, JSON Lines can"
 
 def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
     """Return the files of a folder by name; refuse judgements that the format cannot hold."""
-    elements = _check_writable(judgements, scale)
+    elements, places = _check_writable(judgements, scale), judgements.places
+    by_grades = scale in _BY_GRADES
 
-    def write_optional(name: str) -> pl.Expr:
-        """Return an attribute, or nothing where the column is null."""
-        return pl.format(f' {name}="{{}}"', escape_xml(pl.col(name).cast(pl.String))).fill_null("")
-
-    columns = {"path": "xpath", **_WRITTEN[scale]}
-    tag = "path" if scale in _BY_GRADES else "element"
-    attributes = " ".join(f'{name}="{{}}"' for name in columns)
-    values = (escape_xml(pl.col(column).cast(pl.String)) for column in columns.values())
-    children = elements.select(
-        "row",
-        text=pl.format(
-            f"    <{tag} {attributes}{{}}{{}}/>\n", *values, *map(write_optional, OF_POOLS)
-        ),
-    )
-    if judgements.places is not None:
-        start, end = escape_xml(pl.col("start")), escape_xml(pl.col("end"))
-        size = write_optional("size") if "size" in judgements.places else pl.lit("")
-        places = judgements.places.select(
-            "row",
-            text=pl.when("bep")
-            .then(pl.format('    <best-entry-point path="{}"/>\n', start))
-            .otherwise(pl.format('    <passage start="{}" end="{}"{}/>\n', start, end, size)),
+    def write_attributes(names: dict[str, str]) -> pl.Expr:
+        """Return attributes of columns, without those that are null."""
+        return pl.concat_str(
+            pl.format(f' {name}="{{}}"', escape_xml(pl.col(own).cast(pl.String))).fill_null("")
+            for name, own in names.items()
         )
-        children = pl.concat([places, children])
+
+    columns = {"path": "xpath", **_WRITTEN[scale], **dict(zip(OF_POOLS, OF_POOLS, strict=True))}
+    tag = "path" if by_grades else "element"
+    text = pl.format(f"    <{tag}{{}}/>\n", write_attributes(columns))
+    children = elements.select("row", text=text)
+    if places is not None:
+        columns = {name: name for name in ("start", "end", "size") if name in places}
+        text = (
+            pl.when("bep")
+            .then(pl.format("    <best-entry-point{}/>\n", write_attributes({"path": "start"})))
+            .otherwise(pl.format("    <passage{}/>\n", write_attributes(columns)))
+        )
+        children = pl.concat([places.select("row", text=text), children])
     inside = dict(children.group_by("row").agg(pl.col("text").str.join("")).iter_rows())
 
     def write_header(name: str, attribute: str) -> str:
@@ -290,8 +239,7 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         return f' {attribute}="{escape_xml(value)}"' if isinstance(value, str) else ""
 
     version, collection = (write_header(name, name) for name in ("version", "collection"))
-    graded = scale in _BY_GRADES
-    blanks = "" if graded else write_header("whitespace", "whitespace-text-node")
+    blanks = "" if by_grades else write_header("whitespace", "whitespace-text-node")
     files: dict[str, list[str]] = {}
     assessors = [None] * len(judgements) if judgements.assessor is None else judgements.assessor
     for row, assessor in enumerate(assessors):
@@ -299,92 +247,66 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
         pool = "" if assessor is None else f' pool="{escape_xml(assessor)}"'
         opening = f'<assessments{pool} topic="{escape_xml(topic)}"{version}{blanks}>\n'
         # A name must be one file in one folder, and another for every topic and assessor.
-        name = _UNSAFE.sub(_escape_sign, topic)
+        name = _escape_name(topic)
         if assessor is not None:
-            name = f"{name.replace('-', '%2D')}-{_UNSAFE.sub(_escape_sign, assessor)}"
+            name = f"{name.replace('-', '%2D')}-{_escape_name(assessor)}"
         doc = escape_xml(str(judgements.doc[row]))
-        opened = f'  <file{collection} {"file" if graded else "name"}="{doc}"'
-        text = f"{opened}>\n{inside[row]}  </file>\n" if row in inside else f"{opened}/>\n"
-        files.setdefault(name, [f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}']).append(text)
+        opened = f'  <file{collection} {"file" if by_grades else "name"}="{doc}"'
+        file = f"{opened}>\n{inside[row]}  </file>\n" if row in inside else f"{opened}/>\n"
+        files.setdefault(name, [f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}']).append(file)
     return {f"{name}.xml": f"{''.join(parts)}</assessments>\n" for name, parts in files.items()}
 
 
-def _escape_sign(found: re.Match[str]) -> str:
-    return f"%{ord(found[0]):02X}"
+def _escape_name(name: str) -> str:
+    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name)
 
 
 def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
     """Return the elements with all columns, if the format can hold the judgements."""
-
-    def refuse(code: str, rows: pl.Series, message: str) -> None:
-        if len(rows):
-            rows = rows.unique().sort()
-            raise InputError(judgements.problem(code, row, message) for row in rows)
-
-    schema: dict[str, type[pl.DataType]] = {
-        **dict.fromkeys(("xpath", *_COLUMNS, *OF_POOLS), pl.String),
-        **dict.fromkeys(("row", *_SIZES), pl.Int64),
-    }
+    schema: dict[str, type[pl.DataType]] = {**ELEMENT_COLUMNS, "row": pl.Int64}
     given = pl.DataFrame(schema=schema) if judgements.elements is None else judgements.elements
     elements = given.select(
         pl.col(name) if name in given.columns else pl.lit(None, dtype=kind).alias(name)
         for name, kind in schema.items()
     )
     header, places = judgements.header or {}, judgements.places
+    places = pl.DataFrame(schema=PLACE_COLUMNS) if places is None else places
     declared = header.get("scale", scale)
     if (declared, scale) == WITHOUT_GRADES:
         elements = elements.with_columns(exhaustivity=pl.lit(None, dtype=pl.String))
         declared = scale
+    path = judgements.sources[0].path
     if len(elements) and declared != scale:
-        message = (
-            f"the elements are graded on the scale of {declared}; this format is that of {scale}"
-        )
-        raise InputError.at("write.scale", judgements.sources[0].path, None, message)
+        message = f"the elements have grades of {declared}; expected the scale of {scale}"
+        raise InputError.at("write.scale", path, None, message)
     found = elements.filter(mark_positive(elements, scale))["row"].to_list()
-    if places is not None:
-        if scale in _BY_GRADES and len(places):
-            message = f"a passage or entry point: {_UNHELD}"
-            raise InputError(
-                judgements.problem("write.unheld", row, message, line=line)
-                for row, line in places.select("row", "line").rows()
-            )
-        found += places.filter(~pl.col("bep"))["row"].to_list()
-    lacking = pl.Series(np.setdiff1d(np.flatnonzero(judgements.relevant), found))
+    found += places.filter(~pl.col("bep"))["row"].to_list()
+    lacking = np.setdiff1d(np.flatnonzero(judgements.relevant), found)
     message = "relevant, but without assessed elements; a collection is needed to derive them"
-    refuse("write.no_elements", lacking, message)
-    for name in _COLUMNS:
-        column = elements[name]
-        if name not in _WRITTEN[scale].values():
-            rows = elements["row"].filter(column.is_not_null())
-            refuse("write.unheld", rows, f"{name} of elements: {_UNHELD}")
-            continue
-        bad = column.is_null()
-        if name in GRADES[scale]:
-            bad |= ~column.str.contains(f"^{GRADES[scale][name]}$")
-        message = f"elements without {name} on the scale of {scale}, as needed"
-        refuse("write.scale", elements["row"].filter(bad), message)
+    problems = [judgements.problem("write.no_elements", row, message) for row in lacking]
+    if scale in _BY_GRADES:
+        problems += [
+            judgements.problem("write.unheld", row, f"a passage or entry point: {_UNHELD}", line=at)
+            for row, at in places.select("row", "line").rows()
+        ]
+        problems += [
+            judgements.problem("write.unheld", row, f"{name} of an element: {_UNHELD}")
+            for name in SIZES
+            for row in elements.filter(pl.col(name).is_not_null())["row"]
+        ]
+    wrong = find_wrong_elements(path, elements["row"].to_numpy(), elements, scale)
+    problems += [judgements.problem(each.code, each.line or 0, each.text) for each in wrong]
+    if problems:
+        raise InputError(dict.fromkeys(problems))
     said = [value for name in ("collection", "version") if (value := header.get(name))]
-    texts = [pl.Series(judgements.topics), judgements.doc, elements["xpath"]]
-    texts += [elements[name].drop_nulls() for name in OF_POOLS]
-    texts.append(pl.Series([value for value in said if isinstance(value, str)], dtype=pl.String))
-    if judgements.assessor is not None:
-        texts.append(judgements.assessor.drop_nulls())
-    if places is not None:
-        texts += [places["start"], places["end"].drop_nulls()]
-    for text in (find_unfit(column) for column in texts):
-        if text is not None:
-            message = f"{text!r} cannot be written in XML; JSON Lines can hold it"
-            raise InputError.at("write.unfit", judgements.sources[0].path, None, message)
-    twice = elements.filter(~pl.struct("row", "xpath").is_first_distinct())["row"]
-    message = "an element comes twice; write each assessor's own elements"
-    refuse("element.repeated", twice, message)
+    said += [*judgements.topics, *(judgements.assessors or ())]
+    names = pl.Series([value for value in said if isinstance(value, str)], dtype=pl.String)
+    texts = [*elements.select(pl.col(pl.String)), *places.select("start", "end")]
+    unfit = find_unfit(names, judgements.doc, *texts)
+    if unfit is not None:
+        message = f"{unfit!r} cannot be written in XML; JSON Lines can hold it"
+        raise InputError.at("write.unfit", path, None, message)
     return elements
-
-
-FOLDER_FORMATS: dict[str, Callable[[Judgements], dict[str, str]]] = {
-    f"inex{scale}": partial(_write_pools, scale=scale) for scale in _WRITTEN
-}
-"""The writers of formats of many files, by name; each returns the files by name."""
 
 
 # -- formats ---------------------------------------------------------------------------------------
@@ -405,21 +327,6 @@ _EXAMPLE = """<assessments pool="297" topic="203">
 </assessments>
 """
 
-
-def _declare_folder(scale: str) -> Format:
-    return Format(
-        f"inex{scale}",
-        "judgements",
-        f"INEX XML assessments on the scale of {scale}, a file for each pool.",
-        "",
-        never,  # recognised as the format inex, whatever the scale
-        parse_judgements,
-        FOLDER_FORMATS[f"inex{scale}"],
-        lazy_losses("judgement_losses", form=f"inex{scale}"),
-        is_folder=True,
-    )
-
-
 FORMATS = (
     Format(
         "inex",
@@ -429,5 +336,18 @@ FORMATS = (
         lambda source: find_root(source) == "assessments",
         parse_judgements,
     ),
-    *map(_declare_folder, _WRITTEN),
+    *(
+        Format(
+            f"inex{scale}",
+            "judgements",
+            f"INEX XML assessments on the scale of {scale}, a file for each pool.",
+            "",
+            never,  # recognised as the format inex, whatever the scale
+            parse_judgements,
+            partial(_write_pools, scale=scale),
+            lazy_losses("judgement_losses", form=f"inex{scale}"),
+            is_folder=True,
+        )
+        for scale in _WRITTEN
+    ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,28 +11,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import InputError, Tally
 from foveal.files.source import Source
-from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
+from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses
 from foveal.formats.checks import (
+    NAME_RULES,
     Defects,
-    check_given,
-    check_lengths,
-    check_names,
-    check_required,
-    check_spans,
+    RowRule,
+    check_rules,
+    list_offset_rules,
+    range_rule,
 )
-from foveal.formats.fields import MAX_OFFSET, RowTable
+from foveal.formats.fields import RowTable, check_rows
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     GRADES,
     UNKNOWN_GRADES,
-    GradedElements,
     check_elements,
     mark_relevant,
 )
 from foveal.formats.objects import (
-    UNKNOWN_FIELD,
     header_of,
     header_problems,
     loads,
@@ -40,19 +38,13 @@ from foveal.formats.objects import (
     to_codepoints,
     unknown_fields,
 )
-from foveal.formats.ranking import RESULT_COLUMNS, parse_results
+from foveal.formats.ranking import (
+    RESULT_COLUMNS,
+    parse_results,
+)
+from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.model.run import ALL
-
-__all__ = [
-    "FORMATS",
-    "declared_whitespace",
-    "parse_run",
-    "read_judgements",
-    "taken_whole",
-    "write_judgements",
-    "write_run",
-]
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -62,15 +54,12 @@ _RUN: dict[str, Any] = RESULT_COLUMNS | {"type": pl.String}
 def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
     """Parse a run, ordered by rank, else by descending score, else as in the file."""
     header, header_line = header_of(source)
-    wrong = header_problems(source, header, header_line, JSON_FORMATS["run"])
+    wrong = header_problems(source, header, header_line, format=JSON_FORMATS["run"])
     declared = {name: value for name, value in header.items() if name not in wrong}
     table = tabulate_objects(source, _RUN, header_line)
     table = table._replace(problems=(*wrong.values(), *table.problems))
-    again = (table.frame["type"] == "header").fill_null(value=False)
-    if again.any():
-        message = "a second header; expected one run in a file"
-        defects = Defects(source, table.line)
-        table = table.without(defects.at("json.header", again.to_numpy(), message))
+    again = RowRule("json.header", pl.col("type") == "header", "a second header; expected one run")
+    table = table.without(check_rules(source.path, table.line, table.frame, [again]))
     parsed = parse_results(
         table,
         source,
@@ -83,25 +72,31 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     run: Run | None = parsed.content
     if run is None:
         return parsed
-    notes = run.notes
+    notes, unread = run.notes, dict[str, int]()
     whole = run.line[(run.end < 0) & (run.start == 0)]
     if len(whole):
         # Fields that are not known may be the span of the first result that has none.
         first = int(whole.min())
-        place = source.place(first)
-        text = source.data.split(b"\n", place)[place - 1]
-        unknown = [name for name in json.loads(text) if name not in _RUN]
+        unknown = [name for name in _read_line(source, first) if name not in _RUN]
         note = Tally(taken_whole, len(whole), [(first, unknown)])
         # The first such result of the file may be in another part of it.
         notes += (note,) if note or source.lines is not None else ()
-    unread = unknown_fields(source, table.frame, header_line) if source.thorough else {}
+    if source.thorough and not parsed.problems:
+        unread = unknown_fields(source, table.frame, header_line)
     if table.frame["text"].count():
         unread["texts of results"] = table.frame["text"].count()
     return parsed._replace(content=replace(run, notes=notes, unread=unread or None))
 
 
+def _read_line(source: Source, line: int) -> dict[str, Any]:
+    """Return the object on a line."""
+    place = source.place(line)
+    record: dict[str, Any] = loads(source.data.split(b"\n", place)[place - 1])
+    return record
+
+
 def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
-    """Say that `number` results are whole documents, the first of which has unknown fields."""
+    """Return the note on `number` whole documents, the first of which has unknown fields."""
     line, unknown = min(firsts)
     if not unknown:
         return ""
@@ -112,357 +107,203 @@ def taken_whole(number: int, firsts: Sequence[tuple[int, list[str]]]) -> str:
 def write_run(run: Run) -> str:
     """Write the run with a header; nothing that Foveal knows of a run is lost."""
     header = {"type": "header", "format": JSON_FORMATS["run"][0], "version": 1, "run": run.name}
-    if run.task is not None:
-        header["task"] = run.task
-    header |= {"unit": "codepoint", "end": "exclusive"}
+    header |= {"task": run.task, "unit": "codepoint", "end": "exclusive"}
     frame = run.to_frame()
     frame = frame.with_columns(start=pl.when(pl.col("end").is_not_null()).then("start"))
-    rows = (
-        {name: value for name, value in row.items() if value is not None}
-        for row in frame.iter_rows(named=True)
+    return _write_objects([header, *frame.iter_rows(named=True)])
+
+
+def _write_objects(records: Iterable[Mapping[str, Any]]) -> str:
+    """Return a line for each object, without the values that are None."""
+    return "".join(
+        json.dumps({k: v for k, v in own.items() if v is not None}, ensure_ascii=False) + "\n"
+        for own in records
     )
-    return _write_objects([header, *rows])
-
-
-def _write_objects(records: Sequence[Mapping[str, Any]]) -> str:
-    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
 
 
 # -- judgements ------------------------------------------------------------------------------------
 
-_KEPT = {
-    "collection": "collection",
-    "scale": "scale",
-    "whitespace": "whitespace",
-    "assessments-version": "version",
-}
+_KEPT = {name: name for name in ("collection", "scale", "whitespace")}
+_KEPT |= {"assessments-version": "version"}
 """Names in the header and ours for them; ``version`` there is that of the format."""
 
-_WHITESPACE = {
-    "keep": "keep",
-    "merge": "merge",
-    "strip": "strip",
-    "merge-whitespace": "merge",
-    "strip-whitespace-nodes": "strip",
-}
+_WHITESPACE = {rule: rule for rule in ("keep", "merge", "strip")}
+_WHITESPACE |= {"merge-whitespace": "merge", "strip-whitespace-nodes": "strip"}
 """Words for the rules by which white space counts, and ours for them."""
 
+_LABELS = ("sets", "aspects")
+"""Lists of names that a span may have."""
 _SPAN: dict[str, Any] = {
-    "start": pl.Int64,
-    "end": pl.Int64,
+    **dict.fromkeys(("start", "end"), pl.Int64),
     "grade": pl.Float64,
-    "assessor": pl.String,
-    "quote": pl.String,
-    "prefix": pl.String,
-    "suffix": pl.String,
+    **dict.fromkeys(("assessor", "quote", "prefix", "suffix"), pl.String),
+    **dict.fromkeys(_LABELS, pl.List(pl.String)),
 }
 _JUDGEMENT: dict[str, Any] = {
-    "topic": pl.String,
-    "doc": pl.String,
-    "length": pl.Int64,
-    "bep": pl.Int64,
-    "assessor": pl.String,
+    **dict.fromkeys(("topic", "doc", "assessor"), pl.String),
+    **dict.fromkeys(("length", "bep"), pl.Int64),
     "spans": pl.List(pl.Struct(_SPAN)),
     "elements": pl.List(pl.Struct(ELEMENT_COLUMNS)),
 }
-_LABELS = {
-    "sets": 'sets {} of a span are no evidence sets; expected a list of names, as in ["a1", "a2"]',
-    "aspects": 'aspects {} of a span are no aspects; expected a list of names, as in ["p53"]',
-}
-"""Lists of names that a span may have, and the message for anything else."""
-_IS_ODD = pl.any_horizontal(
-    pl.col("topic", "doc").is_null(),
-    pl.col("topic", "doc") == "",
-    pl.col("topic") == ALL,
-    pl.col("spans").is_null() & pl.col("elements").is_null(),
-)
-"""Rows without a document, and rows that cannot be judgements."""
-_LACKS_OFFSETS = pl.all_horizontal(pl.col("spans", "elements").is_null()) | (
-    pl.col("spans")
-    .list.eval(
-        pl.element().struct["quote"].is_not_null()
-        & pl.element().struct["start"].is_null()
-        & pl.element().struct["end"].is_null()
-    )
-    .list.any()
-)
-"""Lines that are one quote, or have a quote whose place is to be found."""
-_IS_ODD_SPAN = pl.any_horizontal(
-    pl.col("start", "end").is_null(),
-    pl.col("start") < 0,
-    pl.col("end") < pl.col("start"),
-    pl.col("end") >= MAX_OFFSET,
-)
-_IS_ODD_LENGTH = pl.any_horizontal(
-    pl.col("length", "bep") < 0,
-    pl.col("length", "bep") > MAX_OFFSET,
-    pl.col("bep") > pl.col("length"),
-)
+_NO_SPANS = pl.all_horizontal(pl.col("spans", "elements").is_null())
+_NO_OFFSETS = pl.all_horizontal(pl.col("start", "end").is_null())
+_PAST = "is past the document's length {length}"
+_ROW_RULES = [
+    *NAME_RULES,
+    RowRule("judgements.spans", _NO_SPANS, "spans is missing; expected [] if none is relevant"),
+    range_rule("length", "judgements.length"),
+    range_rule("bep", "judgements.bep"),
+    RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
+]
 
 
-def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
-    """Read judgements with spans, best entry points, assessors and elements."""
+def parse_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
+    """Parse judgements with spans, best entry points, assessors and elements."""
     header, header_line = header_of(source)
-    if wrong := header_problems(source, header, header_line, JSON_FORMATS["judgements"]):
-        raise InputError(wrong.values())
-    known, notes = dict[str, Any](), tuple[str, ...]()
-    if not header.keys().isdisjoint(_KEPT):
-        known = _translate_header(source, header, header_line)
+    allowed = {"format": JSON_FORMATS["judgements"], "scale": GRADES, "whitespace": _WHITESPACE}
+    wrong = header_problems(source, header, header_line, **allowed)
+    header = {name: value for name, value in header.items() if name not in wrong}
     unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
-    table = tabulate_objects(source, _JUDGEMENT, header_line)
-    if b'"quote"' in source.data and table.frame.select(_LACKS_OFFSETS.any()).item():
-        from foveal.formats.locate import locate_quotes
+    problems, notes = [*wrong.values()], tuple[str, ...]()
+    try:
+        if b'"quote"' in source.data:
+            from foveal.formats.locate import TextLocator, locate_lines
 
-        source, notes = locate_quotes(source, texts, unit=unit, inclusive=inclusive)
-        table = tabulate_objects(source, _JUDGEMENT, header_line)
-    if table.problems:
-        table.checked()
-    bare = table.frame.clear()
-    if table.frame.select(_IS_ODD.any()).item():
-        bare, table = _split_bare_topics(source, table)
-    frame, defects = table.frame, Defects(source, table.line)
-    labels = [name for name in _LABELS if f'"{name}"'.encode() in source.data]
-    rows = frame.select("topic", "doc", "length", "bep", "assessor", line=pl.Series(table.line))
-    rows = rows.with_row_index("place").cast({"place": pl.Int64})
-    spans = frame.select("spans", place=rows["place"]).explode("spans").drop_nulls("spans")
-    spans = spans.unnest("spans").with_columns(row="place")
-    if labels:
-        spans = spans.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("place"))
-    if spans["assessor"].count():
-        rows, spans = _split_assessors(rows, spans)
-    row = spans["row"].to_numpy()
-    inner = Defects(source, table.line[spans["place"].to_numpy()])
-    if spans.select(_IS_ODD_SPAN.any()).item():
-        _check_spans(inner, spans, inclusive=inclusive)
-    start, end = spans["start"].to_numpy(), spans["end"].to_numpy() + inclusive
-    outer = Defects(source, rows["line"].to_numpy())
-    if unit != "codepoint":
-        docs = rows["doc"].gather(spans["row"])
-        start, problems = to_codepoints(start, docs, unit, texts, inner)
-        inner.raise_if(problems)
-        end, problems = to_codepoints(end, docs, unit, texts, inner)
-        inner.raise_if(problems)
-        for name in ("length", "bep"):
-            given = rows[name].fill_null(UNKNOWN).to_numpy()
-            own, problems = to_codepoints(given, rows["doc"], unit, texts, outer)
-            outer.raise_if(problems)
-            converted = pl.when(pl.col(name).is_not_null()).then(pl.Series(own)).alias(name)
-            rows = rows.with_columns(converted)
-    last = rows["length"].fill_null(MAX_OFFSET).to_numpy()[row]
-    if (end > last).any() or rows.select(_IS_ODD_LENGTH.any()).item():
-        check_lengths(outer, rows, row, end)
-    has_text = bool((frame if len(frame) else bare)["spans"].is_not_null().any())
-    unread = dict[str, int]()
-    if source.thorough:
-        unread = unknown_fields(source, pl.concat([frame, bare]), header_line)
-        for name in _LABELS:
-            unread.pop(f"{UNKNOWN_FIELD}spans.{name}", None)
-    elements, judged = None, None
-    if frame["elements"].null_count() < len(frame) or not has_text:
-        assessed = _assess_elements(frame, defects, known.get("scale"))
-        elements = _point_to_rows(assessed.elements, rows, frame["assessor"])
-        judged = assessed.known[rows["place"].to_numpy()]
-        known |= {} if assessed.scale is None else {"scale": assessed.scale}
-        relevant = mark_relevant(assessed.elements, len(frame), assessed.scale)
-        if has_text:
-            _check_agreement(defects, frame, relevant)
-        else:
-            rows = rows.with_columns(relevant=pl.Series(relevant[rows["place"].to_numpy()]))
-        ungraded = int(frame["elements"].list.len().sum()) - len(assessed.elements)
+            source, notes = locate_lines(source, "quote", TextLocator(texts))
+        strict = any(f'"{name}"'.encode() in source.data for name in _LABELS)
+        table = tabulate_objects(source, _JUDGEMENT, header_line, strict=strict)
+        problems += table.problems
+        bare = _mark_bare_topics(source, table)
+        frame, line = table.frame.filter(~bare), table.line[~bare]
+        problems += check_rules(source.path, line, frame, _ROW_RULES)
+        frame = frame.with_columns(pl.col("topic", "doc").fill_null(""))
+        rows, spans = _split_spans(frame)
+        inner = Defects(source, line[spans["place"].to_numpy()])
+        past = pl.col("end") + int(inclusive) > pl.col("length")
+        rules = [
+            *list_offset_rules(inclusive=inclusive),
+            RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
+            RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
+        ]
+        problems += check_rules(source.path, inner.line, spans, rules)
+        number = pl.col("start", "end", "length", "bep").fill_null(UNKNOWN)
+        rows, spans = rows.with_columns(number), spans.with_columns(number)
+        spans = spans.with_columns(pl.col("end") + int(inclusive))
+        spans = spans.with_columns(
+            to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
+        )
+        outer = Defects(source, line[rows["place"].to_numpy()])
+        rows = rows.with_columns(
+            to_codepoints(rows[n], rows["doc"], unit, texts, outer) for n in ("length", "bep")
+        )
+    except InputError as error:
+        return Parsed(None, [*problems, *error.problems])
+    known = {ours: header[name] for name, ours in _KEPT.items() if name in header}
+    known |= {"scale": str(known["scale"])} if "scale" in known else {}
+    known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
+    is_asked = source.thorough and not problems
+    unread = unknown_fields(source, table.frame, header_line) if is_asked else {}
+    place = rows["place"].to_numpy()
+    judged, elements = np.ones(len(frame), dtype=bool), None
+    has_text = (frame if len(frame) else table.frame)["spans"].count() > 0
+    if frame["elements"].count() or not has_text:
+        flat = frame.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
+        owner = flat["row"].to_numpy()
+        graded = check_elements(flat, Defects(source, line[owner]), scale=known.get("scale"))
+        problems += graded.problems
+        elements = _point_to_rows(graded.elements, rows, frame["assessor"])
+        known |= {} if graded.scale is None else {"scale": graded.scale}
+        ungraded = len(flat) - len(graded.elements)
         unread |= {UNKNOWN_GRADES: ungraded} if ungraded else {}
+        # A document of which everything is unknown was not judged.
+        judged[owner] = frame["spans"].is_not_null().to_numpy()[owner]
+        judged[owner[graded.known]] = True
+        relevant = mark_relevant(graded.elements, len(frame), graded.scale)
+        if has_text:
+            positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
+            relevant[spans["place"].filter(positive).to_numpy()] = False
+            message = "relevant elements, but no span is relevant"
+            problems += Defects(source, line).at("judgements.spans", relevant, message)
+        else:
+            rows = rows.with_columns(relevant=pl.Series(relevant[place]))
+    rows = rows.with_columns(line=pl.Series(line[place]))
     quotes = spans.select("quote", "prefix", "suffix")
+    given = [name for name in _LABELS if spans[name].list.len().sum()]
+    labels = spans.select(pl.col(given).list.unique(maintain_order=True))
+    labels = labels.with_columns(pl.when(pl.all().list.len() > 0).then(pl.all()))
     judgements = Judgements.from_rows(
         rows,
-        np.bincount(row, minlength=len(rows)).astype(np.int64),
-        start,
-        end,
+        np.bincount(spans["row"].to_numpy(), minlength=len(rows)).astype(np.int64),
+        spans["start"].to_numpy(),
+        spans["end"].to_numpy(),
         source=source.provenance,
         grade=spans["grade"].fill_null(1.0).to_numpy(),
-        quotes=quotes if any(column.null_count() < len(column) for column in quotes) else None,
-        **{name: _read_labels(source, table, spans, name) for name in labels},
+        quotes=quotes if any(column.count() for column in quotes) else None,
+        **labels.to_dict(),
         has_text=has_text,
         elements=elements,
         header=known,
         unread=unread or None,
-        topics_without_documents=bare["topic"],
+        topics_without_documents=table.frame["topic"].filter(bare),
         notes=notes,
     )
-    judgements.check_distinct()
-    return judgements if judged is None or judged.all() else judgements.only(judged)
+    judged &= (frame["topic"] != ALL).to_numpy()
+    judged[np.isin(line, [problem.line or 0 for problem in problems])] = False
+    judgements = judgements if judged.all() else judgements.only(judged[place])
+    if repeated := judgements.find_repeated():
+        problems += repeated
+        lines = [problem.line or 0 for problem in repeated]
+        judgements = judgements.only(~np.isin(judgements.line, lines))
+    return Parsed(None if problems and not judgements.topics else judgements, problems)
 
 
-def _check_spans(defects: Defects, spans: pl.DataFrame, *, inclusive: bool) -> None:
-    """Refuse spans without a start or an end, and impossible offsets."""
-    missing = (spans["start"].is_null() | spans["end"].is_null()).to_numpy()
-    message = "a span lacks its start or end"
-    defects.raise_if([*defects.at("span.incomplete", missing, message)])
-    defects.raise_if(check_given(defects, spans["start"], spans["end"]))
-    start, end = spans["start"].to_numpy(), spans["end"].to_numpy() + inclusive
-    defects.raise_if(check_spans(defects, start, end))
+def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
+    """Mark topics without a judged document, ``{"topic": "9", "spans": []}``.
 
-
-def _split_bare_topics(source: Source, table: RowTable) -> tuple[pl.DataFrame, RowTable]:
-    """Split off topics without a judged document, ``{"topic": "9", "spans": []}``.
-
-    Refuses other rows without a topic, a document or spans.
+    Any other field shows that a document was meant, though under another name than ``doc``.
     """
-    problems = check_names(Defects(source, table.line), table.frame["topic"].fill_null(""))
-    marked = pl.col("spans", "elements")
+    listed = pl.col("spans", "elements").list.len()
     bare = table.frame.select(
-        (pl.col("topic").fill_null("") != "")
-        & pl.col("doc").is_null()
-        & pl.any_horizontal(marked.is_not_null())
-        & (pl.sum_horizontal(marked.list.len()) == 0)
+        pl.col("doc").is_null()
+        & (pl.col("topic").fill_null("") != "")
+        & ~_NO_SPANS
+        & (pl.sum_horizontal(listed) == 0)
     ).to_series()
-    if bare.any():
-        # Any other field shows that a document was meant, though under another name than doc.
-        lines = source.data.split(b"\n")
-        for at in bare.arg_true():
-            names = loads(lines[source.place(int(table.line[at])) - 1]).keys()
-            bare[at] = names <= {"topic", "spans", "elements"}
-    left = ~bare
-    frame, defects = table.frame.filter(left), Defects(source, table.line[left.to_numpy()])
-    problems += check_required(defects, frame)
-    problems += defects.at(
-        "judgements.spans",
-        frame["spans"].is_null().to_numpy() & frame["elements"].is_null().to_numpy(),
-        'spans is missing; a document without relevant text has "spans":[]',
-    )
-    defects.raise_if(problems)
-    return table.frame.filter(bare), RowTable(frame, defects.line)
+    for at in bare.arg_true():
+        names = _read_line(source, int(table.line[at])).keys()
+        bare[at] = names <= {"topic", "spans", "elements"}
+    return bare.to_numpy()
 
 
-def _read_labels(
-    source: Source, table: RowTable, spans: pl.DataFrame, name: str
-) -> pl.Series | None:
-    """Return the evidence sets or aspects of each span; None if no span has any.
+def _split_spans(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a row for each object and assessor, and the spans, with the ``row`` of each.
 
-    Few files have them, and the columnar parser turns anything in a list of names into text. So
-    the lines that have some are looked at one by one.
+    Spans may name another assessor than their object, whose number is ``place``.
     """
-    word = f'"{name}"'.encode()
-    lines, problems = source.data.split(b"\n"), list[Problem]()
-    found: list[tuple[int, int, list[str]]] = []
-    for place, line in enumerate(table.line.tolist()):
-        text = lines[source.place(line) - 1]
-        if word not in text:
-            continue
-        given = [span for span in loads(text).get("spans") or () if span is not None]
-        for number, span in enumerate(given):
-            value = span.get(name)
-            if value is None or value == []:
-                continue
-            if isinstance(value, list) and all(isinstance(x, str) and x for x in value):
-                found.append((place, number, list(dict.fromkeys(value))))
-                continue
-            message = _LABELS[name].format(json.dumps(value))
-            problems.append(Problem("judgements.labels", source.path, line, message))
-    if problems:
-        raise InputError(problems)
-    schema: dict[str, Any] = {"place": pl.Int64, "number": pl.Int64, name: pl.List(pl.String)}
-    named = pl.DataFrame(found, schema=schema, orient="row")
-    key = ["place", "number"]
-    return spans.join(named, on=key, how="left", maintain_order="left")[name] if found else None
-
-
-def declared_whitespace(source: Source) -> str | None:
-    """Return the rule for white space that the header declares."""
-    rule: str | None = _translate_header(source, *header_of(source)).get("whitespace")
-    return rule
-
-
-def _translate_header(source: Source, header: Mapping[str, Any], line: int) -> dict[str, Any]:
-    """Return the entries of the header that judgements keep, checked and in our words."""
-    kept = {ours: header[name] for name, ours in _KEPT.items() if name in header}
-    for name, options in (
-        ("scale", dict(zip(GRADES, GRADES, strict=True))),
-        ("whitespace", _WHITESPACE),
-    ):
-        if name in kept:
-            value = str(kept[name])
-            if value not in options:
-                raise source.error(
-                    "json.header",
-                    line,
-                    f"header says {name} {kept[name]!r}; expected {' or '.join(options)}",
-                )
-            kept[name] = options[value]
-    return kept
-
-
-def _split_assessors(rows: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row for each assessor of a line, and the spans, pointing to them.
-
-    Spans may name another assessor than their line. `place` is the number of the line's object.
-    """
-    own = spans.join(
-        rows.select("place", line_assessor="assessor"), on="place", maintain_order="left"
-    )
-    spans = (
-        own.with_columns(assessor=pl.coalesce("assessor", "line_assessor"))
-        .drop("line_assessor", "row")
-        .sort("place", "assessor", maintain_order=True)
-    )
-    # A line whose spans name none keeps its own.
-    named = spans.select("place", "assessor").unique(maintain_order=True)
-    with_spans = rows.drop("assessor").join(named, on="place", how="inner", maintain_order="left")
-    without = rows.join(named.select("place"), on="place", how="anti", maintain_order="left")
-    both = pl.concat([with_spans, without.select(with_spans.columns)])
-    rows = both.sort("place", maintain_order=True)
-    number = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
-    spans = spans.join(
-        rows.select(number, "place", "assessor"),
-        on=["place", "assessor"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    return rows, spans.sort("row", maintain_order=True)
-
-
-def _assess_elements(frame: pl.DataFrame, defects: Defects, scale: str | None) -> GradedElements:
-    """Return the elements, whose row is their object; and which objects are judgements."""
     place = pl.int_range(pl.len(), dtype=pl.Int64)
-    flat = frame.select("elements", row=place).explode("elements").drop_nulls("elements")
-    flat = flat.unnest("elements").select(*ELEMENT_COLUMNS, "row")
-    row = flat["row"].to_numpy()
-    own = Defects(defects.source, defects.line[row])
-    elements, scale, known, problems = check_elements(flat, own, scale=scale)
-    own.raise_if(problems)
-    # A document of which everything is unknown was not judged.
-    judged = np.ones(len(frame), dtype=bool)
-    judged[row] = frame["spans"].is_not_null().to_numpy()[row]
-    judged[row[known]] = True
-    return GradedElements(elements, scale, judged, [])
-
-
-def _check_agreement(
-    defects: Defects, frame: pl.DataFrame, relevant: npt.NDArray[np.bool_]
-) -> None:
-    """Refuse elements that hold relevant text where the spans of their line hold none."""
-    positive = (pl.element().struct["end"] > pl.element().struct["start"]) & (
-        pl.element().struct["grade"].fill_null(1) > 0
+    every = frame.select("topic", "doc", "length", "bep", "spans", own="assessor", place=place)
+    every = every.explode("spans", keep_nulls=True, empty_as_null=True).with_columns(
+        is_span=pl.col("spans").is_not_null()
     )
-    some = frame.select(pl.col("spans").list.eval(positive).list.any().fill_null(value=False))
-    bare = relevant & ~some.to_series().to_numpy()
-    absent = frame["spans"].is_null().to_numpy()
-    message = "spans is missing here, but other lines have them"
-    problems = [*defects.at("judgements.spans", bare & absent, message)]
-    message = "relevant elements, but no span is relevant"
-    problems += defects.at("judgements.spans", bare & ~absent, message)
-    defects.raise_if(problems)
+    every = every.unnest("spans").with_columns(
+        named="assessor", assessor=pl.coalesce("assessor", "own")
+    )
+    if every["named"].count():
+        every = every.sort("place", "assessor", maintain_order=True)
+    first_rows, number = number_rows(every["place"].to_numpy(), every["assessor"])
+    return every[first_rows], every.with_columns(row=pl.Series(number)).filter("is_span")
 
 
 def _point_to_rows(
     elements: pl.DataFrame, rows: pl.DataFrame, assessor: pl.Series
 ) -> pl.DataFrame | None:
-    """Return the elements with the rows of their line: its assessor's, else all of them."""
+    """Return the elements with the rows of their object: its assessor's, else all of them."""
     if not len(elements):
         return None
-    named = rows.select(
-        "assessor", "place", number=pl.int_range(pl.len(), dtype=pl.Int64)
-    ).with_columns(own=pl.col("assessor").eq_missing(assessor.gather(rows["place"])))
-    whose = named.filter(pl.col("own") | ~pl.col("own").any().over("place"))
+    own = pl.col("assessor").eq_missing(assessor.gather(rows["place"]))
+    whose = rows.select("place", own=own, number=pl.int_range(pl.len(), dtype=pl.Int64))
+    whose = whose.filter(pl.col("own") | ~pl.col("own").any().over("place"))
     return (
         elements.rename({"row": "place"})
         .join(whose.select("place", row="number"), on="place", maintain_order="left_right")
@@ -471,87 +312,55 @@ def _point_to_rows(
     )
 
 
+def declared_whitespace(source: Source) -> str | None:
+    """Return the rule for white space that the header declares."""
+    return _WHITESPACE.get(str(header_of(source)[0].get("whitespace")))
+
+
 def write_judgements(judgements: Judgements) -> str:
     """Write judgements with a header, one line per topic, document and assessor, without loss."""
-    _check_writable(judgements)
+    own, has_text, known = judgements, judgements.has_text, judgements.header or {}
+    if not has_text:  # relevance must show in the elements
+        if own.places is not None and len(own.places):
+            what = (
+                "a passage or entry point given as an XPath, which a collection must place first "
+                "(-C): this format cannot hold it, INEX XML can"
+            )
+            raise InputError(
+                own.problem("write.unheld", row, what, line=line)
+                for row, line in own.places.select("row", "line").rows()
+            )
+        told = mark_relevant(own.elements, len(own), known.get("scale"))
+        check_rows(own, own.relevant & ~told, "relevant as a whole document", instead="TREC")
     names = {ours: name for name, ours in _KEPT.items()}
-    records: list[dict[str, Any]] = [
-        {
-            "type": "header",
-            "format": JSON_FORMATS["judgements"][0],
-            "version": 1,
-            "unit": "codepoint",
-            "end": "exclusive",
-            **{names.get(name, name): value for name, value in (judgements.header or {}).items()},
-        }
+    header = {"type": "header", "format": JSON_FORMATS["judgements"][0], "version": 1}
+    header |= {"unit": "codepoint", "end": "exclusive"}
+    header |= {names.get(name, name): value for name, value in known.items()}
+    columns: dict[str, Any] = {"start": own.start, "end": own.end, "grade": own.grade}
+    columns |= {} if own.quotes is None else own.quotes.to_dict()
+    columns |= {name: getattr(own, name) for name in _LABELS}
+    table = pl.DataFrame({name: column for name, column in columns.items() if column is not None})
+    spans = [
+        {k: v for k, v in row.items() if v is not None and v != []} for row in table.to_dicts()
     ]
-    elements = (
-        {}
-        if judgements.elements is None
-        else judgements.elements.partition_by("row", as_dict=True, include_key=False)
-    )
-    quotes = None if judgements.quotes is None else judgements.quotes.to_dicts()
-    for i in range(len(judgements)):
-        record: dict[str, Any] = {
-            "topic": judgements.topics[judgements.topic[i]],
-            "doc": judgements.doc[i],
-        }
-        for name in ("length", "bep"):
-            value = int(getattr(judgements, name)[i])
-            if value >= 0:
-                record[name] = value
-        if judgements.assessor is not None and judgements.assessor[i] is not None:
-            record["assessor"] = judgements.assessor[i]
-        if judgements.has_text:
-            own = range(int(judgements.bounds[i]), int(judgements.bounds[i + 1]))
-            record["spans"] = [_span(judgements, k, quotes) for k in own]
-        if (i,) in elements:
-            record["elements"] = [
-                {k: v for k, v in row.items() if v is not None and k in ELEMENT_COLUMNS}
-                for row in elements[i,].to_dicts()
-            ]
-        elif not judgements.has_text:
-            record["elements"] = []
+    for span in spans:
+        if span.get("grade", 0.5).is_integer():
+            span["grade"] = int(span["grade"])
+    elements = dict[int, list[dict[str, Any]]]()
+    for row in () if own.elements is None else own.elements.iter_rows(named=True):
+        element = {k: v for k, v in row.items() if v is not None and k in ELEMENT_COLUMNS}
+        elements.setdefault(row["row"], []).append(element)
+    records = [header]
+    for i, doc in enumerate(own.doc):
+        length, bep = (int(x) if x >= 0 else None for x in (own.length[i], own.bep[i]))
+        record = {"topic": own.topics[own.topic[i]], "doc": doc, "length": length, "bep": bep}
+        record["assessor"] = None if own.assessor is None else own.assessor[i]
+        record["spans"] = spans[own.bounds[i] : own.bounds[i + 1]] if has_text else None
+        record["elements"] = elements.get(i, None if has_text else [])
         records.append(record)
-    nothing = "spans" if judgements.has_text else "elements"
-    bare = [{"topic": topic, nothing: []} for topic in judgements.topics_without_documents]
+    nothing = "spans" if has_text else "elements"
+    bare = [{"topic": topic, nothing: []} for topic in own.topics_without_documents]
     return _write_objects([*records, *bare])
-
-
-def _check_writable(judgements: Judgements) -> None:
-    """Refuse relevance that neither spans nor elements tell."""
-    from foveal.formats.fields import check_rows
-
-    if judgements.has_text:
-        return
-    if judgements.places is not None and len(judgements.places):
-        what = (
-            "a passage or entry point given as an XPath, which a collection must place first "
-            "(-C): this format cannot hold it, INEX XML can"
-        )
-        raise InputError(
-            judgements.problem("write.unheld", row, what, line=line)
-            for row, line in judgements.places.select("row", "line").rows()
-        )
-    scale = (judgements.header or {}).get("scale")
-    told = mark_relevant(judgements.elements, len(judgements), scale)
-    check_rows(
-        judgements, judgements.relevant & ~told, "relevant as a whole document", instead="TREC"
-    )
-
-
-def _span(judgements: Judgements, k: int, quotes: list[dict[str, Any]] | None) -> dict[str, Any]:
-    span: dict[str, Any] = {"start": int(judgements.start[k]), "end": int(judgements.end[k])}
-    if judgements.grade is not None:
-        grade = float(judgements.grade[k])
-        span["grade"] = int(grade) if grade.is_integer() else grade
-    if quotes is not None:
-        span |= {name: value for name, value in quotes[k].items() if value is not None}
-    for name in _LABELS:
-        given: pl.Series | None = getattr(judgements, name)
-        if given is not None and given[k] is not None and len(given[k]):
-            span[name] = given[k].to_list()
-    return span
 
 
 # -- records ---------------------------------------------------------------------------------------
@@ -635,7 +444,7 @@ and document belong together.""",
 {"topic": "1", "doc": "fords", "length": 3579, "assessor": "ann", "spans": []}
 """,
         lambda source: json_kind(source) == "judgements",
-        parse_with(read_judgements),
+        parse_judgements,
         write_judgements,
         lazy_losses("judgement_losses", form="jsonl"),
         uses_texts=True,

@@ -1,4 +1,4 @@
-"""Quoted text located in documents: exactly, else ignoring how characters are written."""
+"""Spans given by their text, located in documents: exactly, else however characters are written."""
 
 from __future__ import annotations
 
@@ -7,52 +7,32 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from foveal.errors import InputError, Problem, counted, some
+from foveal.errors import InputError, Problem, UsageError, counted, some
 from foveal.files.source import Source
-from foveal.formats.objects import header_of, parse_lines
+from foveal.formats.checks import MAX_OFFSET
+from foveal.formats.objects import GIVE_TEXTS, header_of, parse_lines
 from foveal.spans import Ints
-
-__all__ = [
-    "ABSENT",
-    "AMBIGUOUS",
-    "EXACT",
-    "GIVE_TEXTS",
-    "NORMALISED",
-    "NO_DOCUMENT",
-    "Aligner",
-    "Found",
-    "Normalised",
-    "Place",
-    "closest_places",
-    "documents_needed",
-    "in_unit",
-    "locate_quotes",
-    "occurrences",
-    "similarity",
-]
 
 Place = tuple[int, int]
 
-GIVE_TEXTS = (
-    "give the texts of the documents (--texts PATH, or -C INDEX with --documents SOURCE; in Python "
-    "texts=), to 'foveal convert' first if a command has no such option"
-)
-"""What to do where offsets cannot be found or converted without the texts."""
-
-EXACT = "exact"
-NORMALISED = "normalised"
-AMBIGUOUS = "ambiguous"
-ABSENT = "absent"
-NO_DOCUMENT = "no document"
-
+EXPECTED_SPAN = f"expected 0 <= start <= end <= {MAX_OFFSET}"
+EXACT, NORMALISED, AMBIGUOUS = "exact", "normalised", "ambiguous"
+ABSENT, NO_DOCUMENT = "absent", "no document"
+GIVEN, MOVED = "given", "moved"
+NEAR = 100
+"""Characters by which a quote may be moved."""
+_CODES = {
+    AMBIGUOUS: "span.ambiguous",
+    ABSENT: "span.not_found",
+    NO_DOCUMENT: "span.unknown_document",
+}
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 """Soft hyphens and characters without width, which text extraction adds and drops."""
 _SAME = str.maketrans(
@@ -61,37 +41,25 @@ _SAME = str.maketrans(
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 )
 """Curly quotation marks and dashes, and the character of a keyboard for each."""
-_SHOWN = 40
-"""Characters of a text, and places of it, that a message quotes."""
-_PLACES = 5
-_SEEDS, _SEED = 24, 16
-"""Number and length of the pieces of a quote that are searched for if the whole is not found."""
-_OFTEN = 50
-"""Places of a piece after which it says nothing about the place of the quote."""
 _LONG = 1000
 """Characters from which texts are compared by words, which takes a hundredth of the time."""
-_WORDS = re.compile(r"\w+|\W")
 _CLOSE = 0.6
 """Similarity from which a message shows a passage as the closest one."""
 _MOST_COMPARED = 20
 """Texts whose closest passage is searched for: no more messages than that are shown."""
-_AROUND = 20
-"""Equal characters that a message shows on each side of a difference."""
-_LONGEST = 300
-"""Characters of a marked passage in a message."""
 
 
-class Found(NamedTuple):
-    """The places of a text in a document, and how they were found."""
+def occurrences(text: str, wanted: str) -> Iterator[int]:
+    """Yield the starts of a text in another, overlapping ones too."""
+    at = text.find(wanted) if wanted else -1
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
 
-    how: str
-    """`EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`."""
-    places: tuple[Place, ...] = ()
-    """One place, or all of them where the text is ambiguous."""
 
-    @property
-    def placed(self) -> bool:
-        return self.how in (EXACT, NORMALISED)
+def shorten_text(text: str) -> str:
+    """Return the beginning of a text in quotation marks, for a message."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 class Normalised:
@@ -112,32 +80,28 @@ class Normalised:
     def __init__(self, text: str) -> None:
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         distinct, which = np.unique(points, return_inverse=True)
-        written = [_decomposed(chr(point)) for point in distinct.tolist()]
-        table = _points("".join(written))
-        width = np.array([len(own) for own in written], dtype=np.int64)
-        first = np.cumsum(width) - width
-        source = np.repeat(np.arange(len(points)), width[which])
-        sizes = width[which]
-        inner = np.arange(len(source)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        points = table[first[which][source] + inner] if len(source) else table[:0]
-        points, source = _reordered(points, source)
-        blank = points == ord(" ")
-        again = np.zeros(len(points), dtype=bool)
-        again[1:] = blank[1:] & blank[:-1]
-        points, self._source = points[~again], source[~again]
-        self.text = points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-
-    @cached_property
-    def _clean(self) -> Ints:
-        """The original offset of each place, `-1` inside what was one character.
-
-        A place is clean if everything after it was written after everything before it.
-        """
-        before = np.concatenate([[-1], np.maximum.accumulate(self._source)])
-        after = np.minimum.accumulate(self._source[::-1])[::-1]
-        end = self._source.max(initial=-1) + 1
-        clean: Ints = np.where(before < np.append(after, end), np.append(after, end), -1)
-        return clean
+        written = [_decompose(chr(point)) for point in distinct.tolist()]
+        table = np.full((len(written), max(map(len, written), default=0)), -1, dtype=np.int32)
+        for row, own in zip(table, written, strict=True):
+            row[: len(own)] = [*map(ord, own)]
+        spelled = table[which]
+        source, column = np.nonzero(spelled >= 0)
+        points = spelled[source, column]
+        # Marks after a character may be written in any order; put them into the canonical one.
+        distinct, which = np.unique(points, return_inverse=True)
+        marks = np.array([unicodedata.combining(chr(p)) for p in distinct.tolist()], dtype=np.int64)
+        if marks.any():
+            order = np.lexsort((marks[which], np.cumsum(marks[which] == 0)))
+            points, source = points[order], source[order]
+        is_blank = points == ord(" ")
+        kept = ~(is_blank & np.concatenate([[False], is_blank[:-1]])[: len(points)])
+        self._source = source = source[kept]
+        self.text = points[kept].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+        # The original offset of each place, -1 inside what was one character. A place is clean if
+        # everything after it was written after everything before it.
+        before = np.concatenate([[-1], np.maximum.accumulate(source)])
+        after = np.append(np.minimum.accumulate(source[::-1])[::-1], source.max(initial=-1) + 1)
+        self._clean: Ints = np.where(before < after, after, -1)
 
     def origin(self, at: int) -> int:
         """Return the offset in the original of a character of the normalised text."""
@@ -145,8 +109,7 @@ class Normalised:
 
     def find(self, wanted: str) -> list[Place]:
         """Return all places of a text in the original, from its first to its last character."""
-        own = Normalised(wanted).text.strip(" ")
-        found = []
+        own, found = normalise(wanted), []
         for at in occurrences(self.text, own):
             until = at + len(own)
             cut = until < len(self.text) and unicodedata.combining(self.text[until])
@@ -157,8 +120,13 @@ class Normalised:
         return found
 
 
-def _decomposed(character: str) -> str:
-    """Return a character as it is in a normalised text; all white space is a blank."""
+def normalise(text: str) -> str:
+    """Return a text without white space around it, as it is searched for in normalised texts."""
+    normalised: str = Normalised(text).text.strip(" ")
+    return normalised
+
+
+def _decompose(character: str) -> str:
     if character in _IGNORED:
         return ""
     if character.isspace():
@@ -166,157 +134,270 @@ def _decomposed(character: str) -> str:
     return unicodedata.normalize("NFKD", character.translate(_SAME)).translate(_SAME)
 
 
-def _points(text: str) -> Ints:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+# -- spans in documents ----------------------------------------------------------------------------
 
 
-def _reordered(points: Ints, source: Ints) -> tuple[Ints, Ints]:
-    """Sort the combining marks after each character into their canonical order."""
-    distinct, which = np.unique(points, return_inverse=True)
-    rank = np.array([unicodedata.combining(chr(p)) for p in distinct.tolist()], dtype=np.int64)
-    if not rank.any():
-        return points, source
-    marks = rank[which]
-    order = np.lexsort((np.arange(len(points)), marks, np.cumsum(marks == 0)))
-    return points[order], source[order]
+class Match(NamedTuple):
+    """The places of a text in a document, and how they were found."""
+
+    how: str
+    """`EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`."""
+    places: tuple[Place, ...] = ()
+    """One place, or all of them where the text is ambiguous."""
 
 
-def occurrences(text: str, wanted: str) -> Iterator[int]:
-    """Yield the starts of a text in another, overlapping ones too."""
-    at = text.find(wanted) if wanted else -1
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
+@dataclass(frozen=True, slots=True)
+class TextSpan:
+    """A span as its source gives it: by offsets, by a quote, or by both.
+
+    Parameters
+    ----------
+    doc : str, optional
+        None if only the quote says which document it is.
+    start, end : int, optional
+        A span with a start and no end goes on for the length of its quote; without a quote, to the
+        end of its document.
+    quote, prefix, suffix : str, optional
+        The text of the span, and the text before and after it.
+    within : TextSpan, optional
+        The span that this one refines: offsets count from its start.
+    is_loose : bool
+        The quote may differ from the text in white space and ways to write a character.
+    """
+
+    doc: str | None
+    start: int | None = None
+    end: int | None = None
+    quote: str | None = None
+    prefix: str | None = None
+    suffix: str | None = None
+    within: TextSpan | None = None
+    is_loose: bool = False
 
 
-@dataclass(frozen=True)
-class Aligner:
-    """Finds texts in documents, and remembers what it found.
+class PlacedSpan(NamedTuple):
+    """The place of a span, and how it was found: `GIVEN`, `MOVED`, or as a `Match`."""
+
+    doc: str
+    start: int
+    end: int
+    how: str = GIVEN
+
+
+class UnplacedSpanError(Exception):
+    """A span without a place, with the code of the problem."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass
+class TextLocator:
+    """Finds texts in documents and checks offsets: the one place where spans get their place.
 
     It looks for the exact characters first, then with white space and characters normalised. A
     text that occurs more than once in its document has a place only if its context decides.
 
     Parameters
     ----------
-    texts : mapping of str to str
-        The text of each document.
+    texts : mapping of str to str, optional
+        The text of each document. Offsets in documents without text are taken as they are.
+    ambiguous : {"error", "first", "empty"}
+        A text that occurs more than once in its document is an error, is taken at its first
+        place, or becomes an empty span.
+    missing : {"error", "empty"}
+        The same for a text that does not occur.
+    repair : bool
+        Move a quote that is not at its offset to the only place within 100 characters.
 
     Examples
     --------
-    >>> aligner = Aligner({"d": "To be, or not to be."})
-    >>> aligner.find("d", "or not")
-    Found(how='exact', places=((7, 13),))
-    >>> aligner.find("d", "be,  or")
-    Found(how='normalised', places=((3, 9),))
-    >>> aligner.find("d", "be").how, aligner.find("d", "is").how, aligner.find("e", "be").how
-    ('ambiguous', 'absent', 'no document')
-    >>> aligner.find("d", "be", prefix="not to ")
-    Found(how='exact', places=((17, 19),))
+    >>> locator = TextLocator({"d": "To be, or not to be."}, repair=True)
+    >>> locator.find("d", "or not"), locator.find("d", "is").how
+    (Match(how='exact', places=((7, 13),)), 'absent')
+    >>> locator.find("d", "be").how, locator.find("d", "be", prefix="not to ").places
+    ('ambiguous', ((17, 19),))
+    >>> locator.place(TextSpan("d", quote="be,  or"))
+    PlacedSpan(doc='d', start=3, end=9, how='normalised')
+    >>> locator.place(TextSpan("d", 6, quote="or not"))
+    PlacedSpan(doc='d', start=7, end=13, how='moved')
     """
 
-    texts: Mapping[str, str]
-    _found: dict[tuple[str, str], Found] = field(default_factory=dict, repr=False)
+    texts: Mapping[str, str] | None
+    ambiguous: str = "error"
+    missing: str = "error"
+    repair: bool = False
+    _found: dict[tuple[str, str], Match] = field(default_factory=dict, repr=False)
     _normalised: dict[str, Normalised] = field(default_factory=dict, repr=False)
-    _compared: list[str] = field(default_factory=list, repr=False)
+    _compared: int = field(default=0, repr=False)
 
-    def find(self, doc: str, text: str, *, prefix: str = "", suffix: str = "") -> Found:
+    def __post_init__(self) -> None:
+        if self.texts is not None and not isinstance(self.texts, Mapping):
+            found = type(self.texts).__name__
+            raise UsageError(f"texts is a {found}; expected a mapping of documents to texts")
+        allowed = {"ambiguous": ("error", "first", "empty"), "missing": ("error", "empty")}
+        for name, words in allowed.items():
+            if getattr(self, name) not in words:
+                raise UsageError(f"{name} {getattr(self, name)!r} is not one of {', '.join(words)}")
+
+    def find(self, doc: str, text: str, *, prefix: str = "", suffix: str = "") -> Match:
         """Return the places of a text in a document; context chooses among several."""
-        key = doc, text
-        if key not in self._found:
-            self._found[key] = self._look(doc, text)
-        found = self._found[key]
+        whole = (self.texts or {}).get(doc)
+        if whole is None:
+            return Match(NO_DOCUMENT)
+        if (doc, text) not in self._found:
+            places, how = list[Place](), EXACT
+            if text.strip():
+                places = [(at, at + len(text)) for at in occurrences(whole, text)]
+                if not places:
+                    places, how = self._normalise(doc).find(text), NORMALISED
+            how = AMBIGUOUS if len(places) > 1 else how if places else ABSENT
+            self._found[doc, text] = Match(how, tuple(places))
+        found = self._found[doc, text]
         if found.how != AMBIGUOUS or not (prefix or suffix):
             return found
-        whole = self.texts[doc]
+        before, after = normalise(prefix), normalise(suffix)
         fitting = tuple(
             (start, end)
             for start, end in found.places
-            if _plain(whole[max(start - _reach(prefix), 0) : start]).endswith(_plain(prefix))
-            and _plain(whole[end : end + _reach(suffix)]).startswith(_plain(suffix))
+            if normalise(whole[max(start - 2 * len(prefix) - 100, 0) : start]).endswith(before)
+            and normalise(whole[end : end + 2 * len(suffix) + 100]).startswith(after)
         )
         if len(fitting) != 1:
             return found
-        exact = whole[slice(*fitting[0])] == text
-        return Found(EXACT if exact else NORMALISED, fitting)
+        return Match(EXACT if whole[slice(*fitting[0])] == text else NORMALISED, fitting)
 
-    def holders(self, text: str) -> list[str]:
-        """Return the documents that hold a text, by exact characters if any does."""
-        if not text.strip():
-            return []
-        exact = [doc for doc, whole in self.texts.items() if text in whole]
-        held = exact or [doc for doc in self.texts if self.find(doc, text).places]
-        # A document may be known by two names.
-        return [*{id(self.texts[doc]): doc for doc in reversed(held)}.values()][::-1]
+    def find_document(self, quotes: Sequence[str]) -> str:
+        """Return the only document that holds all these quotes."""
+        texts, held = self.texts, list[list[str]]()
+        if texts is None:
+            message = f"a quote names no document; {GIVE_TEXTS}"
+            raise UnplacedSpanError("span.needs_text", message)
+        for quote in quotes:
+            exact = [doc for doc, whole in texts.items() if quote.strip() and quote in whole]
+            found = exact or [doc for doc in texts if self.find(doc, quote).places]
+            # A document may be known by two names.
+            found = [*{id(texts[doc]): doc for doc in reversed(found)}.values()][::-1]
+            if not found:
+                number = counted(len({id(own) for own in texts.values()}), "document")
+                message = f"doc is missing, and the text {shorten_text(quote)} is in none of "
+                message += f"{number}{self._show_closest([*texts], quote)}"
+                raise UnplacedSpanError("span.not_found", message)
+            held.append(found)
+        common = [doc for doc in held[0] if all(doc in docs for docs in held)]
+        if len(common) == 1:
+            return common[0]
+        where = (f"{shorten_text(q)} in {some(own)}" for q, own in zip(quotes, held, strict=True))
+        message = f"doc is missing, and not one document alone holds the text: {', '.join(where)}"
+        raise UnplacedSpanError("span.ambiguous", f"{message}; give doc")
 
-    def _look(self, doc: str, text: str) -> Found:
-        if doc not in self.texts:
-            return Found(NO_DOCUMENT)
-        if not text.strip():
-            return Found(ABSENT)
-        places = tuple((at, at + len(text)) for at in occurrences(self.texts[doc], text))
-        how = EXACT
-        if not places:
-            places, how = tuple(self._normal(doc).find(text)), NORMALISED
-        if len(places) == 1:
-            return Found(how, places)
-        return Found(AMBIGUOUS, places) if places else Found(ABSENT)
+    def place(self, span: TextSpan) -> PlacedSpan:
+        """Return the place of a span; raise `UnplacedSpanError` if it has none.
 
-    def _normal(self, doc: str) -> Normalised:
+        A quote with offsets is compared with the text there.
+        """
+        doc, quote = span.doc, span.quote
+        if doc is None:
+            doc = self.find_document([quote or ""])
+        text = None if self.texts is None else self.texts.get(doc)
+        low, high = 0, None
+        if span.within is not None:
+            _, low, high, _ = self.place(span.within)
+        if span.start is None:
+            return self._locate(span, doc, low, high)
+        start, end = low + span.start, low + (span.end or 0)
+        if span.end is None:
+            if quote is None and text is None:
+                message = f"it goes on to the end of document {doc!r}; give its text (--texts)"
+                raise UnplacedSpanError("span.needs_text", message)
+            end = len(text or "") if quote is None else start + len(quote)
+        if high is not None and end > high:
+            message = f"it ends {counted(end - high, 'character')} after what it refines"
+            raise UnplacedSpanError("span.past_end", message)
+        if text is not None and quote is not None:
+            there = text[max(start, 0) : max(end, 0)]
+            is_same = there == quote and start >= 0
+            if not is_same and not (span.is_loose and normalise(there) == normalise(quote)):
+                places = sorted(occurrences(text, quote), key=lambda at: abs(at - start))
+                near = [at for at in places if abs(at - start) <= NEAR]
+                if self.repair and len(near) == 1:
+                    return PlacedSpan(doc, near[0], near[0] + len(quote), MOVED)
+                message = f"the span [{start},{end}) of document {doc!r} holds "
+                message += f"{shorten_text(there)}; expected {shorten_text(quote)}"
+                if len(near) > 1:
+                    message += f", which occurs {len(near)} times within {NEAR} characters"
+                elif places:
+                    message += f", which is at [{places[0]},{places[0] + len(quote)})"
+                elif similarity(there[:500], quote[:500]) < 0.7:
+                    message += " (another version of the text?)"
+                raise UnplacedSpanError("span.quote", message)
+        if not 0 <= start <= end <= MAX_OFFSET:
+            message = f"[{start},{end}) is not a span; {EXPECTED_SPAN}"
+            raise UnplacedSpanError("span.offset", message)
+        if text is not None and end > len(text):
+            message = f"the span [{start},{end}) ends past the {len(text)} characters of document "
+            raise UnplacedSpanError("span.past_end", f"{message}{doc!r}")
+        return PlacedSpan(doc, start, end)
+
+    def _locate(self, span: TextSpan, doc: str, low: int, high: int | None) -> PlacedSpan:
+        """Return the place of a quote in a part of its document."""
+        text = span.quote or ""
+        if self.texts is None:
+            message = f"a span of document {doc!r} has a quote and no offsets; {GIVE_TEXTS}"
+            raise UnplacedSpanError("span.needs_text", message)
+        inner = self if high is None else TextLocator({doc: self.texts[doc][low:high]})
+        found = inner.find(doc, text, prefix=span.prefix or "", suffix=span.suffix or "")
+        policy = self.ambiguous if found.how == AMBIGUOUS else self.missing
+        if found.how in (EXACT, NORMALISED) or policy == "first":
+            start, end = found.places[0]
+            return PlacedSpan(doc, low + start, low + end, found.how)
+        if policy == "empty":
+            return PlacedSpan(doc, 0, 0, found.how)
+        if found.how == NO_DOCUMENT:
+            message = f"document {doc!r} is not among the texts"
+        elif not text.strip():
+            message = "the text is empty; expected words of its document"
+        elif found.how == ABSENT:
+            size = counted(len(self.texts[doc]), "character")
+            message = f"the text {shorten_text(text)} is not in document {doc!r} of {size}"
+            message += inner._show_closest([doc], text)
+        else:
+            where = ", ".join(str(start) for start, _ in found.places[:5])
+            where += ", ..." if len(found.places) > 5 else ""
+            message = f"the text {shorten_text(text)} is in document {doc!r} {len(found.places)} "
+            message += f"times, at {where}; give start and end, or the prefix or suffix of a quote"
+        raise UnplacedSpanError(_CODES[found.how], message)
+
+    def describe(self, how: Mapping[str, int]) -> tuple[str, ...]:
+        """Return notes on spans located by their text, from the number of each kind."""
+        count = Counter(how)
+        loose = count[NORMALISED]
+        only = f" ({loose} only with white space and characters normalised)" if loose else ""
+        done = "taken at the first place" if self.ambiguous == "first" else "left empty"
+        notes = (
+            (count[EXACT] + loose, "spans located by their text", only),
+            (count[AMBIGUOUS], f"texts that occur more than once in their document, {done}", ""),
+            (count[ABSENT], "texts that are not in their document, left empty", ""),
+            (count[NO_DOCUMENT], "texts of documents that are not known, left empty", ""),
+        )
+        return tuple(f"{text}: {number}{more}" for number, text, more in notes if number)
+
+    def _normalise(self, doc: str) -> Normalised:
         if doc not in self._normalised:
-            self._normalised[doc] = Normalised(self.texts[doc])
+            self._normalised[doc] = Normalised((self.texts or {})[doc])
         return self._normalised[doc]
 
-    def message(
-        self, doc: str, text: str, *, what: str = "text", remedy: str = "give start and end"
-    ) -> str:
-        """Say why a text has no place in its document."""
-        found = self.find(doc, text)
-        if found.how == NO_DOCUMENT:
-            return f"document {doc!r} is not among the texts"
-        if not text.strip():
-            return f"the {what} is empty; expected words of its document"
-        quoted = shorten_text(text)
-        if found.how == ABSENT:
-            size = counted(len(self.texts[doc]), "character")
-            said = f"the {what} {quoted} is not in document {doc!r} of {size}"
-            return f"{said}{self._closest([doc], text, what)}"
-        where = ", ".join(str(start) for start, _ in found.places[:_PLACES])
-        more = ", ..." if len(found.places) > _PLACES else ""
-        return (
-            f"the {what} {quoted} is in document {doc!r} {len(found.places)} times, at "
-            f"{where}{more}; {remedy}"
-        )
-
-    def message_without_document(
-        self, texts: Sequence[str], held: Sequence[Sequence[str]], common: Sequence[str]
-    ) -> str:
-        """Say why quotes do not tell their document: none holds all of them, or several do."""
-        for text, docs in zip(texts, held, strict=True):
-            if not docs:
-                number = counted(len({id(own) for own in self.texts.values()}), "document")
-                said = f"doc is missing, and the quote {shorten_text(text)} is in none of {number}"
-                return f"{said}{self._closest(self.texts, text, 'quote')}"
-        if common:
-            return (
-                f"doc is missing, and {len(common)} documents hold the quote "
-                f"{shorten_text(texts[0])}: {some(common)}; give doc"
-            )
-        where = (f"{shorten_text(t)} in {some(own)}" for t, own in zip(texts, held, strict=True))
-        return (
-            f"doc is missing, and no document holds all quotes of the line ({', '.join(where)}); "
-            "expected a line for each document"
-        )
-
-    def _closest(self, docs: Collection[str], text: str, what: str) -> str:
+    def _show_closest(self, docs: Sequence[str], text: str) -> str:
         """Show the most similar passage with its differences marked; nothing if none is close."""
-        if len(self._compared) == _MOST_COMPARED:
-            return ""
-        self._compared.append(text)
-        own = _plain(text)
-        best, shown = _CLOSE, ""
-        for doc in docs:
-            whole = self._normal(doc)
-            part = _part_that_differs(own, whole.text)
+        self._compared += 1
+        own, best, shown = normalise(text), _CLOSE, ""
+        for doc in docs if self._compared <= _MOST_COMPARED else ():
+            whole, part = self._normalise(doc), own
+            if len(own) > _LONG:  # the part around the first character that is not in the text
+                prefixes = range(len(own))
+                held = bisect_left(prefixes, 1, key=lambda n: own[: n + 1] not in whole.text)
+                part = own[max(held - _LONG // 2, 0) :][:_LONG].strip()
             for start, end in closest_places(whole.text, part):
                 passage = whole.text[start:end].strip()
                 like = similarity(part, passage)
@@ -324,77 +405,47 @@ class Aligner:
                     best = like
                     where = f"at {whole.origin(start)}" + (f" of {doc!r}" if len(docs) > 1 else "")
                     marked = _mark_differences(part, passage)
-                    shown = f"; closest passage, {where} ([-{what}-], {{+document+}}): {marked!r}"
+                    shown = f"; closest passage, {where} ([-given-], {{+document+}}): {marked!r}"
         return shown
 
 
-def shorten_text(text: str) -> str:
-    """Return the beginning of a text in quotation marks, for a message."""
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
-
-
-def _plain(text: str) -> str:
-    return Normalised(text).text.strip(" ")
-
-
-def _part_that_differs(quote: str, text: str) -> str:
-    """Return a quote, or of a long one the part around the first character not in the text."""
-    if len(quote) <= _LONG:
-        return quote
-    lengths = range(len(quote))
-    held = bisect_left(lengths, True, key=lambda length: quote[: length + 1] not in text)  # noqa: FBT003
-    start = max(held - _LONG // 2, 0)
-    return quote[start : start + _LONG].strip()
-
-
-def _reach(context: str) -> int:
-    """Return how many characters may hold a context, white space included."""
-    return 2 * len(context) + 100 if context else 0
+# -- similar passages ------------------------------------------------------------------------------
 
 
 def closest_places(text: str, quote: str) -> Iterator[Place]:
     """Yield up to three places where many pieces of a quote are about as far apart as in it."""
-    size = min(_SEED, max(3, len(quote) // 4))
+    size = min(16, max(3, len(quote) // 4))
     last = max(len(quote) - size, 0)
-    offsets = {last * i // max(_SEEDS - 1, 1) for i in range(_SEEDS)}
     slack = max(len(quote) // 4, 8)
     votes, begins = Counter[int](), dict[int, int]()
-    for offset in sorted(offsets):
+    for offset in sorted({last * i // 23 for i in range(24)}):
         found = [*occurrences(text, quote[offset : offset + size])]
-        for start in found if len(found) <= _OFTEN else ():
+        for start in found if len(found) <= 50 else ():  # a common piece says nothing
             votes[(start - offset) // slack] += 1
             begins.setdefault((start - offset) // slack, start - offset)
+    wanted = _split(quote, quote)
     for bucket, _ in votes.most_common(3):
-        yield _refine(text, quote, begins[bucket], slack)
-
-
-def _refine(text: str, quote: str, at: int, slack: int) -> Place:
-    """Return where a quote begins and ends, near a place where it may begin."""
-    low, high = max(at - slack, 0), min(at + len(quote) + slack, len(text))
-    wanted, there = _split(quote, quote), _split(text[low:high], quote)
-    matcher = SequenceMatcher(None, wanted, there, autojunk=False)
-    blocks = [block for block in matcher.get_matching_blocks() if block.size]
-    if not blocks:
-        return low, low
-    first, last = blocks[0], blocks[-1]
-    start = low + _size(there[: first.b]) - _size(wanted[: first.a])
-    rest = _size(wanted[last.a + last.size :])
-    end = low + _size(there[: last.b + last.size]) + rest
-    return max(start, 0), min(end, len(text))
-
-
-def _split(text: str, quote: str) -> list[str]:
-    """Return the characters of a text, or its words if the quote is long."""
-    return _WORDS.findall(text) if len(quote) > _LONG else list(text)
-
-
-def _size(words: Sequence[str]) -> int:
-    return sum(map(len, words))
+        low = max(begins[bucket] - slack, 0)
+        there = _split(text[low : begins[bucket] + len(quote) + slack], quote)
+        blocks = SequenceMatcher(None, wanted, there, autojunk=False).get_matching_blocks()[:-1]
+        if not blocks:
+            yield low, low
+            continue
+        first, last_block = blocks[0], blocks[-1]
+        start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
+        end = low + len("".join(there[: last_block.b + last_block.size]))
+        end += len("".join(wanted[last_block.a + last_block.size :]))
+        yield max(start, 0), min(end, len(text))
 
 
 def similarity(quote: str, text: str) -> float:
     """Return how much a quote and a text have in common, from 0 to 1."""
     return SequenceMatcher(None, _split(quote, quote), _split(text, quote), autojunk=False).ratio()
+
+
+def _split(text: str, quote: str) -> list[str]:
+    """Return the characters of a text, or its words if the quote is long."""
+    return re.findall(r"\w+|\W", text) if len(quote) > _LONG else list(text)
 
 
 def _mark_differences(quote: str, passage: str) -> str:
@@ -404,187 +455,127 @@ def _mark_differences(quote: str, passage: str) -> str:
     'It [-wa-]{+i+}s cold[-.-]{+!+}'
     """
     quote, passage = (unicodedata.normalize("NFC", text) for text in (quote, passage))
-    own, there = _split(quote, quote), _split(passage, quote)
-    codes = SequenceMatcher(None, own, there, autojunk=False).get_opcodes()
+    codes = SequenceMatcher(None, quote, passage, autojunk=False).get_opcodes()
     marked = ""
     for number, (operation, i, j, k, m) in enumerate(codes):
-        removed, added = "".join(own[i:j]), "".join(there[k:m])
+        removed, added = quote[i:j], passage[k:m]
         if operation == "equal":
-            before = "" if number == 0 else added[:_AROUND]
-            after = "" if number == len(codes) - 1 else added[-_AROUND:]
-            whole = len(before) + len(after) + 10 >= len(added)
-            marked += added if whole else f"{before}...{after}"
+            before = "" if number == 0 else added[:20]
+            after = "" if number == len(codes) - 1 else added[-20:]
+            is_short = len(before) + len(after) + 10 >= len(added)
+            marked += added if is_short else f"{before}...{after}"
         else:
             marked += (f"[-{removed}-]" if removed else "") + (f"{{+{added}+}}" if added else "")
-    return marked if len(marked) <= _LONGEST else marked[: _LONGEST - 3] + "..."
+    return marked if len(marked) <= 300 else marked[:297] + "..."
 
 
-def in_unit(text: str, place: Place, unit: str) -> Place:
-    """Return a place in the unit that the header of a file declares, with an exclusive end."""
-    start, end = place
-    if unit == "byte":
-        return len(text[:start].encode()), len(text[:end].encode())
-    if unit == "utf16":
-        return len(text[:start].encode("utf-16-le")) // 2, len(text[:end].encode("utf-16-le")) // 2
-    return start, end
-
-
-# -- gold spans given by their quote ---------------------------------------------------------------
+# -- JSON Lines with spans given by their text -----------------------------------------------------
 
 _OF_SPAN = ("start", "end", "grade", "quote", "prefix", "suffix", "sets", "aspects")
 """Fields of a span, which a line that is one quote has itself."""
+_ENCODINGS = {"codepoint": ("utf-32-le", 4), "byte": ("utf-8", 1), "utf16": ("utf-16-le", 2)}
+"""Units of offsets, with an encoding and the bytes of a unit in it."""
+
+Record = dict[str, Any]
 
 
-class _UnplacedError(Exception):
-    """Why the spans of a line have no offsets."""
+def _lines_by_text(source: Source, key: str) -> Iterator[tuple[int, Record, list[Record], bool]]:
+    """Yield the lines of a run (`key` is ``text``) or judgements (``quote``) to be located.
+
+    With the number of the line from 0 and its record come the spans without offsets, and True if
+    the line was one quote, which now is a list of one span.
+    """
+    if not source.data.lstrip().startswith((b"{", b"#")):
+        return
+    lines = enumerate(source.data.split(b"\n"))
+    word = f'"{key}"'.encode()
+    for number, record in parse_lines((n, line) for n, line in lines if word in line):
+        is_single = key == "quote" and isinstance(record.get(key), str)
+        is_single &= "spans" not in record and "elements" not in record
+        if is_single:
+            record["spans"] = [{name: record.pop(name) for name in _OF_SPAN if name in record}]
+        spans = [record] if key == "text" else record.get("spans")
+        places = ("start", "end", *(("xpath", "bep") if key == "text" else ()))
+        unplaced = [
+            span
+            for span in (spans if isinstance(spans, list) else ())
+            if isinstance(span, dict)
+            and isinstance(span.get(key), str)
+            and all(span.get(name) is None for name in places)
+        ]
+        if unplaced or is_single:
+            yield number, record, unplaced, is_single
 
 
-def locate_quotes(
-    source: Source, texts: Mapping[str, str] | None, *, unit: str, inclusive: bool
-) -> tuple[Source, tuple[str, ...]]:
-    """Return the source with spans on every line and offsets in every span; and notes.
+def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
+    """Return the documents whose texts a file needs, and True if it needs all documents.
+
+    These are the documents of spans given by their text, or all that are named if the header
+    declares offsets in bytes or UTF-16 units. A quote without ``doc`` may be in any document.
+    """
+    by_text = [record for _, record, spans, _ in _lines_by_text(source, key) if spans]
+    every = key == "quote" and any(not record.get("doc") for record in by_text)
+    if header_of(source)[0].get("unit", "codepoint") != "codepoint":
+        by_text = [record for _, record in parse_lines(enumerate(source.data.split(b"\n")))]
+    return frozenset(doc for own in by_text if isinstance(doc := own.get("doc"), str)), every
+
+
+def locate_lines(source: Source, key: str, locator: TextLocator) -> tuple[Source, tuple[str, ...]]:
+    """Return a run (`key` is ``text``) or judgements (``quote``) with offsets; and notes.
 
     A line ``{"topic", "doc", "quote"}`` becomes a line with one span. Such lines of the same topic,
-    document and assessor become one line.
+    document and assessor become one line. What else is wrong with a line, its reader reports.
 
     >>> line = '{"topic": "1", "spans": [{"quote": "or not"}]}'
-    >>> texts = {"d": "be, or not"}
-    >>> found, _ = locate_quotes(Source.of_text(line), texts, unit="codepoint", inclusive=False)
+    >>> found, _ = locate_lines(Source.of_text(line), "quote", TextLocator({"d": "be, or not"}))
     >>> json.loads(found.data)["doc"], json.loads(found.data)["spans"]
     ('d', [{'quote': 'or not', 'start': 4, 'end': 10}])
     """
-    changes = [*_lines_to_change(source)]
-    if not changes:
-        return source, ()
-    aligner = None if texts is None else Aligner(texts)
-    lines, problems, how = source.data.split(b"\n"), list[Problem](), list[str]()
-    first: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
-    for number, record in changes:
-        single = _is_single(record)
-        if single:
-            span = {name: record.pop(name) for name in _OF_SPAN if name in record}
-            record["spans"] = [span]
+    header, texts = header_of(source)[0], locator.texts or {}
+    encoding, size = _ENCODINGS.get(str(header.get("unit")), _ENCODINGS["codepoint"])
+    lines, problems, how = source.data.split(b"\n"), list[Problem](), Counter[str]()
+    first: dict[tuple[str, ...], tuple[int, Record]] = {}
+
+    def count(text: str) -> int:
+        return len(text.encode(encoding, "surrogatepass")) // size
+
+    for number, record, spans, is_single in _lines_by_text(source, key):
+        if key == "text" and not isinstance(record.get("doc"), str):
+            continue
         try:
-            how += _locate(record, aligner, unit, inclusive=inclusive)
+            if spans and key == "quote" and not record.get("doc"):
+                record["doc"] = locator.find_document([span[key] for span in spans])
+            for span in spans:
+                given = (span.get(name) for name in ("prefix", "suffix"))
+                before, after = (own if isinstance(own, str) else None for own in given)
+                own = TextSpan(str(record["doc"]), None, None, span[key], before, after)
+                doc, start, end, found = locator.place(own)
+                how[found] += 1
+                if start == end:
+                    span["bep"] = 0  # a point, which holds nothing
+                    continue
+                text, inclusive = texts[doc], header.get("end") == "inclusive"
+                span |= {"start": count(text[:start]), "end": count(text[:end]) - inclusive}
+                if key == "quote" and record.get("length") is None:
+                    record["length"] = count(text)
+            place = number
+            if is_single:
+                whose = tuple(str(record.get(name)) for name in ("topic", "doc", "assessor"))
+                place, other = first.get(whose, (number, {}))
+                for name in ("length", "bep"):
+                    values = other.get(name), record.get(name)
+                    if None not in values and values[0] != values[1]:
+                        message = f"{name} {values[1]} differs from {values[0]}, given before for "
+                        message += "the same topic and document; expected one value"
+                        raise UnplacedSpanError(f"judgements.{name}", message)
+                record.update(other, spans=[*other.get("spans", ()), *record["spans"]])
+                first[whose] = place, record
+            # No line moves, so that messages name the lines of the file.
             lines[number] = b""
-            place, joined = number, record
-            if single:
-                key = tuple(str(record.get(name)) for name in ("topic", "doc", "assessor"))
-                place, other = first.get(key, (number, {}))
-                joined = _join(other, record)
-                first[key] = place, joined
-            lines[place] = json.dumps(joined).encode()
-        except _UnplacedError as error:
+            lines[place] = json.dumps(record).encode()
+        except UnplacedSpanError as error:
             line = int(source.numbered(np.array([number + 1]))[0])
-            problems.append(Problem("judgements.quote", source.path, line, str(error)))
+            problems.append(Problem(error.code, source.path, line, str(error)))
     if problems:
         raise InputError(problems)
-    loose = how.count(NORMALISED)
-    some = f" ({loose} only with white space and characters normalised)" if loose else ""
-    notes = (f"spans located by their quote: {len(how)}{some}",) if how else ()
-    return replace(source, data=b"\n".join(lines)), notes
-
-
-def documents_needed(source: Source) -> tuple[frozenset[str], bool]:
-    """Return the documents whose texts judgements need, and whether they need all documents.
-
-    These are the documents of spans without offsets, or all judged documents if the header
-    declares offsets in bytes or UTF-16 units. A quote without ``doc`` may be in any document.
-    """
-    if not source.data.lstrip().startswith((b"{", b"#")):
-        return frozenset(), False
-    foreign = header_of(source)[0].get("unit", "codepoint") != "codepoint"
-    quoted = [record for _, record in _lines_to_change(source) if _without_offsets(record)]
-    every = any(not record.get("doc") for record in quoted)
-    everything = parse_lines(enumerate(source.data.split(b"\n")))
-    judged = (record for _, record in everything) if foreign else quoted
-    return frozenset(doc for own in judged if isinstance(doc := own.get("doc"), str)), every
-
-
-def _lines_to_change(source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the lines, counted from 0, that are one quote or have a quote without offsets."""
-    if b'"quote"' not in source.data:
-        return
-    # Mostly all spans have offsets. Parse only lines with fewer starts than objects inside.
-    lines = (
-        (number, line)
-        for number, line in enumerate(source.data.split(b"\n"))
-        if b'"quote"' in line
-        and (
-            b'"spans"' not in line
-            or line.count(b'"start":') < line.count(b"{") - 1
-            or b"null" in line
-        )
-    )
-    for number, record in parse_lines(lines):
-        if _is_single(record) or _without_offsets(record):
-            yield number, record
-
-
-def _is_single(record: Mapping[str, Any]) -> bool:
-    """Return True for a line that is one quote, without a list of spans."""
-    quote = record.get("quote")
-    return isinstance(quote, str) and "spans" not in record and "elements" not in record
-
-
-def _without_offsets(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the spans of a line that have a quote and no offsets."""
-    spans = [record] if _is_single(record) else record.get("spans")
-    return [
-        span
-        for span in (spans if isinstance(spans, list) else ())
-        if isinstance(span, dict)
-        and isinstance(span.get("quote"), str)
-        and span.get("start") is None
-        and span.get("end") is None
-    ]
-
-
-def _locate(
-    record: dict[str, Any], aligner: Aligner | None, unit: str, *, inclusive: bool
-) -> Iterator[str]:
-    """Give offsets to the spans of a line; yield how each was found."""
-    spans = _without_offsets(record)
-    if not spans:
-        return
-    if aligner is None:
-        raise _UnplacedError(f"a span has a quote and no offsets; {GIVE_TEXTS}")
-    if record.get("doc") in (None, ""):
-        record["doc"] = _find_document([span["quote"] for span in spans], aligner)
-    doc = record["doc"]
-    if not isinstance(doc, str):
-        raise _UnplacedError(f"doc {json.dumps(doc)} is not a name; expected text")
-    for span in spans:
-        context = {n: own for n in ("prefix", "suffix") if isinstance(own := span.get(n), str)}
-        found = aligner.find(doc, span["quote"], **context)
-        if not found.placed:
-            remedy = "give prefix or suffix, or start and end"
-            message = aligner.message(doc, span["quote"], what="quote", remedy=remedy)
-            raise _UnplacedError(message)
-        start, end = in_unit(aligner.texts[doc], found.places[0], unit)
-        span |= {"start": start, "end": end - inclusive}
-        yield found.how
-    if record.get("length") is None:
-        whole = aligner.texts[doc]
-        record["length"] = in_unit(whole, (0, len(whole)), unit)[1]
-
-
-def _find_document(quotes: list[str], aligner: Aligner) -> str:
-    """Return the only document that holds all these quotes."""
-    held = [aligner.holders(quote) for quote in quotes]
-    common = [doc for doc in held[0] if all(doc in docs for docs in held)]
-    if len(common) == 1:
-        return common[0]
-    raise _UnplacedError(aligner.message_without_document(quotes, held, common))
-
-
-def _join(first: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two lines about the same document as one, with the spans of both."""
-    for name in ("length", "bep"):
-        values = [own[name] for own in (first, record) if own.get(name) is not None]
-        if len(values) == 2 and values[0] != values[1]:
-            raise _UnplacedError(
-                f"{name} {values[1]} differs from {values[0]}, given before for the same topic and "
-                "document; expected one value"
-            )
-    return {**record, **first, "spans": [*first.get("spans", ()), *record["spans"]]}
+    return replace(source, data=b"\n".join(lines)), locator.describe(how)

@@ -12,8 +12,6 @@ from foveal.formats.inex_assessments import WITHOUT_GRADES
 from foveal.formats.objects import UNKNOWN_FIELD
 from foveal.model import Judgements, Run, Topics
 
-__all__ = ["judgement_losses", "keeps_scores", "run_losses", "topic_losses"]
-
 _TREC_TOPIC = ("id", "title", "description", "narrative", "keywords")
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Lock
 
-__all__ = ["without_panics"]
-
 _STDERR = 2
 _PANIC = re.compile(rb"\n?thread '[^\n]* panicked at .*", re.DOTALL)
 _ALONE = Lock()

@@ -21,8 +21,6 @@ from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.model import Run
 from foveal.spans import Ints
 
-__all__ = ["FORMATS", "damage_said", "frame_to_run", "parse_frame", "parse_run", "write_run"]
-
 _COLUMNS = RESULT_COLUMNS | {"run": pl.String}
 _WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
 

@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
-from foveal.formats.checks import Defects, check_given, check_names, check_required, check_xpaths
-from foveal.formats.objects import header_of, header_problems, read_objects
-from foveal.lookup import number_rows, sort_topics
-from foveal.model.run import ALL
-
-__all__ = [
-    "FORMAT",
-    "FORMATS",
-    "POOL_COLUMNS",
-    "UNITS",
-    "Pool",
-    "parse_pool",
-    "pool_lines",
-    "read_pool",
-    "write_pool",
-]
+from foveal.formats.checks import MAX_OFFSET, NAME_RULES, RULES, RowRule, check_rules
+from foveal.formats.objects import check_counted, header_of, header_problems, tabulate_objects
+from foveal.lookup import sort_topics
 
 FORMAT = JSON_FORMATS["pool"][0]
 UNITS = ("document", "span", "element")
 """Kinds of things that are pooled, one per line."""
 
+_RUN = {"run": pl.String, "rank": pl.Int64}
+_PLACE = {"start": pl.Int64, "end": pl.Int64, "xpath": pl.String}
 POOL_COLUMNS: dict[str, Any] = {
     "topic": pl.String,
     "doc": pl.String,
-    "start": pl.Int64,
-    "end": pl.Int64,
-    "xpath": pl.String,
+    **_PLACE,
     "priority": pl.Int64,
     "rank": pl.Int64,
     "relevant": pl.Boolean,
-    "runs": pl.List(pl.Struct({"run": pl.String, "rank": pl.Int64})),
-    "support": pl.List(
-        pl.Struct(
-            {
-                "run": pl.String,
-                "rank": pl.Int64,
-                "start": pl.Int64,
-                "end": pl.Int64,
-                "xpath": pl.String,
-            }
-        )
-    ),
+    "runs": pl.List(pl.Struct(_RUN)),
+    "support": pl.List(pl.Struct(_RUN | _PLACE)),
 }
 """The columns of `Pool.entries`, which are the fields of a line."""
 
@@ -92,9 +67,6 @@ class Pool:
     def __repr__(self) -> str:
         return f"<Pool: {len(self.topics)} topics, {len(self)} {self.unit}s>"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{repr(self)[1:-1]}</p>{self.entries.head(10)._repr_html_()}"
-
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that have something to assess, in canonical order."""
@@ -113,25 +85,15 @@ class Pool:
 
 def pool_lines(pool: Pool) -> str:
     """Return the pool as JSON Lines; columns without any value are left out."""
-    header = {
-        "type": "header",
-        "format": FORMAT,
-        "version": 1,
-        "unit": "codepoint",
-        "end": "exclusive",
-        "pooled": pool.unit,
-        **pool.header,
-    }
+    header = {"type": "header", "format": FORMAT, "version": 1}
+    header |= {"unit": "codepoint", "end": "exclusive", "pooled": pool.unit, **pool.header}
     entries = pool.entries
-    entries = entries.drop(name for name in _OPTIONAL if entries[name].null_count() == len(entries))
+    entries = entries.drop(name for name in _OPTIONAL if not entries[name].count())
     if "support" in entries.columns:
         inner = entries["support"].explode().drop_nulls().struct.unnest()
-        kept = [name for name in inner.columns if inner[name].null_count() < len(inner)]
-        fields = pl.struct(pl.element().struct.field(name) for name in kept)
-        entries = entries.with_columns(pl.col("support").list.eval(fields))
-    lines = io.BytesIO()
-    entries.write_ndjson(lines)
-    return json.dumps(header, ensure_ascii=False) + "\n" + lines.getvalue().decode()
+        fields = (pl.element().struct.field(column.name) for column in inner if column.count())
+        entries = entries.with_columns(pl.col("support").list.eval(pl.struct(fields)))
+    return json.dumps(header, ensure_ascii=False) + "\n" + entries.write_ndjson()
 
 
 def write_pool(pool: Pool, path: str | Path) -> None:
@@ -155,65 +117,65 @@ def read_pool(path: str | Path | Source) -> Pool:
 def parse_pool(source: Source) -> Parsed:
     """Return the pool of the good lines, and the problems of the others."""
     header, line = header_of(source)
+    pooled = header.get("pooled", UNITS[0])
     try:
         if not header:
             message = f"this is no pool; expected a first line with format {FORMAT!r}"
             raise source.error("pool.format", None, message)
-        if wrong := header_problems(source, header, line, (FORMAT,)):
+        if wrong := header_problems(source, header, line, format=(FORMAT,)):
             raise InputError(wrong.values())
-        unit, end = header.get("unit", "codepoint"), header.get("end", "exclusive")
-        if (unit, end) != ("codepoint", "exclusive"):
-            message = f"offsets are {unit}, {end}; expected codepoint, exclusive"
-            raise source.error("pool.header", line, message)
-        pooled = header.get("pooled", UNITS[0])
+        check_counted(source, header, line)
         if pooled not in UNITS:
             message = f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
             raise source.error("pool.header", line, message)
-        table = read_objects(source, POOL_COLUMNS, line)
     except InputError as error:
         return Parsed(None, [*error.problems])
-    problems = _find_problems(Defects(source, table.line), table.frame, pooled)
-    bad = np.isin(table.line, [problem.line or 0 for problem in problems])
-    entries = table.frame.filter(~pl.Series(bad) & (table.frame["topic"] != ALL))
+    unit = {"span": ("start", "end"), "element": ("xpath",)}.get(pooled, ())
+    repeated = RowRule(
+        "pool.repeated",
+        ~pl.struct("topic", "doc", *unit).is_first_distinct(),
+        f"a second {pooled} of document {{doc}} for topic {{topic}}; expected each once",
+    )
+    table = tabulate_objects(source, POOL_COLUMNS, line)
+    table = table.without(check_rules(source.path, table.line, table.frame, [*_RULES, repeated]))
+    entries, problems = table.frame, [*table.problems]
     if problems and not len(entries):
         return Parsed(None, problems)
     topics = sort_topics(entries["topic"].to_list())
-    place = pl.DataFrame({"topic": topics, "place": range(len(topics))}, schema=_PLACES)
+    place = pl.Series(topics, dtype=pl.String).to_frame("topic").with_row_index("place")
     entries = entries.join(place, on="topic", maintain_order="left").sort("place", "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")
     kept = {name: value for name, value in header.items() if name not in known}
     return Parsed(Pool(entries.drop("place"), pooled, kept), problems)
 
 
-_PLACES = {"topic": pl.String, "place": pl.Int64}
+def _from_one(name: str) -> RowRule:
+    broken = pl.col(name).fill_null(0) < 1
+    return RowRule(f"pool.{name}", broken, f"{name} {{{name}}}; expected a whole number from 1")
 
 
-def _find_problems(defects: Defects, entries: pl.DataFrame, pooled: str) -> list[Problem]:
-    """Find entries that lack something, have an impossible value, or repeat another."""
-    problems = check_required(defects, entries)
-    problems += check_names(defects, entries["topic"].fill_null(""))
-    for name in ("priority", "rank"):
-        wrong = (entries[name].fill_null(0) < 1).to_numpy()
-        message = f"{name} {{}}; expected a whole number from 1"
-        problems += defects.at(f"pool.{name}", wrong, message, entries[name])
-    bare = (entries["runs"].list.len().fill_null(0) == 0).to_numpy()
-    message = "runs is missing; expected who returned it, and where"
-    problems += defects.at("pool.runs", bare, message)
-    start, end = entries["start"], entries["end"]
-    problems += check_given(defects, start, end)
-    problems += check_xpaths(defects, entries["xpath"])
-    backwards = (end < start).fill_null(value=False).to_numpy()
-    problems += defects.at("span.offset", backwards, "end {1} is before start {0}", start, end)
-    if problems:
-        return problems
-    unit = ["topic", "doc", *({"span": ["start", "end"], "element": ["xpath"]}.get(pooled, []))]
-    for keys, what in ((unit, f"the {pooled}"), (["topic", "priority"], "the priority")):
-        first_rows, number = number_rows(*entries.select(keys))
-        first = first_rows[number]
-        again = np.flatnonzero(first != np.arange(len(first)))
-        message = f"{what} of line {{}} again; expected each once"
-        problems += defects.at("pool.repeated", again, message, defects.line[first])
-    return problems
+_START, _END = pl.col("start"), pl.col("end")
+_RULES = (
+    *NAME_RULES,
+    _from_one("priority"),
+    _from_one("rank"),
+    RowRule(
+        "pool.runs",
+        pl.col("runs").list.len().fill_null(0) == 0,
+        "runs is missing; expected who returned it, and where",
+    ),
+    RowRule(
+        "span.offset",
+        (_START.is_null() != _END.is_null()) | ~_START.is_between(0, _END) | (_END > MAX_OFFSET),
+        f"start {{start}} and end {{end}}; expected both, in order, from 0 to {MAX_OFFSET}",
+    ),
+    RULES["xpath"],
+    RowRule(
+        "pool.repeated",
+        ~pl.struct("topic", "priority").is_first_distinct(),
+        "a second priority {priority} for topic {topic}; expected each once",
+    ),
+)
 
 
 FORMATS = (

@@ -1,4 +1,4 @@
-"""Remarks on the file of a run: what is wrong with it, and oddities that readers accept."""
+"""Remarks on the file of a run: oddities that readers accept."""
 
 from __future__ import annotations
 
@@ -7,52 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, Tally
+from foveal.errors import Note, Problem, Tally
 from foveal.files.source import Source
-from foveal.formats import found_kind, parse_run
-from foveal.formats.base import Parsed, head_fields
+from foveal.formats.base import head_fields
 from foveal.formats.fields import drop_undecodable, normalise_lines
-from foveal.formats.fol import GROUPED
 from foveal.formats.markup import Markup
 from foveal.formats.trec_genomics import is_run_line
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
-__all__ = [
-    "find_other_names",
-    "find_repeated_topics",
-    "line_ranks",
-    "list_notes",
-    "read_tolerantly",
-]
-
 _RANK, _NAME = 3, 5
 """The fields of a result's rank and of the run's name; in TREC Genomics the name is last."""
-
-
-def read_tolerantly(source: Source) -> Parsed:
-    """Return the run of all good lines of a file, and a problem for each other line.
-
-    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 e 3 inf mine -5 2"
-    >>> print(*read_tolerantly(Source.of_text(chr(10).join(lines), "a.run")).problems)
-    a.run:2: score inf is not a finite number; start -5 is negative; expected an offset from 0
-    """
-    try:
-        run, problems = parse_run(source)
-    except InputError as error:
-        run, problems = None, [*error.problems]
-    if run is None and head_fields(source) and found_kind(source) == "judgements":
-        # One bad line of judgements is enough; XML and JSON name the kind themselves.
-        hint = "no line is one of a run; these may be judgements"
-        return Parsed(None, [Problem("run.format", source.path, None, hint), *problems[:1]])
-    found: dict[int | None, list[Problem]] = {}
-    for problem in problems:
-        found.setdefault(problem.line, []).append(problem)
-    together = [
-        own[0]._replace(text="; ".join(dict.fromkeys(problem.text for problem in own)))
-        for own in found.values()
-    ]
-    return Parsed(run, together)
 
 
 def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
@@ -122,7 +87,7 @@ def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
 def list_notes(run: Run) -> Iterator[Problem]:
     """List the warnings of the reader, with their lines."""
     for note in run.notes:
-        if note == GROUPED:
+        if isinstance(note, Note) and note.code == "run.grouping":
             yield from _find_returning_topics(run)
             continue
         first = note.items[0] if isinstance(note, Tally) and note.items else None

@@ -5,18 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
+
+import msgspec
 
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, json_kind
 from foveal.model import Results
-from foveal.model.results import JSON_ROW, RowForm
-
-__all__ = ["DATA_FORMATS", "EXACT_CSV", "FORMATS", "parse_saved", "read_results", "separated"]
+from foveal.model.results import JSON_ROW
 
 EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
 """Write names to csv as they are, also those that a spreadsheet runs as formulas."""
@@ -36,22 +36,17 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([*map(_no_formula, line)] for line in lines)
         return text.getvalue()
-    return "".join("\t".join(map(_tsv_field, line)) + "\n" for line in lines)
+    for name in (name for line in lines for name in line if not _UNFIT.isdisjoint(name)):
+        raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
+    return "".join("\t".join(line) + "\n" for line in lines)
 
 
 _UNFIT = frozenset("\t\n\r")
+_WORDS = {"None": "none", "True": "true", "False": "false"}
 
 
-def _tsv_field(name: str) -> str:
-    if not _UNFIT.isdisjoint(name):
-        raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-    return name
-
-
-def _csv_field(name: str) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([_no_formula(name)])
-    return text.getvalue().removesuffix("\n")
+def _field(value: object) -> str:
+    return value if isinstance(value, str) else _WORDS.get(repr(value), repr(value))
 
 
 def _no_formula(field: str) -> str:
@@ -62,41 +57,14 @@ def _no_formula(field: str) -> str:
     """
     if EXACT_CSV.get() or not field.startswith(("=", "+", "-", "@", "\t", "\r")):
         return field
-    return field if _is_number(field) else f"'{field}"
-
-
-def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(field)
     except ValueError:
-        return False
-    return True
+        return f"'{field}"
+    return field
 
 
-def _field(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return {None: "none", True: "true", False: "false"}[value] if _is_word(value) else repr(value)
-
-
-def _is_word(value: object) -> TypeGuard[bool | None]:
-    return value is None or isinstance(value, bool)
-
-
-def _csv(results: Results, *, per_topic: bool) -> str:
-    form = RowForm(_csv_field, ("", ",", ",", ",", "\n"), repr)
-    return ",".join(_FIELDS) + "\n" + "".join(results.written(form, per_topic=per_topic))
-
-
-def _json(results: Results, *, per_topic: bool) -> str:  # noqa: ARG001 - always complete
-    return results.to_json()
-
-
-def _jsonl(results: Results, *, per_topic: bool) -> str:
-    return "".join(f"{row}\n" for row in results.written(JSON_ROW, per_topic=per_topic))
-
-
-def _parquet(results: Results, *, per_topic: bool) -> bytes:
+def _write_parquet(results: Results, *, per_topic: bool) -> bytes:
     buffer = io.BytesIO()
     results.tidy(per_topic=per_topic).write_parquet(buffer)
     return buffer.getvalue()
@@ -104,12 +72,29 @@ def _parquet(results: Results, *, per_topic: bool) -> bytes:
 
 DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
     "tsv": Results.to_tsv,
-    "csv": _csv,
-    "json": _json,
-    "jsonl": _jsonl,
-    "parquet": _parquet,
+    "csv": lambda results, **topics: separated(_FIELDS, results.rows(**topics), "csv"),
+    "json": lambda results, **_: results.to_json(),
+    "jsonl": lambda results, **topics: "\n".join([*results.written(JSON_ROW, **topics), ""]),
+    "parquet": _write_parquet,
 }
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""
+
+
+class _SavedOptions(msgspec.Struct):
+    assessors: str | None = None
+
+
+class _Meta(msgspec.Struct):
+    """The parts of a meta that are read again."""
+
+    task: str | None = None
+    parts: list[_Meta] = []
+    inputs: list[dict[str, Any]] = []
+    warnings: list[Any] = []
+    lower_is_better: list[Any] = []
+    options: _SavedOptions = msgspec.field(default_factory=_SavedOptions)
+    tasks: dict[str, str | None] = {}
+    topics: dict[str, Any] = {}
 
 
 def read_results(path: str | Path) -> Results:
@@ -124,7 +109,7 @@ def parse_saved(source: Source) -> Parsed:
     try:
         source.check_utf8()
         results = Results.from_json(source.data)
-        _check_meta(results.meta)
+        msgspec.convert(results.meta, _Meta)
         if results.runs:
             return Parsed(results, [])
         message = "the saved results are empty: they hold no score of a run"
@@ -135,37 +120,12 @@ def parse_saved(source: Source) -> Parsed:
         line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
     except RecursionError:
         found = "brackets nested too deep"
+    except msgspec.ValidationError as error:
+        found = f"{error} in the meta"
     except (ValueError, UsageError) as error:
         found = str(error)
     message = f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
     return Parsed(None, [Problem("results.format", source.path, line, message)])
-
-
-_META: dict[str, type[Any]] = {
-    **dict.fromkeys(("parts", "inputs", "warnings", "lower_is_better"), list),
-    **dict.fromkeys(("options", "tasks", "topics"), dict),
-}
-"""Kind of JSON of the parts of a meta that are read again."""
-
-
-def _check_meta(meta: Mapping[str, Any]) -> None:
-    """Refuse a meta with values of another kind than those that are written."""
-    for name, kind in _META.items():
-        if not isinstance(meta.get(name, kind()), kind):
-            expected = "a list" if kind is list else "an object"
-            raise ValueError(
-                f"{name!r} of the meta is {json.dumps(meta[name])}; expected {expected}"
-            )
-    named = {"task": meta.get("task"), "assessors": meta.get("options", {}).get("assessors")}
-    named |= {f"tasks of {run!r}": task for run, task in meta.get("tasks", {}).items()}
-    for name, value in named.items():
-        if not isinstance(value, str | None):
-            raise ValueError(f"{name} in the meta is {json.dumps(value)}; expected a name")
-    for item in (*meta.get("inputs", ()), *meta.get("parts", ())):
-        if not isinstance(item, dict):
-            raise ValueError(f"{json.dumps(item)} found in the meta; expected an object")
-    for part in meta.get("parts", ()):
-        _check_meta(part)
 
 
 FORMATS = (

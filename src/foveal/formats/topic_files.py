@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source, is_xml, list_files
+from foveal.files.source import Source, list_files
 from foveal.formats.base import (
     JSON_FORMATS,
     Format,
     Parsed,
     detect_format,
-    found_kind,
     json_kind,
     lazy_losses,
 )
-from foveal.formats.checks import Defects, check_names
+from foveal.formats.checks import RESERVED
 from foveal.formats.markup import (
     BLANKS,
     escape_xml,
     escape_xml_lines,
     find_root,
     find_unfit,
+    normalise_tag,
     read_markup,
 )
-from foveal.formats.objects import header_of, read_objects, unknown_fields
+from foveal.formats.objects import header_of, header_problems, tabulate_objects, unknown_fields
 from foveal.model import Topic, Topics
-from foveal.spans import Ints
-
-__all__ = ["FORMATS", "read_topics"]
+from foveal.model.run import ALL
 
 _JSON_FORMAT = JSON_FORMATS["topics"][0]
 
@@ -55,6 +51,9 @@ _TAG = re.compile(
     r"<(/?)(top|num|title|desc|narr|con|head|dom|smry|fac|def|nat|time)>", re.IGNORECASE
 )
 
+Record = dict[str, str | None]
+"""The fields of a topic, with its id."""
+
 
 def read_topics(
     paths: str | Path | Source | Sequence[str | Path | Source], *, thorough: bool = False
@@ -67,53 +66,32 @@ def read_topics(
     for path in list_files(paths, "topics"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
         source = source.in_lines()
-        number, first = source.head
-        if number and not is_xml(source) and not first.startswith((b"{", b"[")):
-            message = "these are no topics; expected INEX XML, TREC or JSON Lines"
-            raise source.error("topics.format", number, message)
-        if is_xml(source) and found_kind(source) is None:
-            form = FORMATS[0]  # its parser names the unknown root, or what is wrong before it
-        else:
-            form = detect_format(source, "topics")
-        parts.append(form.parse(source).checked())
+        parts.append(detect_format(source, "topics").parse(source).checked())
     return Topics.merged(parts)
 
 
 def _make_topics(
-    source: Source,
-    line: Ints,
-    ids: Sequence[str | None],
-    columns: Mapping[str, Sequence[str | None]],
-    missing: str,
-    problems: list[Problem],
+    source: Source, records: Iterable[tuple[int, Record]], problems: list[Problem]
 ) -> Parsed:
-    """Return topics from columns, without those on the lines of problems; empty texts are none.
-
-    `missing` is the message about a topic without an id.
-    """
-    names = pl.Series([_clean(name) for name in ids], dtype=pl.String)
-    defects = Defects(source, line)
-    problems += defects.at("topic.missing", names.is_null().to_numpy(), missing)
-    problems += check_names(defects, names.fill_null(""))
-    bad = {problem.line for problem in problems}
-    topics: dict[str, Topic] = {}
-    lines: dict[str, int] = {}
-    for at, name, *row in zip(line.tolist(), names.to_list(), *columns.values(), strict=True):
-        if name in topics:
+    """Return topics from records with their lines; empty texts are none."""
+    topics, lines = dict[str, Topic](), dict[str, int]()
+    for line, record in records:
+        fields = {name: (value or "").strip(BLANKS) or None for name, value in record.items()}
+        name = fields.pop("id")
+        if name is None:
+            problems.append(Problem("topic.missing", source.path, line, "topic without an id"))
+        elif name == ALL:
+            problems.append(Problem("topic.reserved", source.path, line, RESERVED))
+        elif name in topics:
             message = f"topic {name!r} is already given on line {lines[name]}"
-            problems.append(Problem("topics.repeated", source.path, at, message))
-        elif name is not None and at not in bad:
-            fields = dict(zip(columns, map(_clean, row), strict=True))
-            topics[name], lines[name] = Topic(name, **fields), at
-    if not topics:
-        message = "the topics are empty: the file holds no topic"
-        return Parsed(None, problems or [Problem("topics.empty", source.path, None, message)])
-    found = Topics.of(topics.values(), line=[*lines.values()], source=source.provenance)
-    return Parsed(found, problems)
-
-
-def _clean(text: str | None) -> str | None:
-    return (text or "").strip(BLANKS) or None
+            problems.append(Problem("topics.repeated", source.path, line, message))
+        else:
+            topics[name], lines[name] = Topic(name, **fields), line
+    if topics:
+        found = Topics.of(topics.values(), line=[*lines.values()], source=source.provenance)
+        return Parsed(found, problems)
+    message = "the topics are empty: the file holds no topic"
+    return Parsed(None, problems or [Problem("topics.empty", source.path, None, message)])
 
 
 def parse_xml(source: Source) -> Parsed:
@@ -122,63 +100,52 @@ def parse_xml(source: Source) -> Parsed:
         markup = read_markup(source)
     except InputError as error:
         return Parsed(None, [*error.problems])
-    topics = markup.named("topic", "inex-topic")
-    if len(topics):  # not those inside an earlier one
-        reach = np.maximum.accumulate(markup.closing[topics])
-        topics = topics[np.append([True], markup.closed[topics[1:]] > reach[:-1])]
-    else:
+    records, problems, end = list[tuple[int, Record]](), list[Problem](), 0
+    for number in markup.named("topic", "inex-topic").tolist():
+        if number < end:
+            continue  # inside an earlier one
+        end = int(markup.end[number])
+        record: Record = {"id": markup.values([number], "topic-id", "id")[0]}
+        record |= {name: markup.values([number], name.replace("_", "-"))[0] for name in _DECLARED}
+        again = list[Problem]()
+        for child in range(number + 1, end):
+            tag = normalise_tag(markup.tags[child])
+            name = "keywords" if tag == "ontopic-keywords" else tag
+            if name not in _TEXTS or markup.depth[child] != markup.depth[number] + 1:
+                continue
+            if name in record:
+                line, message = int(markup.line[child]), f"a second <{name}> in one topic"
+                again.append(Problem("topics.repeated_field", source.path, line, message))
+            inside = range(child + 1, int(markup.end[child])) if name == "title" else ()
+            parts = zip(inside, markup.texts(inside), strict=True)
+            # In 2002 the mark-up of the title is the query: <te>, <cw>, <ce>.
+            query = (
+                f"<{markup.tags[i]}>{own.strip(BLANKS)}</{markup.tags[i]}>" for i, own in parts
+            )
+            record[name] = " ".join(query) or markup.texts([child])[0]
+        problems += again
+        if not again:
+            records.append((int(markup.line[number]), record))
+    if not end:
         message = f"no topic in <{markup.tags[0]}>; expected <inex_topic> or <topic> elements"
-        return Parsed(None, [Problem("topics.empty", source.path, int(markup.line[0]), message)])
-    problems: list[Problem] = []
-    columns: dict[str, list[str | None]] = {}
-    bad = np.zeros(len(topics), dtype=bool)
-    for name in _TEXTS:
-        children = markup.named(name, *(("ontopic-keywords",) if name == "keywords" else ()))
-        owner = markup.owner(topics, children)
-        direct = (owner >= 0) & (markup.depth[children] == markup.depth[topics[owner]] + 1)
-        children, owner = children[direct], owner[direct]
-        again = np.flatnonzero(owner[1:] == owner[:-1]) + 1
-        bad[owner[again]] = True
-        defects = Defects(source, markup.line[children])
-        problems += defects.at("topics.repeated_field", again, f"a second <{name}> in one topic")
-        columns[name] = [None] * len(topics)
-        for i, child, text in zip(owner, children, markup.texts(children), strict=True):
-            query = ""
-            if name == "title":  # in 2002 its mark-up is the query: <te>, <cw>, <ce>
-                after = np.searchsorted(markup.closed, markup.closing[child], side="right")
-                inside = np.arange(child + 1, after)
-                parts = zip(inside, markup.texts(inside), strict=True)
-                query = " ".join(
-                    f"<{markup.tags[k]}>{own.strip(BLANKS)}</{markup.tags[k]}>" for k, own in parts
-                )
-            columns[name][i] = query or text
-    columns |= {name: markup.values(topics, name.replace("_", "-")) for name in _DECLARED}
-    ids = markup.values(topics, "topic-id", "id")
-    missing = 'topic without an id; expected <inex_topic topic_id="..."> or <topic id="...">'
-    keep = np.flatnonzero(~bad)
-    kept = {name: [column[i] for i in keep] for name, column in columns.items()}
-    line = markup.line[topics][keep]
-    return _make_topics(source, line, [ids[i] for i in keep], kept, missing, problems)
+        problems.append(Problem("topics.empty", source.path, int(markup.line[0]), message))
+    return _make_topics(source, records, problems)
 
 
 def parse_json(source: Source) -> Parsed:
     """Parse objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
     header, header_line = header_of(source)
-    if header.get("format", _JSON_FORMAT) != _JSON_FORMAT:
-        message = f"header says format {header['format']!r}; expected {_JSON_FORMAT}"
-        return Parsed(None, [Problem("json.header", source.path, header_line, message)])
+    if wrong := header_problems(source, header, header_line, format=(_JSON_FORMAT,)):
+        return Parsed(None, [*wrong.values()])
     names = ("topic", "query", *_TEXTS, *_DECLARED)
-    try:
-        table = read_objects(source, dict.fromkeys(names, pl.String), header_line)
-    except InputError as error:
-        return Parsed(None, [*error.problems])
-    frame = table.frame.with_columns(title=pl.coalesce("title", "query"))
-    columns = {name: frame[name].to_list() for name in (*_TEXTS, *_DECLARED)}
-    ids = frame["topic"].to_list()
-    found = _make_topics(source, table.line, ids, columns, "topic is missing", [])
+    frame, line, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
+    records = frame.select(
+        *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
+    ).to_dicts()
+    found = _make_topics(source, zip(line.tolist(), records, strict=True), [*problems])
     if found.content is None:
         return found
-    unread = unknown_fields(source, table.frame, header_line) if source.thorough else None
+    unread = unknown_fields(source, frame, header_line) if source.thorough else None
     return found._replace(content=replace(found.content, unread=unread or None))
 
 
@@ -188,38 +155,36 @@ def parse_trec(source: Source) -> Parsed:
         source.check_utf8()
     except InputError as error:
         return Parsed(None, [*error.problems])
-    text, problems = source.data.decode(), list[Problem]()
-    records: list[dict[str, str]] = []
-    lines: list[int] = []
+    text = source.data.decode()
+    records, problems = list[tuple[int, Record]](), list[Problem]()
     for top in _TOP.finditer(text):
-        lines.append(text.count("\n", 0, top.start()) + 1)
-        records.append({})
-        tags = list(_TAG.finditer(top[1]))
-        for tag, following in itertools.zip_longest(tags, tags[1:]):
-            name = tag[2].lower()
-            if tag[1] or name not in _TREC:
-                continue
-            field, _, label = _TREC[name]
-            if field in records[-1]:
-                message = f"a second <{name}> in one topic"
-                problems.append(Problem("topics.repeated_field", source.path, lines[-1], message))
+        line, record = text.count("\n", 0, top.start()) + 1, Record(id=None)
+        # The text between tags follows the tag's slash and name.
+        parts = _TAG.split(top[1])[1:]
+        for slash, tag, value in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            field, _, label = _TREC.get("" if slash else tag.lower(), ("", "", ""))
+            if record.get(field) is not None:
+                message = f"a second <{tag.lower()}> in one topic"
+                problems.append(Problem("topics.repeated_field", source.path, line, message))
                 break
-            value = top[1][tag.end() : following.start() if following else None].strip(BLANKS)
-            records[-1][field] = re.sub(f"^{label}", "", value, flags=re.IGNORECASE)
-    columns = {name: [record.get(name) for record in records] for name in (*_TEXTS, *_DECLARED)}
-    ids = [record.get("id") for record in records]
-    missing = "topic without a number; expected <num> Number: ..."
-    line = np.array(lines, dtype=np.int64)
-    return _make_topics(source, line, ids, columns, missing, problems)
+            if field:
+                record[field] = re.sub(f"^{label}", "", value.strip(BLANKS), flags=re.IGNORECASE)
+        else:
+            records.append((line, record))
+    return _make_topics(source, records, problems)
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def _list_records(topics: Topics) -> list[dict[str, str | None]]:
-    """Return the topics as mappings, without blanks around their texts."""
+def _list_records(topics: Topics) -> list[dict[str, str]]:
+    """Return the fields that each topic has, without blanks around their texts."""
     return [
-        {name: value if name == "id" else _clean(value) for name, value in asdict(topic).items()}
+        {
+            name: value if name == "id" else value.strip(BLANKS)
+            for name, value in asdict(topic).items()
+            if value and value.strip(BLANKS)
+        }
         for topic in topics
     ]
 
@@ -234,31 +199,28 @@ def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        bad = find_unfit([value for value in record.values() if value is not None])
-        if bad is not None:
-            raise _refuse(topics, at, bad, "XML")
-        attributes = "".join(
-            f' {name}="{escape_xml(value)}"'
+        unfit = find_unfit(pl.Series(record.values()))
+        if unfit is not None:
+            raise _refuse(topics, at, unfit, "XML")
+        attributes = [
+            f' {name}="{escape_xml(record[name])}"'
             for name in ("id", "ct_no", "query_type")
-            if (value := record[name]) is not None
-        )
-        texts = [
-            f"  <{name}>{escape_xml_lines(value)}</{name}>\n"
-            for name in _TEXTS
-            if (value := record[name]) is not None
+            if name in record
         ]
-        parts += [f"<topic{attributes}>\n", *texts, "</topic>\n"]
+        texts = [
+            f"  <{name}>{escape_xml_lines(record[name])}</{name}>\n"
+            for name in _TEXTS
+            if name in record
+        ]
+        parts += ["<topic", *attributes, ">\n", *texts, "</topic>\n"]
     return "".join([*parts, "</inex-topic-file>\n"])
 
 
 def write_json(topics: Topics) -> str:
     """Write JSON Lines, one object per topic."""
-    lines = [json.dumps({"type": "header", "format": _JSON_FORMAT, "version": 1})]
-    for record in _list_records(topics):
-        named = {"topic": record.pop("id"), **record}
-        kept = {name: value for name, value in named.items() if value is not None}
-        lines.append(json.dumps(kept, ensure_ascii=False))
-    return "".join(f"{line}\n" for line in lines)
+    records = [{"type": "header", "format": _JSON_FORMAT, "version": 1}]
+    records += [{"topic": record.pop("id"), **record} for record in _list_records(topics)]
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def write_trec(topics: Topics) -> str:
@@ -267,7 +229,7 @@ def write_trec(topics: Topics) -> str:
     for at, record in enumerate(_list_records(topics)):
         parts.append("<top>\n")
         for tag, (name, label, pattern) in _TREC.items():
-            value = record[name]
+            value = record.get(name)
             if value is None:
                 continue
             if _TAG.search(value) or "\ufeff" in value:
@@ -282,11 +244,6 @@ def write_trec(topics: Topics) -> str:
 # -- formats ---------------------------------------------------------------------------------------
 
 
-def _is_inex(source: Source) -> bool:
-    tag = find_root(source)
-    return tag in ("topic", "topics") or tag.startswith("inex-topic")
-
-
 FORMATS = (
     Format(
         "inex",
@@ -296,7 +253,7 @@ FORMATS = (
 Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<castitle>`,
 `<description>`, `<narrative>`, `<keywords>`, `<phrasetitle>` and `<parent>`, all optional.""",
         '<topic id="289">\n<title>river crossings</title>\n</topic>\n',
-        _is_inex,
+        lambda source: re.match("topics?$|inex-topic", find_root(source)) is not None,
         parse_xml,
         write_xml,
         lazy_losses("topic_losses", form="inex"),

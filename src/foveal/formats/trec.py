@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,39 +11,23 @@ import polars as pl
 
 from foveal.errors import Tally, counted
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, head_fields, lazy_losses, parse_with
-from foveal.formats.fields import read_fields
+from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
+from foveal.formats.fields import (
+    RUN_COLUMNS,
+    as_lines,
+    check_rows,
+    drop_bad,
+    has_trailing_text,
+    one_word,
+    tabulate,
+)
 from foveal.lookup import gather, number_rows
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.run import ALL
 from foveal.spans import Ints
 
-__all__ = [
-    "FORMATS",
-    "has_trailing_text",
-    "ignored_text",
-    "parse_run",
-    "rank_documents",
-    "ranked",
-    "read_judgements",
-    "write_judgements",
-    "write_run",
-]
-
 _RUN_LINE = "topic Q0 doc rank score runid"
-_RUN = {
-    "topic": pl.String,
-    "Q0": pl.String,
-    "doc": pl.String,
-    "rank": pl.String,
-    "score": pl.Float64,
-    "run": pl.String,
-}
 _JUDGEMENT_LINE = "topic iteration doc grade"
 _JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
-_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
-"""A part of a document: offsets, an unresolved offset, XPaths."""
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -56,26 +39,22 @@ def parse_run(source: Source) -> Parsed:
     Text after the sixth field is ignored, as by trec_eval, with a warning.
     """
     keep, cut = ("topic", "doc", "score"), list[int]()
-    table = read_fields(source, _RUN, keep, form=_RUN_LINE)
+    table = tabulate(source, RUN_COLUMNS, keep, _RUN_LINE)
     if table.problems:
-        source, cut = _cut_trailing_text(source)
-        table = read_fields(source, _RUN, keep, form=_RUN_LINE) if cut else table
-    if (table.frame["topic"] == ALL).any() or not np.isfinite(
-        table.frame["score"].to_numpy()
-    ).all():
-        from foveal.formats.checks import Defects, check_names, check_scores
-
-        defects = Defects(source, table.line)
-        problems = check_names(defects, table.frame["topic"])
-        problems += check_scores(defects, table.frame["score"].to_numpy())
-        table = table.without(problems)
+        lines = source.data.split(b"\n")
+        for at, text in enumerate(lines):
+            fields = text.split()
+            if has_trailing_text(fields) and not fields[0].startswith(b"#"):
+                lines[at] = b" ".join(fields[:6])
+                cut.append(int(source.numbered(np.array([at + 1]))[0]))
+        table = tabulate(replace(source, data=b"\n".join(lines)), RUN_COLUMNS, keep, _RUN_LINE)
     doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
     first_rows, number = number_rows(table.frame["topic"])
     order = rank_documents(number, score, doc)
     if order is not None:
         doc, score, line = doc.gather(order), score[order], line[order]
     run = Run(
-        name=source.head[1].split()[5].decode(errors="replace") if len(doc) else source.stem,
+        name=head_fields(source)[5].decode(errors="replace") if len(doc) else source.stem,
         topics=tuple(gather(table.frame["topic"], first_rows).to_list()),
         bounds=np.concatenate([[0], np.cumsum(np.bincount(number))]),
         doc=doc,
@@ -93,32 +72,6 @@ def ignored_text(number: int, first: Sequence[int]) -> str:
     """Say that text after the sixth field was ignored, as trec_eval ignores it."""
     lines = counted(number, "line")
     return f"text after the sixth field is ignored: {lines}, the first on line {min(first)}"
-
-
-def _cut_trailing_text(source: Source) -> tuple[Source, list[int]]:
-    """Return the source without text after six fields, and the lines that had some."""
-    lines, cut = source.data.split(b"\n"), list[int]()
-    for at, line in enumerate(lines):
-        fields = line.split()
-        if has_trailing_text(fields) and not fields[0].startswith(b"#"):
-            lines[at] = b" ".join(fields[:6])
-            cut.append(at + 1)
-    numbers = source.numbered(np.array(cut, dtype=np.int64)).tolist() if cut else []
-    return replace(source, data=b"\n".join(lines)), numbers
-
-
-def has_trailing_text(fields: Sequence[bytes]) -> bool:
-    """Return True if text that is not a place of a passage or element follows the six fields.
-
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours a comment".split())
-    True
-    >>> has_trailing_text(b"301 Q0 FR94 1 2.1 ours 20 15".split())
-    False
-    """
-    if len(fields) <= 6 or not _NUMBER.fullmatch(fields[4]):
-        return False
-    # Passages have eight fields, elements seven.
-    return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
 def rank_documents(topic: Ints, score: npt.NDArray[np.float64], doc: pl.Series) -> Ints | None:
@@ -159,7 +112,6 @@ def ranked(frame: pl.DataFrame, doc: str) -> pl.DataFrame:
 
 def write_run(run: Run) -> str:
     """Write documents at their first result, with scores that keep their order."""
-    from foveal.formats.fields import as_lines, one_word
     from foveal.formats.losses import keeps_scores
 
     kept = run.take(run.first == np.arange(len(run)))
@@ -172,33 +124,24 @@ def write_run(run: Run) -> str:
 # -- judgements ------------------------------------------------------------------------------------
 
 
-def read_judgements(source: Source) -> Judgements:
-    """Read judgements of whole documents: grade above 0 is relevant."""
+def parse_judgements(source: Source) -> Parsed:
+    """Parse judgements of whole documents: grade above 0 is relevant."""
     keep = ("topic", "doc", "grade")
-    table = read_fields(source, _JUDGEMENTS, keep, form=_JUDGEMENT_LINE).checked()
-    frame = table.frame
-    if (frame["topic"] == ALL).any():
-        from foveal.formats.checks import Defects, check_names
-
-        defects = Defects(source, table.line)
-        defects.raise_if(check_names(defects, frame["topic"]))
+    frame, line, problems = tabulate(source, _JUDGEMENTS, keep, _JUDGEMENT_LINE)
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
-        frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(table.line)),
+        frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(line)),
         np.zeros(len(frame), dtype=np.int64),
         none,
         none,
         source=source.provenance,
         has_text=False,
     )
-    judgements.check_distinct()
-    return judgements
+    return drop_bad(judgements, [*problems])
 
 
 def write_judgements(judgements: Judgements) -> str:
     """Write one line per document, grade 1 or 0; which text is relevant is left behind."""
-    from foveal.formats.fields import as_lines, check_rows
-
     check_rows(judgements, judgements.pair != np.arange(len(judgements)), "a second assessor")
     topic = pl.Series(judgements.topics, dtype=pl.String).gather(judgements.topic)
     grade = judgements.relevant.astype(np.int64)
@@ -207,7 +150,7 @@ def write_judgements(judgements: Judgements) -> str:
     return as_lines(frame, ("topic", pl.lit("0"), "doc", "grade"), path)
 
 
-# -- records ---------------------------------------------------------------------------------------
+# -- formats ---------------------------------------------------------------------------------------
 
 
 def _is_run(source: Source) -> bool:
@@ -228,7 +171,7 @@ def _is_genomics(source: Source) -> bool:
     """Return True for a line of TREC Genomics, which may have as many fields."""
     from foveal.formats.trec_genomics import is_gold, is_run_line
 
-    return is_run_line(source.head[1].split()) or is_gold(source)
+    return is_run_line(head_fields(source)) or is_gold(source)
 
 
 FORMATS = (
@@ -263,7 +206,7 @@ The second field is ignored. A grade above 0 is relevant. Such judgements serve 
 documents.""",
         "301 0 FR940202-2-00150 1\n301 0 FR940104-0-00001 0\n",
         _is_judgements,
-        parse_with(read_judgements),
+        parse_judgements,
         write_judgements,
         lazy_losses("judgement_losses", form="trec"),
     ),

@@ -7,7 +7,7 @@ points of the text that is decoded so. Gold and runs count alike and need no tex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,29 +16,11 @@ import polars as pl
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, parse_with
-from foveal.formats.checks import RESERVED, Defects, check_names, check_scores, check_spans
-from foveal.formats.fields import MAX_OFFSET, read_fields
+from foveal.formats.checks import MAX_OFFSET, RESERVED, RULES
+from foveal.formats.fields import tabulate
 from foveal.model import Judgements, Run
 from foveal.model.run import ALL
 
-__all__ = [
-    "FORMATS",
-    "GoldPassage",
-    "is_gold",
-    "is_run_line",
-    "parse_run",
-    "read_gold_passages",
-    "read_judgements",
-    "read_run",
-    "run_name",
-]
-
-_RUN_LINE = "topic doc rank score start length tag"
-_GOLD_LINE = "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects"
-_ITERATIONS = (b"Q0", b"0", b"1")
-"""The second field of other line formats."""
-_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
-"""The last field of INEX judgements and element runs."""
 _RUN = {
     "topic": pl.String,
     "doc": pl.String,
@@ -47,7 +29,9 @@ _RUN = {
     "start": pl.Int64,
     "length": pl.Int64,
 }
-_TAG = {"tag": pl.String}
+_GOLD_LINE = "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects"
+_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
+"""The last field of INEX judgements and element runs."""
 
 
 class GoldPassage(NamedTuple):
@@ -61,12 +45,6 @@ class GoldPassage(NamedTuple):
     aspects: tuple[str, ...]
 
 
-def run_name(source: Source) -> str:
-    """Return the tag on the first line, or without one the name of the file."""
-    fields = source.head[1].split()
-    return fields[6].decode(errors="replace") if len(fields) == 7 else source.stem
-
-
 def is_run_line(fields: Sequence[bytes]) -> bool:
     """Return True for the fields of a line of a TREC Genomics run, with its tag or without.
 
@@ -75,11 +53,9 @@ def is_run_line(fields: Sequence[bytes]) -> bool:
     >>> is_run_line(b"301 Q0 12595615 1 48.63 295".split())
     False
     """
-    if len(fields) not in {6, 7} or fields[1].upper() in _ITERATIONS:
+    if len(fields) not in {6, 7} or fields[1].upper() in (b"Q0", b"0", b"1"):
         return False
-    if _PASSAGE_OR_PATH.match(fields[-1]):
-        return False
-    return all(fields[at].isdigit() for at in (2, 4, 5))
+    return not _PASSAGE_OR_PATH.match(fields[-1]) and all(fields[at].isdigit() for at in (2, 4, 5))
 
 
 def is_gold(source: Source) -> bool:
@@ -99,17 +75,10 @@ def is_gold(source: Source) -> bool:
 
 def parse_run(source: Source) -> Parsed:
     """Parse a run, ordered by rank, then document, start and length, as the official program."""
-    tagged = len(source.head[1].split()) != 6
-    schema = _RUN | _TAG if tagged else _RUN
-    form = _RUN_LINE.removesuffix("" if tagged else " tag")
-    table = read_fields(source, schema, tuple(_RUN), form=form)
-    defects = Defects(source, table.line)
-    start, length = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
-    problems = check_names(defects, table.frame["topic"])
-    problems += check_scores(defects, table.frame["score"].to_numpy())
-    problems += defects.at("span.offset", length < 0, "length {} is negative", length)
-    problems += check_spans(defects, start, start + length.clip(0))
-    frame, line, found = table.without(problems)
+    head = head_fields(source)
+    columns = _RUN if len(head) == 6 else _RUN | {"tag": pl.String}
+    rules = [RULES["start"], RULES["length"]]
+    frame, line, problems = tabulate(source, columns, tuple(_RUN), " ".join(columns), rules)
     topics = frame["topic"].unique(maintain_order=True)
     frame = (
         frame.with_columns(line=pl.Series(line), end=pl.col("start") + pl.col("length"))
@@ -117,8 +86,8 @@ def parse_run(source: Source) -> Parsed:
         .sort("place", "rank", "doc", "start", "length", "line")
         .drop("place", "length")
     )
-    run = Run.from_frame(frame, name=run_name(source), source=source.provenance)
-    return Parsed(run, [*found])
+    name = head[6].decode(errors="replace") if len(head) == 7 else source.stem
+    return Parsed(Run.from_frame(frame, name=name, source=source.provenance), [*problems])
 
 
 def read_run(source: Source) -> Run:
@@ -129,46 +98,42 @@ def read_run(source: Source) -> Run:
     return run
 
 
-def read_gold_passages(source: Source) -> Iterator[GoldPassage]:
-    """Yield the passages of a gold file in its order; a line of another form is an error."""
+def read_gold_passages(source: Source) -> list[GoldPassage]:
+    """Return the passages of a gold file in its order; refuse all lines of another form."""
+    passages, problems = list[GoldPassage](), list[Problem]()
     for number, text in enumerate(source.data.decode("latin-1").split("\n"), 1):
         if not text.strip() or text.startswith("#"):
             continue
-        line = int(source.numbered(np.array([number], dtype=np.int64))[0])
+        line = int(source.numbered(np.array([number]))[0])
         fields = [field.strip() for field in text.split("\t")]
+        problem = None
         if len(fields) != 5:
-            raise source.error(
-                "line.fields",
-                line,
-                f"{len(fields)} fields found, expected 5: {_GOLD_LINE}",
-            )
-        topic, doc, start, length, aspects = fields
-        for name, value in (("start", start), ("length", length)):
-            if not (value.isascii() and value.isdigit()):
-                raise source.error(
-                    "line.number", line, f"{name} {value!r} is not a whole number from 0"
-                )
-            if len(value) > len(str(MAX_OFFSET)) or int(value) > MAX_OFFSET:
-                raise source.error(
-                    "span.offset", line, f"{name} {value[:20]} is too large; expected an offset"
-                )
-        named = tuple(dict.fromkeys(a for a in map(str.strip, aspects.split("|")) if a))
-        yield GoldPassage(line, topic, doc, int(start), int(start) + int(length), named)
+            problem = "line.fields", f"{len(fields)} fields found, expected 5: {_GOLD_LINE}"
+        elif not fields[0] or not fields[1]:
+            problem = "line.fields", f"no name; expected {_GOLD_LINE}"
+        elif fields[0] == ALL:
+            problem = "topic.reserved", RESERVED
+        else:
+            for name, value in zip(("start", "length"), fields[2:4], strict=True):
+                if not re.fullmatch("[0-9]{1,12}", value):
+                    expected = f"expected a whole number from 0 to {MAX_OFFSET}"
+                    problem = "line.number", f"{name} {value[:20]!r}; {expected}"
+        if problem is not None:
+            problems.append(Problem(problem[0], source.path, line, problem[1]))
+            continue
+        topic, doc, start, end = *fields[:2], int(fields[2]), int(fields[2]) + int(fields[3])
+        aspects = dict.fromkeys(a for a in map(str.strip, fields[4].split("|")) if a)
+        passages.append(GoldPassage(line, topic, doc, start, end, tuple(aspects)))
+    if problems:
+        raise InputError(problems)
+    return passages
 
 
 def read_judgements(source: Source) -> Judgements:
     """Read gold passages; their order within a document decides which one a result meets first."""
     rows: dict[tuple[str, str], list[GoldPassage]] = {}
-    problems = []
     for passage in read_gold_passages(source):
         rows.setdefault((passage.topic, passage.doc), []).append(passage)
-        if passage.topic == ALL:
-            problems.append(Problem("topic.reserved", source.path, passage.line, RESERVED))
-        elif not passage.topic or not passage.doc:
-            message = f"no name; expected {_GOLD_LINE}"
-            problems.append(Problem("line.fields", source.path, passage.line, message))
-    if problems:
-        raise InputError(problems)
     flat = [passage for own in rows.values() for passage in own]
     aspects = [[*passage.aspects] for passage in flat]
     return Judgements.from_rows(

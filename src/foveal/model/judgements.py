@@ -382,22 +382,29 @@ class Judgements(LockedArrays):
                 ),
             )
 
-    def check_distinct(self) -> None:
-        """Refuse two rows for one topic, document and assessor."""
+    def find_repeated(self) -> list[Problem]:
+        """Return a problem for each row of a topic, document and assessor but the first."""
         first_rows, number = self.pairs
         if self.assessor is not None:
             first_rows, number = number_rows(self.topic, self.doc, self.assessor)
-        if len(first_rows) < len(number):
-            first = first_rows[number]
-            self._refuse(
+        if len(first_rows) == len(number):
+            return []
+        first = first_rows[number]
+        return [
+            self.problem(
                 "judgements.repeated",
-                np.flatnonzero(first != np.arange(len(first))),
-                lambda row: (
-                    f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} "
-                    f"is already judged {self._describe_place(first[row], row)}; expected one line "
-                    "for each (two assessors need two files or an assessor field)"
-                ),
+                row,
+                f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} is already "
+                f"judged {self._describe_place(first[row], row)}; expected one line for each (two "
+                "assessors need two files or an assessor field)",
             )
+            for row in np.flatnonzero(first != np.arange(len(first))).tolist()
+        ]
+
+    def check_distinct(self) -> None:
+        """Refuse two rows for one topic, document and assessor."""
+        if repeated := self.find_repeated():
+            raise InputError(repeated)
 
     def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
         """Return the rows that `keep` marks.
