@@ -27,12 +27,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("toy Q0 D3 3 1 mine 0", "7 fields found, expected 8: topic Q0 doc rank rsv runid start"),
         ("toy Q0 D3 3 1 mine 0 5 5", "9 fields found, expected 8: topic Q0 doc rank rsv runid"),
-        ("toy Q0 D3 3 high mine 0 5", "score 'high' is not a number"),
-        ("toy Q0 D3 3 NaN mine 0 5", "score NaN is not a finite number"),
-        ("toy Q0 D3 3 inf mine 0 5", "score inf is not a finite number"),
-        ("toy Q0 D3 3 1 mine -4 5", "start -4 is negative; expected an offset from 0"),
+        ("toy Q0 D3 3 high mine 0 5", "score 'high' is not a finite number"),
+        ("toy Q0 D3 3 NaN mine 0 5", "score 'NaN' is not a finite number"),
+        ("toy Q0 D3 3 inf mine 0 5", "score 'inf' is not a finite number"),
+        (
+            "toy Q0 D3 3 1 mine -4 5",
+            "start -4 is out of range; expected a number from 0 to 1099511627776",
+        ),
         ("toy Q0 D3 3 1 mine four 5", "start 'four' is not a whole number"),
-        ("toy Q0 D3 3 1 mine 4 -5", "length -5 is negative"),
+        ("toy Q0 D3 3 1 mine 4 -5", "length -5 is out of range"),
         ("toy Q0 D3 3 1 mine 4 five", "length 'five' is not a whole number"),
         ("all Q0 D3 3 1 mine 4 5", "a topic may not be called 'all'"),
         (
@@ -213,7 +216,7 @@ def test_problems_found_by_other_processes_are_reported_alike(
 ) -> None:
     (folder / "other").write_text("toy Q0 D1 1 bad other 0 9\n")
     outcome = evaluate(capsys, "run", "other", "-j", "qrels", "-m", "AP", "-w", "2")
-    assert_refused(outcome, "other:1: score 'bad' is not a number")
+    assert_refused(outcome, "other:1: score 'bad' is not a finite number")
 
 
 def test_an_output_that_cannot_be_written_is_named(

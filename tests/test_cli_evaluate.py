@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -272,6 +273,21 @@ def test_judgements_come_from_a_directory_or_several_files(
     assert rows(capsys, *args, "-j", "split") == whole
     parts = [part for n in range(3) for part in ("-j", f"split/part{n}")]
     assert rows(capsys, *args, *parts) == whole
+
+
+@pytest.mark.parametrize("options", [[], ["--memory", "1"], ["-w", "2"], ["--cache", "kept"]])
+def test_the_ir_metadata_of_a_run_is_kept(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    header = "# ir_metadata.start\n# platform:\n#   hardware: x\n# ir_metadata.end\n"
+    for name in "ab":
+        (folder / name).write_text(f"{header if name == 'a' else ''}1 Q0 d 1 0.5 {name}\n")
+    (folder / "docs.qrels").write_text("1 0 d 1\n")
+    for _ in range(2):
+        arguments = ("evaluate", "a", "b", "-j", "docs.qrels", "-m", "AP", "-f", "json")
+        inputs = json.loads(call(capsys, *arguments, *options).out)["meta"]["inputs"]
+        found = [own.get("ir_metadata") for own in inputs]
+        assert found == [None, "platform:\n  hardware: x\n", None]
 
 
 def test_two_processes_give_the_same_bytes_as_one(

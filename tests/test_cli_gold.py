@@ -90,14 +90,6 @@ def test_mismatches_are_reported_with_their_path_and_counted(
     assert ["another version" in line for line in lines] == [*[False] * 3, True, False, False]
 
 
-def test_others_are_named_only_beside_quotes_that_can_be_moved(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for names, shown in ((("later", "twice"), True), (("right", "twice"), False)):
-        write_squad({name: IMPERFECT[name] for name in names})
-        assert ("others" in convert(capsys).err) is shown
-
-
 def test_quotes_that_occur_once_near_their_offset_are_moved(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

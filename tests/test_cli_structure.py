@@ -117,7 +117,7 @@ def test_tags_are_excluded(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     args = ("run", "-j", "elements", "-m", "gr@3", "--exclude-tags", "p, x")
     assert scored(capsys, *args) == (
         [pytest.approx(1.5 / 2.15)],
-        ["--exclude-tags: no judged element is called 'x'"],
+        ["--exclude-tags: no judged element has the tag 'x'"],
     )
 
 

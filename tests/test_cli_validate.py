@@ -52,9 +52,9 @@ def test_bad_lines_and_what_is_wrong_with_the_others_come_together(
     write(run="1 Q0 d 1 9 a 0 4\n1 Q0 d 2 x a 0 4\n1 Q0 e 3\n1 Q0 e 4 8 a -1 4\n1 Q0 d 5 7 a 2 4\n")
     outcome = call(capsys, "validate", "run", "-t", "2009.Focused")
     assert outcome.out.splitlines() == [
-        "run:2: score 'x' is not a number [line.number]",
+        "run:2: score 'x' is not a finite number [run.score]",
         "run:3: 4 fields found, expected 8: topic Q0 doc rank rsv runid start length [line.fields]",
-        "run:4: start -1 is negative; expected an offset from 0 [span.offset]",
+        "run:4: start -1 is out of range; expected a number from 0 to 1099511627776 [span.offset]",
         "run:5: overlaps the result on line 1 (topic '1', document 'd') [run.overlap]",
     ]
 
@@ -69,9 +69,9 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
     ones = [line for line in lines if line.startswith("one:")]
     assert len(ones) == 21
     assert ones[18:] == [
-        "one:21: score 'x' is not a number [line.number]",
+        "one:21: score 'x' is not a finite number [run.score]",
         "one:53: repeats the result on line 1 (topic '1', document 'd') [run.duplicate]",
-        "one: ... and 31 more: line.number 31; -f json has all",
+        "one: ... and 31 more: run.score 31; -f json has all",
     ]
     assert [line for line in lines if line.startswith("two:")] == lines[21:]
     assert outcome.err.startswith("2 files, ")
@@ -82,7 +82,7 @@ def test_a_table_shows_20_lines_of_a_file_with_every_kind_among_them(
 def test_20_problems_need_no_count(capsys: pytest.CaptureFixture[str]) -> None:
     write(run=GOOD + "1 Q0 d 2 x mine 0 4\n" * 20)
     lines = call(capsys, "validate", "run").out.splitlines()
-    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a number [line.number]")
+    assert (len(lines), lines[-1]) == (20, "run:22: score 'x' is not a finite number [run.score]")
 
 
 def test_a_file_that_cannot_be_opened_is_a_problem_among_others(

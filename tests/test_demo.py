@@ -215,7 +215,7 @@ def test_a_step_that_fails_ends_the_demo(
     outcome = call(capsys, "demo", "--no-open")
     assert outcome.code == 1
     assert commands(outcome.out)[-1].startswith("foveal validate ")
-    assert "runs/mine.run:1: score 'high' is not a number" in outcome.out + outcome.err
+    assert "runs/mine.run:1: score 'high' is not a finite number" in outcome.out + outcome.err
     assert "This command ended with exit code 1, and the demo with it.\n" in outcome.err
     assert "take it out" in outcome.err
     assert not (tmp_path / "foveal-demo" / "report.html").exists()

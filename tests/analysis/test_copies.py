@@ -165,7 +165,9 @@ def test_offsets_that_are_counted_otherwise_are_refused(tmp_path: Path) -> None:
     path.write_text(
         '{"type": "header", "end": "inclusive"}\n{"class": "c", "doc": "A", "start": 0, "end": 9}\n'
     )
-    with pytest.raises(InputError, match=r"classes.jsonl:1: .* code points with an exclusive end"):
+    with pytest.raises(
+        InputError, match=r"classes.jsonl:1: header says end 'inclusive'; expected exclusive"
+    ):
         read_same_text(path)
 
 

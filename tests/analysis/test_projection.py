@@ -174,7 +174,7 @@ def test_divisions_are_read(tmp_path: Path) -> None:
         ('{"doc": "A"}\n', ":1: start and end are missing"),
         (
             '{"type": "header", "end": "inclusive"}\n{"doc": "A", "start": 0, "end": 9}\n',
-            ":1: offsets here are code points with an exclusive end",
+            ":1: header says end 'inclusive'; expected exclusive",
         ),
         ('{"doc": "A", "start": 9, "end": 5}\n', ":1: end 5 is before start 9"),
         ('{"doc": "A", "start": 5, "end": 5}\n', ":1: a unit without text at 5"),

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,10 +257,11 @@ def test_a_best_entry_point_may_be_the_end_of_a_document(tmp_path: Path) -> None
     (tmp_path / "d" / "e.xml").write_text("<a/>")
     build_index(tmp_path / "d", tmp_path / "i")
     collection = Collection.open(tmp_path / "i")
-    assert collection.point("d", 6) == "/a[1]/p[1]/text()[1].3"
-    assert collection.point("e", 0) == "/a[1]"
+    at_start = np.array([False])
+    assert collection.points("d", np.array([6]), at_start) == ["/a[1]/p[1]/text()[1].3"]
+    assert collection.points("e", np.array([0]), at_start) == ["/a[1]"]
     with pytest.raises(KeyError, match="no text of 'd' at 7"):
-        collection.point("d", 7)
+        collection.points("d", np.array([7]), at_start)
 
 
 @pytest.fixture
@@ -450,9 +452,13 @@ HIGHLIGHTED = {"topic": "1", "doc": "d", "spans": [{"start": 3, "end": 9}]}
     [
         ("link,a", True, []),
         ("link,p", False, []),
-        ("lnik,p", True, ["no element of the collection is called 'lnik' (link?)"]),
-        ("p,links,x,x", False, ["no judged element is called 'links' (link?)", "... 'x'"]),
-        ("Link", True, ["no element of the collection is called 'Link' (link?)"]),
+        ("lnik,p", True, ["no element of the collection has the tag 'lnik'; did you mean 'link'?"]),
+        (
+            "p,links,x,x",
+            False,
+            ["no judged element has the tag 'links'; did you mean 'link'?", "... 'x'"],
+        ),
+        ("Link", True, ["no element of the collection has the tag 'Link'; did you mean 'link'?"]),
     ],
 )
 def test_excluding_a_tag_that_nothing_has_is_said(
@@ -462,7 +468,7 @@ def test_excluding_a_tag_that_nothing_has_is_said(
     (small / "run").write_text("1 Q0 d 1 9 mine /a[1]/p[2]\n")
     index = str(small / "index") if with_index else None
     expected = [
-        "--exclude-tags: " + what.replace("...", "no judged element is called") for what in said
+        "--exclude-tags: " + what.replace("...", "no judged element has the tag") for what in said
     ]
     args = ("--to", "jsonl", "--exclude-tags", tags, *(["-C", index] if index else []))
     outcome = call(capsys, "convert", str(small / "in"), str(small / "out"), *args)

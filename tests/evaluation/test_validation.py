@@ -48,7 +48,7 @@ def test_nothing_is_wrong_with_a_good_run(collection: Collection) -> None:
     ("text", "options", "expected"),
     [
         ("1 Q0 d\n", {}, [("run.format", 1)]),
-        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 2 x m 0 4\n", {}, [("line.number", 2)]),
+        ("1 Q0 d 1 9 m 0 4\n1 Q0 e 2 x m 0 4\n", {}, [("run.score", 2)]),
         ("1 Q0 d 1 8 m 0 4\n1 Q0 e 2 9 m 0 4\n", {}, [("run.order", 2)]),
         ("1 Q0 d 1 9 m 0 4\n1 Q0 d 2 9 m 0 4\n", {}, [("run.duplicate", 2)]),
         ("1 Q0 d 1 9 m 0 4\n1 Q0 e 3 8 m 0 4\n1 Q0 f 2 7 m 0 4\n", {}, [("run.order", 3)]),
@@ -421,7 +421,7 @@ def test_a_file_is_one_run() -> None:
         )
     header, results = '{"type":"header","run":"a"}\n', '{"topic":"1","doc":"%s"}\n'
     (found,) = findings(header + results % "d" + header + results % "e")
-    assert str(found) == "r:3: a second header; expected one run in a file"
+    assert str(found) == "r:3: a second header; expected one run"
 
 
 def test_a_topic_that_comes_back_is_named_with_its_line() -> None:

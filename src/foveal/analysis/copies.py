@@ -22,7 +22,7 @@ from foveal.adapters import judgements_of
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
-from foveal.formats.checks import Defects, check_given, check_spans
+from foveal.formats.checks import RowRule, check_rules, list_offset_rules, raise_problems
 from foveal.formats.objects import check_counted, header_of, read_objects
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
@@ -158,20 +158,13 @@ def read_same_text(path: str | Path) -> Copies:
     header, line = header_of(source)
     check_counted(source, header, line)
     table = read_objects(source, _SCHEMA, line)
-    frame, defects = table.frame, Defects(source, table.line)
-    problems = [
-        problem
-        for name in _SCHEMA
-        for problem in defects.at(
-            "copies.field", frame[name].is_null().to_numpy(), f"{name} is missing"
-        )
+    absent = [
+        RowRule("copies.field", pl.col(name).is_null(), f"{name} is missing") for name in _SCHEMA
     ]
-    problems += check_given(defects, frame["start"], frame["end"]) if not problems else []
-    defects.raise_if(problems)
-    start, end = frame["start"].to_numpy(), frame["end"].to_numpy()
-    defects.raise_if(check_spans(defects, start, end))
+    for rules in (absent, list_offset_rules()):
+        raise_problems(check_rules(source.path, table.line, table.frame, rules))
     try:
-        return Copies(frame)
+        return Copies(table.frame)
     except UsageError as error:
         raise source.error("copies.passages", None, str(error)) from None
 

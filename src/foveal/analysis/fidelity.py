@@ -28,9 +28,8 @@ from foveal.analysis.simulation import (
     read_orderings,
     simulate,
 )
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, Note, UsageError, some
 from foveal.evaluation import Options, evaluate, find_preset
-from foveal.evaluation.score_warnings import UNJUDGED_COUNTS
 from foveal.formats import read_judgements, read_run
 from foveal.measures import Measure, Need, parse_measures
 from foveal.measures.base import OverlapRule
@@ -526,12 +525,12 @@ def _list_warnings(scores: Results, *, simulated: bool) -> Iterator[str]:
     """
     about: dict[str, list[str]] = {}
     for warning in scores.meta.get("warnings", ()):
-        run, colon, text = warning.partition(": ")
-        text = text if colon and run in scores.runs else warning
-        if simulated and text.startswith(("results without length", UNJUDGED_COUNTS)):
-            continue
-        names = about.setdefault(text, [])
-        names += [run] if text != warning else []
+        if isinstance(warning, Note):
+            if simulated and warning.code in ("run.empty", "run.unjudged"):
+                continue
+            about.setdefault(warning.text, []).extend([warning.run] if warning.run else [])
+        else:
+            about.setdefault(warning, [])
     for text, names in about.items():
         yield f"{some(names)}: {text}" if names else text
 

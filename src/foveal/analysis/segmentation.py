@@ -16,7 +16,13 @@ from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
-from foveal.formats.checks import Defects, check_given, check_required, check_spans
+from foveal.formats.checks import (
+    NAME_RULES,
+    RowRule,
+    check_rules,
+    list_offset_rules,
+    raise_problems,
+)
 from foveal.formats.objects import check_counted, header_of, loads, read_objects
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
@@ -182,6 +188,22 @@ def _make_segmentation(
     return Segmentation(name, doc.rename("doc"), start, end, ids.rename("id"))
 
 
+_UNIT_RULES = (
+    *NAME_RULES,
+    *list_offset_rules(),
+    RowRule(
+        "segmentation.offsets",
+        pl.all_horizontal(pl.col("start", "end").is_null()),
+        f"start and end are missing; expected {_MEANT_ALL}",
+    ),
+    RowRule(
+        "segmentation.empty_unit",
+        pl.col("start") == pl.col("end"),
+        "a unit without text at {start}",
+    ),
+)
+
+
 def read_segmentation(path: str | Path) -> Segmentation:
     """Read units from JSON Lines: ``doc``, ``start``, ``end`` and optionally ``id`` of each.
 
@@ -191,22 +213,8 @@ def read_segmentation(path: str | Path) -> Segmentation:
     header, line = header_of(source)
     check_counted(source, header, line)
     table = read_objects(source, _CHUNK, line)
-    frame, defects = table.frame, Defects(source, table.line)
-    frame = frame.with_columns(pl.col("topic").fill_null("-"))
-    problems = check_required(defects, frame)
-    problems += check_given(defects, frame["start"], frame["end"])
-    problems += defects.at(
-        "segmentation.offsets",
-        frame["start"].is_null().to_numpy(),
-        f"start and end are missing; expected {_MEANT_ALL}",
-    )
-    defects.raise_if(problems)
-    start, end = frame["start"].to_numpy(), frame["end"].to_numpy()
-    problems = check_spans(defects, start, end)
-    problems += defects.at(
-        "segmentation.empty_unit", start == end, "a unit without text at {}", start
-    )
-    defects.raise_if(problems)
+    frame = table.frame.with_columns(pl.col("topic").fill_null("-"))
+    raise_problems(check_rules(source.path, table.line, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)
     name = str(header.get("run") or source.stem)
     ids = units["id"]

@@ -305,7 +305,7 @@ def _judgements(
     from foveal.evaluation.cas_filter import CasFilter
     from foveal.evaluation.conversion import (
         derive_elements,
-        describe_unknown_tags,
+        describe_unknown_exclusions,
         exclude_tags,
         filter_by_structure,
         name_passages,
@@ -331,7 +331,7 @@ def _judgements(
         elements = judgements.elements
         judgements = exclude_tags(judgements, options.exclude_tags)
         assert elements is not None  # else there would be none to exclude
-        said = describe_unknown_tags(options.exclude_tags, elements["xpath"], index)
+        said = describe_unknown_exclusions(options.exclude_tags, elements["xpath"], index)
         judgements = replace(judgements, notes=(*judgements.notes, *said))
     if cas is not None:
         judgements = filter_by_structure(judgements, cas)

@@ -53,12 +53,11 @@ def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
 
 def _declared_whitespace(judgements: Iterable[str | None]) -> str:
     """Return the rule for white space in the header of the judgements."""
-    from foveal.files.source import Source, is_stream, read_head
-    from foveal.formats import judgement_files
+    from foveal.files.source import Source, is_stream, list_files, read_head
     from foveal.formats.jsonl import declared_whitespace
 
     paths = [path for path in judgements if path is not None and not is_stream(path)]
-    for file in judgement_files(paths) if paths else ():
+    for file in list_files(paths, "judgements") if paths else ():
         rule = declared_whitespace(Source(str(file), read_head(str(file), _HEAD), None))
         if rule is not None:
             return rule
@@ -99,11 +98,12 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
 
 def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
-    from foveal.adapters.text_spans import Aligner, align, documents_needed
+    from foveal.adapters.text_spans import align
+    from foveal.formats.locate import TextLocator, documents_needed
 
-    docs = frozenset[str]().union(*map(documents_needed, sources))
-    aligner = Aligner(_read(texts, docs) if docs else {})
-    return [align(source, aligner) for source in sources]
+    docs = frozenset[str]().union(*(documents_needed(source, "text")[0] for source in sources))
+    locator = TextLocator(_read(texts, docs) if docs else {})
+    return [align(source, locator) for source in sources]
 
 
 def locate_judgements(
@@ -113,15 +113,15 @@ def locate_judgements(
     texts = find_texts(path for path in paths if isinstance(path, str))
     if texts is None:
         return None
-    from foveal.files.source import Source
-    from foveal.formats import judgement_files, read_judgements
+    from foveal.files.source import Source, list_files
+    from foveal.formats import read_judgements
     from foveal.formats.locate import documents_needed
 
     sources = [
         file if isinstance(file, Source) else Source.open(file, thorough=thorough)
-        for file in judgement_files(paths)
+        for file in list_files(paths, "judgements")
     ]
-    needed = [documents_needed(source) for source in sources]
+    needed = [documents_needed(source, "quote") for source in sources]
     docs = frozenset[str]().union(*(names for names, _ in needed))
     every = any(own for _, own in needed)
     if not docs and not every:
@@ -131,6 +131,4 @@ def locate_judgements(
 
 def _read(texts: TextSource, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
     click.get_current_context().meta[TEXTS_USED] = True
-    found = {own.doc: own.text for own in texts.read(docs, every=every)}
-    texts.check_missing(docs - found.keys())
-    return found
+    return {own.doc: own.text for own in texts.read(docs, every=every)}

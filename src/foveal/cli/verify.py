@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.collection.document_texts import Text, TextSource
+    from foveal.collection.document_texts import TextSource
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -97,7 +96,7 @@ def command(
     located = open_judgements(judgements)
     truth = read_judgements(located) if isinstance(located, list) else located
     source = _source(truth, texts, collection, documents, name_from)
-    found = verify(truth, _texts(source, frozenset(truth.doc)), similarity=similarity)
+    found = verify(truth, source.read(frozenset(truth.doc)), similarity=similarity)
     content = _rendered(found, choose_format(form, to_file=output is not None))
     warn(_warnings(found))
     emit(content, output)
@@ -148,15 +147,6 @@ def _source(
             f"with {source.whitespace!r}",
         )
     return source
-
-
-def _texts(source: TextSource, docs: frozenset[str]) -> Iterator[Text]:
-    """Yield the texts of documents; refuse files that are there and cannot be read."""
-    missing = set(docs)
-    for text in source.read(docs):
-        missing.discard(text.doc)
-        yield text
-    source.check_missing(missing)
 
 
 def _rendered(found: Anchors, form: str) -> str:

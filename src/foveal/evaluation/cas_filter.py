@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -99,3 +100,24 @@ class CasFilter:
             classes=self.classes,
             texts=self.texts,
         )
+
+
+def describe_unknown_tags(
+    tags: Iterable[str],
+    known: Iterable[str],
+    classes: Iterable[frozenset[str]] = (),
+    *,
+    where: str = "element of the collection",
+) -> list[str]:
+    """Return a message for each tag that is not known, nor any tag of its classes.
+
+    >>> describe_unknown_tags(["p", "lnik"], ["link", "p"])
+    ["no element of the collection has the tag 'lnik'; did you mean 'link'?"]
+    """
+    names, messages = sorted(set(known)), []
+    for tag in dict.fromkeys(tags):
+        if not {tag}.union(*(group for group in classes if tag in group)).intersection(names):
+            near = get_close_matches(tag, names, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            messages.append(f"no {where} has the tag {tag!r}{hint}")
+    return messages

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Collection as Names
 from dataclasses import replace
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,7 @@ import polars as pl
 from foveal import spans
 from foveal.collection import Collection
 from foveal.errors import InputError, UsageError
-from foveal.evaluation.cas_filter import CasFilter
+from foveal.evaluation.cas_filter import CasFilter, describe_unknown_tags
 from foveal.evaluation.rules import find_overlap_extents
 from foveal.formats.graded_elements import mark_relevant
 from foveal.model import UNKNOWN, Judgements, Run
@@ -261,28 +260,23 @@ def _merge_passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
     return row[order], start[order], end[order], len(np.unique(later))
 
 
-def describe_unknown_tags(
+def describe_unknown_exclusions(
     tags: Names[str], paths: pl.Series, collection: Collection | None = None
 ) -> list[str]:
     """Return a message for each excluded tag that no element has: it is probably misspelt.
 
     The elements are those of the collection, or if there is none those of the paths.
 
-    >>> describe_unknown_tags(["p", "lnik"], pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"]))
-    ["--exclude-tags: no judged element is called 'lnik' (link?)"]
+    >>> paths = pl.Series(["/a[1]", "/a[1]/link[1]", "/a[1]/p[2]"])
+    >>> describe_unknown_exclusions(["p", "lnik"], paths)
+    ["--exclude-tags: no judged element has the tag 'lnik'; did you mean 'link'?"]
     """
-    where = "judged element" if collection is None else "element of the collection"
     if collection is None:
-        known = paths.str.extract_all(r"/[^/\[]+").explode().str.slice(1).unique().drop_nulls()
+        found = paths.str.extract_all(r"/[^/\[]+").explode().str.slice(1).unique().drop_nulls()
+        messages = describe_unknown_tags(tags, found, where="judged element")
     else:
-        known = pl.Series(collection.header["tags"], dtype=pl.String)
-    messages = []
-    for tag in dict.fromkeys(tags):
-        if not (known == tag).any():
-            near = get_close_matches(tag, sorted(known), cutoff=0.7)
-            meant = f" ({' or '.join(near)}?)" if near else ""
-            messages.append(f"--exclude-tags: no {where} is called {tag!r}{meant}")
-    return messages
+        messages = describe_unknown_tags(tags, collection.header["tags"])
+    return [f"--exclude-tags: {message}" for message in messages]
 
 
 def exclude_tags(judgements: Judgements, tags: Names[str]) -> Judgements:

@@ -24,9 +24,9 @@ from foveal.evaluation.evalj_configuration import (
 from foveal.evaluation.evaluation import RunLike, evaluate
 from foveal.evaluation.presets import normalise_task
 from foveal.files.atomic import write_file
-from foveal.files.source import Source
+from foveal.files.source import Source, is_xml
 from foveal.formats import read_judgements, read_run, read_topics
-from foveal.formats.markup import is_xml, read_markup
+from foveal.formats.markup import read_markup
 from foveal.formats.result_files import DATA_FORMATS
 from foveal.measures import Measure, parse_measures
 from foveal.model import Judgements, Results, Run

@@ -12,8 +12,8 @@ import numpy as np
 
 from foveal.errors import InputError, Problem
 from foveal.evaluation.presets import normalise_task
-from foveal.files.source import Source
-from foveal.formats.markup import BLANKS, is_xml, read_markup
+from foveal.files.source import Source, is_xml
+from foveal.formats.markup import BLANKS, read_markup
 from foveal.model import Provenance
 from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal._version import __version__
-from foveal.errors import InputError, UsageError, counted, some
+from foveal.errors import InputError, Note, UsageError, counted, some
 from foveal.evaluation.preparation import (
     AlignedRun,
     align_run,
@@ -383,14 +383,13 @@ class Evaluation:
                     from foveal.evaluation.document_names import warn_about_names
 
                     warnings += warn_about_names(label, own.names, gold)
-                warnings += [f"{label}: {note}" for note in own.notes]
-                texts = describe_counts(own.counts) if any(own.counts.values()) else ()
-                warnings += [f"{label}: {text}" for text in texts]
+                notes = [*own.notes, *describe_counts(own.counts)]
                 if preset is not None and own.task and not preset.is_for(own.task):
-                    warnings.append(f"{label}: declares the task {own.task}, scored as {self.task}")
+                    notes.append(f"declares the task {own.task}, scored as {self.task}")
                 absent = int((~own.in_run).sum())
                 if absent and options.topics == "judged":
-                    warnings.append(f"{label}: judged topics without a result, scored 0: {absent}")
+                    notes.append(f"judged topics without a result, scored 0: {absent}")
+                warnings += [Note(getattr(note, "code", "run.note"), note, label) for note in notes]
         values, in_means = np.stack(blocks), np.stack(masks)
         # The values on topic "all": means over the topics that count, sums where these are asked.
         used = in_means[:, :, None] & ~np.isnan(values)
@@ -428,6 +427,7 @@ class Evaluation:
             "options": options.changed(),
             "inputs": [
                 {"kind": kind, "path": source.path, "sha256": source.sha256}
+                | ({"ir_metadata": source.metadata} if source.metadata else {})
                 for kind, source in sources
             ],
             "topics": {"judged": len(topics), "runs": per_run},

@@ -47,7 +47,7 @@ from foveal.files.source import (
     read_head,
 )
 from foveal.formats.base import MAGIC
-from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, TopicTable, pack
+from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, pack
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
@@ -140,29 +140,24 @@ def _split_run(
     name = os.fsencode(path).decode(errors="replace")
     with limit_bytes(evaluation.max_bytes):
         head = Source(name, read_head(place, _HEAD), None)
-        is_table = head.data.startswith(MAGIC)
-        if is_table and read_codec(place):
-            reason = "compressed Parquet and Arrow are read at once"
+        if head.data.startswith(MAGIC):
+            reason = "Parquet and Arrow files must fit into it"
         elif is_xml(head) or head.data.lstrip().startswith(b"["):
-            reason = "XML is one tree, which is read at once"
+            reason = "XML and JSON arrays must fit into it"
         else:
-            if is_table:
-                is_arrow = head.data.startswith(b"ARROW1")
-                file: TopicFile = TopicTable(place, codes, name=name, is_arrow=is_arrow)
-            else:
-                file = TopicFile(place, "run", codes, name=name)
+            file = TopicFile(place, "run", codes, name=name)
             if not evaluation.hashed:
                 file.source = replace(file.source, sha256=None)
             if evaluation.collection is not None or not file.has_spans_and_paths:
                 return file
             file.close()
-            reason = "it holds spans and paths, which only a collection (-C) can compare"
+            reason = "spans and paths in one run must fit into it without a collection (-C)"
     if memory is not None:
         raise head.error(
             "run.memory",
             None,
-            f"takes up to {need >> 20} MB of memory, more than --memory allows, and cannot be "
-            f"read in slices: {reason} (foveal convert makes lines of it)",
+            f"takes up to {need >> 20} MB of memory, more than --memory allows; {reason} "
+            "(foveal convert makes lines of it)",
         )
     return None
 

@@ -19,7 +19,6 @@ from foveal.errors import InputError, Problem
 from foveal.evaluation.rules import INTERLEAVED, ONE_PER_DOCUMENT, SHARED_TEXT, refuse_broken
 from foveal.files.source import Source
 from foveal.formats import fol
-from foveal.formats.fields import first_lines
 from foveal.measures.alignment import Alignment, Gold, TopicView
 from foveal.measures.in_context import reading_score
 from foveal.model import Judgements, Run
@@ -138,7 +137,7 @@ class Evaluator:
     def score(self, run: str | Source) -> OfficialTable:
         """Return the table of one run."""
         source = run if isinstance(run, Source) else Source.open(run)
-        if first_lines(source.data):
+        if source.head[0]:
             loaded: Run = fol.parse_run(source, unresolved=True).checked()
         elif self.every_topic:
             loaded = Run.from_results({}, name=source.stem)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from foveal.errors import InputError, UsageError, some
+from foveal.errors import InputError, Note, UsageError, some
 from foveal.evaluation import (
     CAS_READINGS,
     OVERLAP_POLICIES,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 Bools = npt.NDArray[np.bool_]
 UNJUDGED_TOPICS = "topics without judgements, {}: {}"
+EMPTY_RESULTS = Note("run.empty", "results without length: {}")
 NEED_TREES = frozenset([Need.STRUCTURE, Need.ELEMENTS])
 _SIZED_SCALES = ("2005", "2006")
 """Scales on which the size of an element decides what it is worth."""
@@ -373,9 +374,9 @@ def _build_forest(
     else:
         return None
     if options.exclude_tags:
-        from foveal.evaluation.conversion import describe_unknown_tags
+        from foveal.evaluation.conversion import describe_unknown_exclusions
 
-        notes = describe_unknown_tags(options.exclude_tags, forest.paths, index)
+        notes = describe_unknown_exclusions(options.exclude_tags, forest.paths, index)
         warnings += [note for note in notes if note not in warnings]
         forest = forest.without_tags(options.exclude_tags)
     if cas is not None:
@@ -473,7 +474,7 @@ def align_run(
         counts["results that overlap an earlier one, which the task forbids: {}"] = over
     if {measure.overlap_rule for measure in measures} != {OverlapRule.ONE_PER_DOCUMENT}:
         start, end = alignment.run.start, alignment.run.end
-        counts["results without length: {}"] = int(((start == end) & (start >= 0)).sum())
+        counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
     repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
     counts["results that repeat an earlier one: {}"] = repeats
     overlaps = {}

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foveal.errors import some
+from foveal.errors import Note, some
 from foveal.measures.base import CURVE, Measure
 from foveal.model.judgements import Judgements
 
 TOP = 10
 """Ranks in which unjudged results are counted."""
-UNJUDGED_COUNTS = "unjudged results count as not relevant"
-"""First words of the warning about unjudged results."""
 _SHOWN = 5
 
 
@@ -29,10 +27,11 @@ def describe_counts(counts: Mapping[str, int | list[str]]) -> Iterator[str]:
     for form, count in counts.items():
         if count:
             values = (count,) if isinstance(count, int) else (len(count), some(count))
-            yield form.format(*values)
+            text = form.format(*values)
+            yield Note(form.code, text) if isinstance(form, Note) else text
 
 
-def describe_unjudged(shares: Mapping[str, float]) -> str:
+def describe_unjudged(shares: Mapping[str, float]) -> Note:
     """Name the runs that return unjudged documents on top, the worst first."""
     low = sorted((share, run) for run, share in shares.items())
     # Two decimals, cut off: a share below 1 must not read 1.00.
@@ -40,7 +39,11 @@ def describe_unjudged(shares: Mapping[str, float]) -> str:
         f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
     )
     more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
-    return f"{UNJUDGED_COUNTS}; judged@{TOP} on topics with results: {shown}{more}"
+    return Note(
+        "run.unjudged",
+        "unjudged results count as not relevant; "
+        f"judged@{TOP} on topics with results: {shown}{more}",
+    )
 
 
 def describe_undefined(

@@ -19,7 +19,7 @@ from foveal.collection.element_index import held
 from foveal.collection.paths import owners
 from foveal.collection.placement import resolve_results
 from foveal.errors import InputError, Problem
-from foveal.evaluation.cas_filter import parse_tag_classes
+from foveal.evaluation.cas_filter import describe_unknown_tags, parse_tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
 from foveal.evaluation.rules import (
     BY_DOCUMENT,
@@ -36,16 +36,15 @@ from foveal.evaluation.rules import (
     align_alone,
     list_task_rules,
 )
-from foveal.files.source import Source
-from foveal.formats import found_kind, read_topics
-from foveal.formats.markup import is_xml, read_markup
+from foveal.files.source import Source, is_xml
+from foveal.formats import found_kind, parse_run, read_topics
+from foveal.formats.markup import read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.remarks import (
     find_other_names,
     find_repeated_topics,
     line_ranks,
     list_notes,
-    read_tolerantly,
 )
 from foveal.formats.xpaths import ELEMENT
 from foveal.model import Run, Topics
@@ -129,7 +128,7 @@ def validate(
         Most results per topic.
     """
     source = path if isinstance(path, Source) else Source.open(path)
-    run, found = read_tolerantly(source)
+    run, found = parse_run(source)
     if run is None:
         return _sort(found)
     found += list_notes(run)
@@ -245,7 +244,7 @@ def validate_topics(
             tags = [tag for part in (query.target, *query.support) for tag in _list_tags(part)]
             found += (
                 topics.problem("topics.unknown_tag", i, f"castitle of topic {topic.id!r}: {text}")
-                for text in _describe_unknown_tags(tags, collection, classes)
+                for text in describe_unknown_tags(tags, collection.header["tags"], classes)
             )
     return found
 
@@ -256,25 +255,12 @@ def validate_classes(texts: Iterable[str], collection: Collection) -> list[Probl
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
     spelled = parse_tag_classes(text for text in texts if "=" in text)
-    unknown = _describe_unknown_tags(sorted(set().union(*spelled)), collection)
+    tags = sorted(set().union(*spelled))
+    unknown = describe_unknown_tags(tags, collection.header["tags"])
     return [Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown]
 
 
 # -- targets -----------------------------------------------------------------------------------
-
-
-def _describe_unknown_tags(
-    tags: Iterable[str], collection: Collection, classes: Classes = ()
-) -> list[str]:
-    """Describe the tags that no element of the collection has, nor one of their class."""
-    known = set(collection.header["tags"])
-    messages = []
-    for tag in dict.fromkeys(tags):
-        if known.isdisjoint({tag}.union(*(group for group in classes if tag in group))):
-            near = get_close_matches(tag, sorted(known), 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            messages.append(f"no element of the collection has the tag {tag!r}{hint}")
-    return messages
 
 
 def _list_tags(path: QueryPath) -> list[str]:
@@ -336,7 +322,8 @@ def find_off_target(
             yield UNCHECKED, start, f"castitle of topic {topic!r} {message}"
             continue
         if collection is not None:
-            for message in _describe_unknown_tags(_list_tags(query.target), collection, classes):
+            asked, known = _list_tags(query.target), collection.header["tags"]
+            for message in describe_unknown_tags(asked, known, classes):
                 yield "topics.unknown_tag", start, f"castitle of topic {topic!r}: {message}"
         # Each result with the elements it may be, and the beginning of a message about it.
         candidates: list[tuple[int, list[str], str]] = []

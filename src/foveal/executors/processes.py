@@ -53,6 +53,7 @@ class Processes(Executor):
         self.workers, self._preload = workers, preload
         self._pool: ProcessPoolExecutor | None = None
         self._exit_codes: list[int] = []
+        self._is_shut_down = False
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
         self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
         if preload is not None:
@@ -69,6 +70,7 @@ class Processes(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the workers when they have done what was submitted."""
+        self._is_shut_down = True
         self._starter.shutdown(wait=wait)
         if self._pool is not None:
             self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
@@ -148,7 +150,8 @@ class Processes(Executor):
                 pool.shutdown()
                 self._exit_codes = [process.exitcode or 0 for process in processes]
 
-        self._starter.submit(end_workers).result()
+        if not self._is_shut_down:
+            self._starter.submit(end_workers).result()
 
     def _submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Submit a call to the pool, which is made for the first one."""
