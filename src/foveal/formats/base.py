@@ -344,7 +344,7 @@ def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Pars
     >>> for problem in parsed.problems:
     ...     print(problem.code, problem)
     run.score a.run:2: score 'x' is not a finite number
-    span.offset a.run:3: start -5 is negative or past 1099511627776; expected an offset
+    span.offset a.run:3: start -5 is out of range; expected a number from 0 to 1099511627776
     """
     try:
         source = source.in_lines()
