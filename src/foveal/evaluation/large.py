@@ -57,7 +57,6 @@ from foveal.model.judgements import (
     ASSESSOR_POLICIES,
     Judgements,
     share_documents,
-    stack_judgements,
 )
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -366,7 +365,7 @@ class GroupedEvaluation(Evaluation):
         given = self._read_files(files)
         sources = tuple(file.source.provenance for file in files)
         parts = [own.only(_choose_rows(own)) for own in self._load(given)]
-        few = stack_judgements(parts, several=False)
+        few = Judgements.merged(parts, several=False, distinct=False)
         few = replace(
             few,
             length=np.full(len(few), UNKNOWN, dtype=np.int64),
@@ -436,7 +435,10 @@ class GroupedEvaluation(Evaluation):
         if len(files) == 1:
             return by_file[0]
         groups = list(zip(*by_file, strict=True))
-        stacked = (stack_judgements([*self._load(places)], several=False) for places in groups)
+        stacked = (
+            Judgements.merged([*self._load(places)], several=False, distinct=False)
+            for places in groups
+        )
         several = any(share_documents(own.topic, own.doc, own.file) for own in stacked)
         merged, problems = list[Range](), list[Problem]()
         for places in groups:

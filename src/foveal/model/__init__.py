@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foveal.lookup import sort_topics
@@ -26,12 +27,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load topics and results only when they are asked for."""
-    if name == "Results":
-        from foveal.model.results import Results
-
-        return Results
-    if name in {"Topic", "Topics"}:
-        from foveal.model import topics
-
-        return getattr(topics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    homes = {"Results": "results", "Topic": "topics", "Topics": "topics"}
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{homes[name]}"), name)

@@ -20,31 +20,22 @@ KINDS = ("CO", "CAS", "CO+S")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One information need; fields that its file does not give are None.
-
-    Parameters
-    ----------
-    id : str
-    title : str, optional
-        Words, with ``+term``, ``-term`` and quoted phrases; a NEXI query in CAS topics of 2003/04.
-    castitle : str, optional
-        The need as a NEXI query.
-    description, narrative, keywords, phrasetitle, parent : str, optional
-        As the file has them; `parent` is the topic that a sub-topic was made from.
-    query_type, ct_no : str, optional
-        The declared type, and the number of the candidate topic.
-    """
+    """One information need; fields are as its file has them, and None where it does not."""
 
     id: str
     title: str | None = None
+    """Words, ``+term``, ``-term`` and quoted phrases; a NEXI query in CAS topics of 2003/04."""
     castitle: str | None = None
+    """The need as a NEXI query."""
     description: str | None = None
     narrative: str | None = None
     keywords: str | None = None
     phrasetitle: str | None = None
     parent: str | None = None
+    """The topic that a sub-topic was made from."""
     query_type: str | None = None
     ct_no: str | None = None
+    """The number of the candidate topic."""
 
     @property
     def kind(self) -> str:
@@ -74,22 +65,15 @@ class Topics:
     >>> topics = Topics.of([Topic("1", title="yoga"), Topic("2", castitle="//p[about(., sea)]")])
     >>> topics["1"].title, topics.kinds
     ('yoga', {'1': 'CO', '2': 'CAS'})
-
-    Parameters
-    ----------
-    topics : tuple of Topic
-    line, file : tuples of int
-        The origin of each topic: line number and index into `sources`.
-    sources : tuple of Provenance
-    unread : mapping of str to int, optional
-        Contents of the files that are not kept here, and how often they occur.
     """
 
     topics: tuple[Topic, ...]
     line: tuple[int, ...]
     file: tuple[int, ...]
+    """The origin of each topic: line number and index into `sources`."""
     sources: tuple[Provenance, ...]
     unread: Mapping[str, int] | None = None
+    """Contents of the files that are not kept here, and how often they occur."""
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
