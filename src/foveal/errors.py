@@ -6,20 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = [
-    "FovealError",
-    "FovealWarning",
-    "InputError",
-    "Note",
-    "Problem",
-    "Tally",
-    "TallyForm",
-    "UsageError",
-    "counted",
-    "escape_controls",
-    "some",
-]
-
 # C0, DEL, C1, the bidirectional embeddings, overrides and isolates, and undecodable bytes.
 _CONTROLS = "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 # Some messages have several lines: a query with a mark under the place of its error.

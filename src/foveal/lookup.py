@@ -22,18 +22,6 @@ import polars as pl
 
 from foveal.spans import Ints
 
-__all__ = [
-    "CachedTextFunction",
-    "Hashes",
-    "KeyTable",
-    "NameTable",
-    "NumberedRows",
-    "find_first_hashes",
-    "gather",
-    "number_rows",
-    "sort_topics",
-]
-
 Hashes = npt.NDArray[np.uint64]
 
 _ABSENT = -1

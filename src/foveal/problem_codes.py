@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CODES"]
-
 # The part before the point is the thing that is wrong.
 CODES = {
     # -- files -------------------------------------------------------------------------------------

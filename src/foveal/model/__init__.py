@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foveal.files.source import Provenance
 from foveal.lookup import sort_topics
 from foveal.model.judgements import Judgements
-from foveal.model.run import UNKNOWN, Provenance, Run
+from foveal.model.run import UNKNOWN, Run
 
 if TYPE_CHECKING:
     from foveal.model.results import Results

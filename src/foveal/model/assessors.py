@@ -16,8 +16,6 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["agree_spans", "combine_columns"]
-
 _NOWHERE = np.iinfo(np.int64).max
 # Grades from weak to strong, in the order in which they decide; after them rsize does. A scale has
 # some of these columns, and null in the others decides nothing.

@@ -15,8 +15,6 @@ import polars as pl
 
 from foveal.errors import escape_controls
 
-__all__ = ["ROWS", "frame", "left_out", "plain_table", "table"]
-
 ROWS = 10
 """Number of rows shown of a long list."""
 _LONGEST = 80

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,11 +13,10 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
-from foveal.model.run import UNKNOWN, Columns, Provenance
+from foveal.model.run import UNKNOWN, Columns, FromFiles
 from foveal.spans import Ints
-
-__all__ = ["ASSESSOR_POLICIES", "PLACE_COLUMNS", "Judgements", "point_to", "share_documents"]
 
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
 """The ways to combine the highlights of several assessors of one document."""
@@ -59,7 +58,7 @@ class JudgedDocuments(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements(Columns):
+class Judgements(Columns, FromFiles):
     """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
     The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
@@ -145,7 +144,6 @@ class Judgements(Columns):
         first_rows, topic = number_rows(columns["topic"])
         judged: list[str] = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
-        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
             relevant = np.array(columns["relevant"])
@@ -163,7 +161,7 @@ class Judgements(Columns):
         return cls(
             **numbers,
             topics=topics,
-            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
+            topic=_find_topics(judged, topics)[topic],
             doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
@@ -287,20 +285,6 @@ class Judgements(Columns):
         grade = self.grade
         return grade is not None and bool(((grade > 0) & (grade != 1)).any())
 
-    def problem(
-        self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
-    ) -> Problem:
-        """Return a problem with one row, at its own place or at another line or file."""
-        at = int(self.line[row]) if line is None else line
-        source = self.sources[self.file[row] if file is None else file]
-        return Problem(code, source.path, at, text)
-
-    def _describe_place(self, row: int, seen_from: int) -> str:
-        """Return the line of a row, with the file if the other row is from another one."""
-        line = f"on line {int(self.line[row])}"
-        same = self.file[row] == self.file[seen_from]
-        return line if same else f"{line} of {self.sources[self.file[row]].path}"
-
     @cached_property
     def documents(self) -> JudgedDocuments:
         """The distinct documents."""
@@ -319,30 +303,29 @@ class Judgements(Columns):
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
         clash = np.flatnonzero((self.length >= 0) & (self.length != length))
-        if len(clash):
-            raise InputError(
-                self.problem(
-                    "judgements.length",
-                    row,
-                    f"document {self.doc[row]!r} is {self.length[row]} characters long "
-                    f"here, but {length[row]} {self._describe_place(known[row], row)}",
-                )
-                for row in clash.tolist()
+        problems = [
+            self.problem(
+                "judgements.length",
+                row,
+                f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
+                f"{length[row]} {self.describe_place(known[row], row)}",
             )
-        reach = np.zeros(len(number), dtype=np.int64)
-        if ends:
+            for row in clash.tolist()
+        ]
+        if ends and not problems:
+            reach = np.zeros(len(number), dtype=np.int64)
             np.maximum.at(reach, self.row, self.end)
-        past = np.flatnonzero((length >= 0) & (reach > length))
-        if len(past):
-            raise InputError(
+            problems = [
                 self.problem(
                     "judgements.span",
                     row,
-                    f"a span ends at {reach[row]}, past the {length[row]} characters "
-                    f"of document {self.doc[row]!r}",
+                    f"a span ends at {reach[row]}, past the {length[row]} characters of document "
+                    f"{self.doc[row]!r}",
                 )
-                for row in past.tolist()
-            )
+                for row in np.flatnonzero((length >= 0) & (reach > length)).tolist()
+            ]
+        if problems:
+            raise InputError(problems)
 
     def find_repeated(self) -> list[Problem]:
         """Return a problem for each row of a topic, document and assessor but the first."""
@@ -357,31 +340,29 @@ class Judgements(Columns):
                 "judgements.repeated",
                 row,
                 f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} is already "
-                f"judged {self._describe_place(first[row], row)}; expected one line for each (two "
+                f"judged {self.describe_place(first[row], row)}; expected one line for each (two "
                 "assessors need two files or an assessor field)",
             )
             for row in np.flatnonzero(first != np.arange(len(first))).tolist()
         ]
 
-    def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
+    def only(self, keep: Bools, *, topics: Collection[str] | None = None) -> Judgements:
         """Return the rows that `keep` marks.
 
         Of the topics without a judged document those among `topics` are kept, all by default.
         """
-        bare = self.topics_without_documents if topics is None else topics
-        kept = sort_topics({self.topics[t] for t in np.unique(self.topic[keep])}.union(bare))
-        code = {topic: i for i, topic in enumerate(kept)}
-        recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
-        chosen = (
-            (_ROW_COLUMNS, np.flatnonzero(keep)),
-            (_SPAN_COLUMNS, np.flatnonzero(keep[self.row])),
-        )
+        bare = [t for t in self.topics_without_documents if topics is None or t in topics]
+        kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
         changed: dict[str, Any] = {
             name: getattr(self, name)[rows]
-            for names, rows in chosen
+            for names, rows in (
+                (_ROW_COLUMNS, np.flatnonzero(keep)),
+                (_SPAN_COLUMNS, np.flatnonzero(keep[self.row])),
+            )
             for name in names
             if getattr(self, name) is not None
         }
+        changed["topic"] = _find_topics(self.topics, kept)[changed["topic"]]
         for name in _TABLES:
             table = getattr(self, name)
             if table is not None:
@@ -389,7 +370,7 @@ class Judgements(Columns):
                 changed[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            **changed | {"topic": recode[changed["topic"]]},
+            **changed,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -399,9 +380,7 @@ class Judgements(Columns):
         """Return the judgements of these topics."""
         wanted = set(topics)
         keep = np.array([topic in wanted for topic in self.topics], dtype=bool)
-        return self.only(
-            keep[self.topic], topics=wanted.intersection(self.topics_without_documents)
-        )
+        return self.only(keep[self.topic], topics=wanted)
 
     def of_assessor(self, name: str) -> Judgements:
         """Return the judgements of one assessor."""
@@ -484,6 +463,12 @@ class Judgements(Columns):
         )
 
 
+def _find_topics(names: Sequence[str], topics: Sequence[str]) -> Ints:
+    """Return the places of names among the topics, -1 for others."""
+    place = {topic: i for i, topic in enumerate(topics)}
+    return np.array([place.get(name, -1) for name in names], dtype=np.int64)
+
+
 def point_to(table: pl.DataFrame, number: Ints) -> pl.DataFrame:
     """Return the table with the new number of each row that it points to."""
     return table.with_columns(row=pl.Series(number[table["row"].to_numpy()], dtype=pl.Int64))
@@ -503,14 +488,13 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
             "score them separately"
         )
     topics = sort_topics(topic for part in parts for topic in part.topics)
-    code = {topic: i for i, topic in enumerate(topics)}
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("length", "bep", "relevant", "start", "end", "line")
     }
     columns["doc"] = pl.concat([part.doc for part in parts])
     columns["topic"] = np.concatenate(
-        [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
+        [_find_topics(part.topics, topics)[part.topic] for part in parts]
     )
     files = np.cumsum([0, *(len(part.sources) for part in parts)])
     columns["file"] = np.concatenate([part.file + n for part, n in zip(parts, files, strict=False)])

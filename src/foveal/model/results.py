@@ -17,8 +17,6 @@ from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
 from foveal.model.run import ALL, Columns
 
-__all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "list_differences"]
-
 Floats = npt.NDArray[np.float64]
 
 # Characters that a field of tsv cannot hold.

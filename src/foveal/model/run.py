@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -12,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import find_first_hashes, gather, number_rows
 from foveal.spans import Ints
-
-__all__ = ["ALL", "UNKNOWN", "Columns", "Provenance", "ResultDocuments", "Run", "distinguish_names"]
 
 UNKNOWN = -1
 """An unknown offset or length: the end of a whole document, the place of an XPath."""
@@ -52,6 +50,29 @@ class Columns:
         changed, known = replace(self, **columns), vars(self)  # type: ignore[type-var]
         vars(changed).update({name: known[name] for name in self.lasting if name in known})
         return changed
+
+
+class FromFiles:
+    """Rows of several files, each with its line."""
+
+    line: Sequence[int] | Ints
+    file: Sequence[int] | Ints
+    """The file of each row, an index into `sources`."""
+    sources: tuple[Provenance, ...]
+
+    def problem(
+        self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
+    ) -> Problem:
+        """Return a problem with one row, at its own place or at another line or file."""
+        at = int(self.line[row]) if line is None else line
+        source = self.sources[self.file[row] if file is None else file]
+        return Problem(code, source.path, at, text)
+
+    def describe_place(self, row: int, seen_from: int) -> str:
+        """Return the line of a row, with the file if the other row is from another one."""
+        line = f"on line {int(self.line[row])}"
+        same = self.file[row] == self.file[seen_from]
+        return line if same else f"{line} of {self.sources[self.file[row]].path}"
 
 
 class ResultDocuments(NamedTuple):

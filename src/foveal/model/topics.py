@@ -9,10 +9,9 @@ from functools import cached_property
 
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError
-from foveal.model.run import Provenance
-
-__all__ = ["KINDS", "Topic", "Topics"]
+from foveal.errors import InputError, UsageError
+from foveal.files.source import Provenance
+from foveal.model.run import FromFiles
 
 KINDS = ("CO", "CAS", "CO+S")
 """Content only; content and structure; content only with a structured variant."""
@@ -59,7 +58,7 @@ class Topic:
 
 
 @dataclass(frozen=True, eq=False)
-class Topics:
+class Topics(FromFiles):
     """Topics in the order of their files.
 
     >>> topics = Topics.of([Topic("1", title="yoga"), Topic("2", castitle="//p[about(., sea)]")])
@@ -77,15 +76,15 @@ class Topics:
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        problems = []
-        for i, topic in enumerate(self.topics):
-            earlier = first.setdefault(topic.id, i)
-            if earlier < i:
-                where = f"on line {self.line[earlier]}"
-                if self.file[earlier] != self.file[i]:
-                    where += f" of {self.sources[self.file[earlier]].path}"
-                text = f"topic {topic.id!r} is already given {where}"
-                problems.append(self.problem("topics.repeated", i, text))
+        problems = [
+            self.problem(
+                "topics.repeated",
+                i,
+                f"topic {topic.id!r} is already given {self.describe_place(first[topic.id], i)}",
+            )
+            for i, topic in enumerate(self.topics)
+            if first.setdefault(topic.id, i) < i
+        ]
         if problems:
             raise InputError(problems)
 
@@ -150,10 +149,6 @@ class Topics:
     def castitles(self) -> dict[str, str]:
         """Topic to its structured query, for those that have one."""
         return {t.id: t.structure for t in self.topics if t.structure is not None}
-
-    def problem(self, code: str, i: int, text: str) -> Problem:
-        """Return a problem with one topic, at its file and line."""
-        return Problem(code, self.sources[self.file[i]].path, self.line[i], text)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per topic, with a column for each of its fields."""
