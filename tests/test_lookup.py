@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from foveal.lookup import (
     CachedTextFunction,
     KeyTable,
-    NameTable,
     find_first_hashes,
     gather,
     number_rows,
@@ -75,26 +74,26 @@ def test_a_name_is_found_whatever_its_hash(
     held = list(dict.fromkeys(held))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.DataFrame, "hash_rows", hash_rows)
-        table = NameTable(pl.Series(held, dtype=pl.String))
+        table = KeyTable(pl.Series(held, dtype=pl.String))
         found = table.find(pl.Series([*asked, *held], dtype=pl.String))
     assert found.tolist() == [held.index(k) if k in held else -1 for k in [*asked, *held]]
 
 
 def test_a_name_of_the_same_hash_is_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pl.DataFrame, "hash_rows", hash_length)
-    table = NameTable(pl.Series(["a", "bb"]))
+    table = KeyTable(pl.Series(["a", "bb"]))
     assert table.find(pl.Series(["z", "bb", "zz", "zzz"])).tolist() == [-1, 1, -1, -1]
 
 
 def test_a_missing_name_is_absent() -> None:
-    table = NameTable(pl.Series(["a", "b"]))
+    table = KeyTable(pl.Series(["a", "b"]))
     assert table.find(pl.Series(["a", None, "b"])).tolist() == [0, -1, 1]
     assert table.find(pl.Series([None, None, "b"], dtype=pl.String)).tolist() == [-1, -1, 1]
 
 
 def test_hashes_are_not_sent_to_another_process() -> None:
-    sent = pickle.dumps(NameTable(pl.Series(["a", "b"])))
-    assert b"_keys" not in sent
+    sent = pickle.dumps(KeyTable(pl.Series(["a", "b"])))
+    assert b"_hashes" not in sent
     assert pickle.loads(sent).find(pl.Series(["b", "c"])).tolist() == [1, -1]
 
 

@@ -35,6 +35,13 @@ _MOST_CACHED = 1_000_000
 _LEAST_RATIO = 4
 
 
+def hash_keys(keys: pl.Series | npt.NDArray[Any]) -> Hashes:
+    """Return a hash of each text; a number is its own."""
+    if isinstance(keys, np.ndarray):
+        return keys.view(np.uint64)
+    return keys.to_frame().hash_rows().to_numpy()
+
+
 def find_first_hashes(hashes: Hashes) -> Ints:
     """Return for each row the number of the first row with the same hash.
 
@@ -107,11 +114,7 @@ def number_rows(*keys: pl.Series | Ints) -> NumberedRows:
         keys = tuple(gather(key, rows) for key in keys)
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for key in keys:
-        hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD
-        if isinstance(key, np.ndarray):
-            hashes += key.view(np.uint64)
-        else:
-            hashes += key.to_frame().hash_rows().to_numpy()
+        hashes = (hashes ^ hashes >> np.uint64(32)) * _ODD + hash_keys(key)
     first = find_first_hashes(hashes)
     again = np.flatnonzero(first != np.arange(len(first)))
     for key in keys:
@@ -145,35 +148,42 @@ def sort_topics(topics: Iterable[str]) -> tuple[str, ...]:
 
 
 class KeyTable:
-    """Numbers of distinct 64-bit keys: looks up millions of keys among as many.
+    """Numbers of distinct keys: looks up millions of texts or 64-bit numbers among as many.
 
     >>> KeyTable(np.array([70, 50, 90], dtype=np.uint64)).find(np.array([90, 60], dtype=np.uint64))
     array([ 2, -1])
+    >>> KeyTable(pl.Series(["D1", "D2", "D3"])).find(pl.Series(["D3", "D9", "D1"])).tolist()
+    [2, -1, 0]
     """
 
-    def __init__(self, keys: Hashes) -> None:
-        self._keys = keys
+    def __init__(self, keys: pl.Series | Hashes) -> None:
+        self.keys: Any = keys.rechunk() if isinstance(keys, pl.Series) else keys
+        self._hashes = hash_keys(self.keys)
         self._rounds: list[tuple[int, npt.NDArray[Any]]] = []
         rows, kind = np.arange(len(keys)), np.int32 if len(keys) < 1 << 31 else np.int64
+        hashes = self._hashes
         while len(rows):
-            keys = keys * _ODD
+            hashes = hashes * _ODD
             bits = len(rows).bit_length() + 1  # half of the slots stay free to detect absent keys
-            slot = (keys >> np.uint64(64 - bits)).view(np.int64)
+            slot = (hashes >> np.uint64(64 - bits)).view(np.int64)
             holder = np.full(1 << bits, _ABSENT, dtype=kind)
             holder[slot] = rows
             self._rounds.append((bits, holder))
             lost = np.flatnonzero(holder[slot] != rows)
-            rows, keys = rows[lost], keys[lost]
+            rows, hashes = rows[lost], hashes[lost]
 
-    def find(self, keys: Hashes) -> Ints:
+    def __reduce__(self) -> tuple[type[KeyTable], tuple[pl.Series | Hashes]]:
+        return KeyTable, (self.keys,)  # another process has other hashes
+
+    def find(self, keys: pl.Series | Hashes) -> Ints:
         """Return the number of each key, -1 for absent ones."""
         number, rows = np.full(len(keys), _ABSENT, dtype=np.int64), None
-        spread = keys
+        hashes = spread = hash_keys(keys)
         for bits, holder in self._rounds:
             spread = spread * _ODD
             slot = (spread >> np.uint64(64 - bits)).view(np.int64)
             found = holder[slot].astype(np.int64)
-            other = np.flatnonzero(self._keys[found] != keys)
+            other = np.flatnonzero(self._hashes[found] != hashes)
             # No key of the table fell into an empty slot, so no later round has the key either.
             again = other[found[other] >= 0]
             found[other] = _ABSENT
@@ -182,38 +192,15 @@ class KeyTable:
             else:
                 number[rows] = found
                 rows = rows[again]
-            spread, keys = spread[again], keys[again]
-        return number
-
-
-class NameTable:
-    """Distinct names, each with a number, in which millions of names are looked up.
-
-    >>> table = NameTable(pl.Series(["D1", "D2", "D3"]))
-    >>> table.find(pl.Series(["D3", "D9", "D1", "D3"])).tolist()
-    [2, -1, 0, 2]
-    """
-
-    def __init__(self, names: pl.Series) -> None:
-        self.names = names.rechunk()
-        hashes = self.names.to_frame().hash_rows().to_numpy()
-        # Two names with the same hash are very rare; if there are any, names are joined.
-        distinct = (find_first_hashes(hashes) == np.arange(len(names))).all()
-        self._keys = KeyTable(hashes) if distinct else None
-
-    def __reduce__(self) -> tuple[type[NameTable], tuple[pl.Series]]:
-        return NameTable, (self.names,)  # another process has other hashes
-
-    def find(self, names: pl.Series) -> Ints:
-        """Return the number of each name, -1 for absent ones."""
-        if self._keys is None:
-            number_of = {name: number for number, name in enumerate(self.names)}
-            return np.array([number_of.get(name, _ABSENT) for name in names], dtype=np.int64)
-        names = names.rechunk()
-        number = self._keys.find(names.to_frame().hash_rows().to_numpy())
-        rows = np.flatnonzero(number >= 0)
-        other = gather(self.names, number[rows]) != gather(names, rows)
-        number[rows[other.fill_null(value=True).to_numpy()]] = _ABSENT
+            spread, hashes = spread[again], hashes[again]
+        if isinstance(keys, pl.Series):
+            rows, keys = np.flatnonzero(number >= 0), keys.rechunk()
+            asked = keys if len(rows) == len(keys) else gather(keys, rows)
+            wrong = (gather(self.keys, number[rows]) != asked).fill_null(value=True).to_numpy()
+            if wrong.any():  # different texts of one hash, which are very rare
+                number_of = {text: i for i, text in enumerate(self.keys)}
+                texts = gather(keys, rows[wrong])
+                number[rows[wrong]] = [number_of.get(text, _ABSENT) for text in texts]
         return number
 
 
@@ -234,7 +221,7 @@ class CachedTextFunction:
 
     def __init__(self, function: Callable[[pl.Series], Any], most: int = _MOST_CACHED) -> None:
         self._function, self._most = function, most
-        self._known: tuple[tuple[NameTable, Ints], ...] = ()
+        self._known: tuple[tuple[KeyTable, Ints], ...] = ()
 
     def __reduce__(self) -> tuple[type[CachedTextFunction], tuple[Any, int]]:
         return CachedTextFunction, (self._function, self._most)
@@ -254,8 +241,8 @@ class CachedTextFunction:
             value = np.array(self._function(names), dtype=np.int64)
             while known and _LEAST_RATIO * len(names) > len(known[-1][1]):
                 (table, earlier), known = known[-1], known[:-1]
-                names, value = pl.concat([table.names, names]), np.concatenate([earlier, value])
-            known = (*known, (NameTable(names), value))
+                names, value = pl.concat([table.keys, names]), np.concatenate([earlier, value])
+            known = (*known, (KeyTable(names), value))
             values[rows] = value[known[-1][0].find(texts)]
             # Of two threads that add at the same time one is forgotten, and asks again later.
             self._known = known if sum(len(value) for _, value in known) <= self._most else ()

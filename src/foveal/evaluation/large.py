@@ -51,7 +51,7 @@ from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, pack
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
-from foveal.lookup import NameTable
+from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
 from foveal.model.judgements import (
     ASSESSOR_POLICIES,
@@ -332,7 +332,7 @@ class _Combined(NamedTuple):
     """The combined judgements of one assessor, or of all together, in groups."""
 
     places: list[Range]
-    documents: tuple[NameTable, Ints]
+    documents: tuple[KeyTable, Ints]
     """All documents and their lengths."""
     no_bep: bool
     unmeasured: bool
@@ -481,7 +481,7 @@ class GroupedEvaluation(Evaluation):
                 yield own.only(_is_by(own, policy)) if named else own
 
         docs = _list_documents(load())
-        documents = NameTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
+        documents = KeyTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
         labelled = has_sets or any(own.is_graded for own in load())
         places, notes = list[Range](), list[list[str]]()
         relevant = entries = unmeasured = False

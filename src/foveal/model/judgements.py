@@ -144,6 +144,7 @@ class Judgements(Columns, FromFiles):
         first_rows, topic = number_rows(columns["topic"])
         judged: list[str] = gather(columns["topic"], first_rows).to_list()
         topics = sort_topics({*judged, *topics_without_documents})
+        place = {name: i for i, name in enumerate(topics)}
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         if "relevant" in columns:
             relevant = np.array(columns["relevant"])
@@ -161,7 +162,7 @@ class Judgements(Columns, FromFiles):
         return cls(
             **numbers,
             topics=topics,
-            topic=_find_topics(judged, topics)[topic],
+            topic=np.array([place[name] for name in judged], dtype=np.int64)[topic],
             doc=columns["doc"],
             relevant=relevant,
             bounds=bounds,
@@ -362,7 +363,9 @@ class Judgements(Columns, FromFiles):
             for name in names
             if getattr(self, name) is not None
         }
-        changed["topic"] = _find_topics(self.topics, kept)[changed["topic"]]
+        place = {topic: i for i, topic in enumerate(kept)}
+        recode = np.array([place.get(topic, -1) for topic in self.topics], dtype=np.int64)
+        changed["topic"] = recode[changed["topic"]]
         for name in _TABLES:
             table = getattr(self, name)
             if table is not None:
@@ -408,7 +411,7 @@ class Judgements(Columns, FromFiles):
         marks = (self.sets, self.elements, self.places, self.evidence)
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         if (
-            not self.several_assessors
+            len(self.pairs.first_rows) == len(self)
             and all(mark is None for mark in marks)
             and (self.grade is None or (self.grade == 1).all())
             and (self.end > self.start).all()
@@ -463,12 +466,6 @@ class Judgements(Columns, FromFiles):
         )
 
 
-def _find_topics(names: Sequence[str], topics: Sequence[str]) -> Ints:
-    """Return the places of names among the topics, -1 for others."""
-    place = {topic: i for i, topic in enumerate(topics)}
-    return np.array([place.get(name, -1) for name in names], dtype=np.int64)
-
-
 def point_to(table: pl.DataFrame, number: Ints) -> pl.DataFrame:
     """Return the table with the new number of each row that it points to."""
     return table.with_columns(row=pl.Series(number[table["row"].to_numpy()], dtype=pl.Int64))
@@ -493,8 +490,9 @@ def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
         for name in ("length", "bep", "relevant", "start", "end", "line")
     }
     columns["doc"] = pl.concat([part.doc for part in parts])
+    place = {topic: i for i, topic in enumerate(topics)}
     columns["topic"] = np.concatenate(
-        [_find_topics(part.topics, topics)[part.topic] for part in parts]
+        [np.array([place[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
     )
     files = np.cumsum([0, *(len(part.sources) for part in parts)])
     columns["file"] = np.concatenate([part.file + n for part, n in zip(parts, files, strict=False)])
