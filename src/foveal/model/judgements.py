@@ -130,7 +130,6 @@ class Judgements(Columns, FromFiles):
         *,
         source: Provenance,
         grade: npt.NDArray[np.float64] | None = None,
-        has_text: bool = True,
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
@@ -138,7 +137,7 @@ class Judgements(Columns, FromFiles):
 
         The columns are ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``,
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
-        arrays.
+        arrays. Other fields are `extra`.
         """
         columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
         first_rows, topic = number_rows(columns["topic"])
@@ -170,7 +169,6 @@ class Judgements(Columns, FromFiles):
             end=end,
             file=np.zeros(len(topic), dtype=np.int64),
             sources=(source,),
-            has_text=has_text,
             grade=grade,
             assessor=columns.get("assessor"),
             **extra,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -25,23 +25,15 @@ _UNFIT = frozenset("\t\n\r")
 _SHOWN = 20
 
 
-class RowForm(NamedTuple):
-    """The text form of a row of results."""
-
-    name: Callable[[str], str]
-    """Return a run, topic or measure as a field."""
-    around: tuple[str, str, str, str, str]
-    """Text before run, topic, measure and value, and at the end."""
-    odd: Callable[[float], str]
-    """Return a value that is not finite as a field."""
-
-
-JSON_ROW = RowForm(
-    partial(json.dumps, ensure_ascii=False),
-    ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
-    lambda value: "null" if math.isnan(value) else json.dumps(value),
-)
-"""A row as a JSON object; ``null`` where a value is undefined."""
+# Text before run, topic, measure and value of a row, and at its end; values that are not finite.
+_AROUND = {
+    "tsv": ("", "\t", "\t", "\t", ""),
+    "json": ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
+}
+_ODD = {
+    "tsv": {"nan": "nan", "inf": "inf", "-inf": "-inf"},
+    "json": {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"},
+}
 
 
 class _SavedRow(TypedDict):
@@ -118,21 +110,21 @@ class Results(Columns):
         """Return tidy rows (run, topic, measure, value) in that order, with ``all`` last."""
         yield from self.tidy(per_topic=per_topic).iter_rows()
 
-    def written(self, form: RowForm, *, per_topic: bool = True) -> list[str]:
-        """Return the rows as text, a million in a second.
+    def written(self, form: str, *, per_topic: bool = True) -> list[str]:
+        """Return the rows as texts in a form, ``tsv`` or ``json``: a million in a second.
 
-        >>> form = RowForm(str, ("", " ", " ", "=", ";"), str)
-        >>> results = Results.from_tidy([("a", "1", "AP", 0.5), ("a", "all", "AP", None)], {})
-        >>> results.written(form)
-        ['a 1 AP=0.5;', 'a all AP=nan;']
+        >>> Results.from_tidy([("a", "all", "AP", None)], {}).written("json")
+        ['{"run": "a", "topic": "all", "measure": "AP", "value": null}']
         """
-        opening, after_run, after_topic, after_measure, closing = form.around
+        opening, after_run, after_topic, after_measure, closing = _AROUND[form]
+        name = partial(json.dumps, ensure_ascii=False) if form == "json" else str
+        odd = _ODD[form]
         # Affixes of names are few, those of rows are many.
-        topics = [form.name(topic) + after_topic for topic in (*self.topics, ALL)]
-        measures = [form.name(measure) + after_measure for measure in self.measures]
+        topics = [name(topic) + after_topic for topic in (*self.topics, ALL)]
+        measures = [name(measure) + after_measure for measure in self.measures]
         texts = []
         for i, run in enumerate(self.runs):
-            before = opening + form.name(run) + after_run
+            before = opening + name(run) + after_run
             shown = np.append(self.counted[i] & per_topic, True)
             values = np.concatenate([self.values[i], self.overall[i : i + 1]])
             for j in np.flatnonzero(shown).tolist():
@@ -140,7 +132,7 @@ class Results(Columns):
                 texts += [
                     f"{head}{measure}{value!r}{closing}"
                     if math.isfinite(value)
-                    else f"{head}{measure}{form.odd(value)}{closing}"
+                    else f"{head}{measure}{odd[repr(value)]}{closing}"
                     for measure, value in zip(measures, values[j].tolist(), strict=True)
                 ]
         return texts
@@ -154,8 +146,8 @@ class Results(Columns):
         for name in (*self.runs, *self.topics, *self.measures):
             if not _UNFIT.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-        rows = self.written(RowForm(str, ("", "\t", "\t", "\t", "\n"), repr), per_topic=per_topic)
-        return "run\ttopic\tmeasure\tvalue\n" + "".join(rows)
+        rows = self.written("tsv", per_topic=per_topic)
+        return "\n".join(["run\ttopic\tmeasure\tvalue", *rows, ""])
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
@@ -218,7 +210,7 @@ class Results(Columns):
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
-        rows = self.written(JSON_ROW)
+        rows = self.written("json")
         meta = json.dumps(self.meta, ensure_ascii=False, indent=1)
         return f'{{"meta":{meta},\n"results":[\n' + ",\n".join(rows) + "\n]}\n"
 
