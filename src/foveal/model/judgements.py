@@ -185,35 +185,35 @@ class Judgements(Columns, FromFiles):
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
-        rows = [(t, d, entry) for t, docs in judged.items() for d, entry in docs.items()]
-        spans = [entry.get("spans", ()) for _, _, entry in rows]
-        sets = [
-            entry.get("sets") or [None] * len(own)
-            for (_, _, entry), own in zip(rows, spans, strict=True)
+        rows = [
+            {"spans": (), "sets": (), **entry, "topic": topic, "doc": doc}
+            for topic, docs in judged.items()
+            for doc, entry in docs.items()
         ]
-        for (topic, doc, _), own, names in zip(rows, spans, sets, strict=True):
-            if len(own) != len(names):
+        for row in rows:
+            if row["sets"] and len(row["sets"]) != len(row["spans"]):
                 raise UsageError(
-                    f"topic {topic!r}, document {doc!r}: {counted(len(names), 'list')} of sets for "
-                    f"{counted(len(own), 'span')}; expected one for each"
+                    f"topic {row['topic']!r}, document {row['doc']!r}: "
+                    f"{counted(len(row['sets']), 'list')} of sets for "
+                    f"{counted(len(row['spans']), 'span')}; expected one for each"
                 )
-        columns = {
-            "topic": pl.Series([topic for topic, _, _ in rows], dtype=pl.String),
-            "doc": pl.Series([doc for _, doc, _ in rows], dtype=pl.String),
-            "length": pl.Series([entry.get("length") for *_, entry in rows], dtype=pl.Int64),
-            "bep": pl.Series([entry.get("bep") for *_, entry in rows], dtype=pl.Int64),
-            "line": np.arange(1, len(rows) + 1),
+        types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
+        columns: dict[str, Any] = {
+            column: pl.Series([row.get(column) for row in rows], dtype=kind)
+            for column, kind in types.items()
         }
-        has_sets = any(entry.get("sets") for *_, entry in rows)
-        marked = [None if own is None else [*own] for names in sets for own in names]
-        pairs = np.array([span for own in spans for span in own], dtype=np.int64).reshape(-1, 2)
+        sets = [names for row in rows for names in row["sets"] or [None] * len(row["spans"])]
+        has_sets = any(row["sets"] for row in rows)
+        lists = [None if names is None else [*names] for names in sets]
+        spans = np.array([span for row in rows for span in row["spans"]], dtype=np.int64)
+        start, end = spans.reshape(-1, 2).T.copy()
         return cls.from_rows(
-            columns,
-            np.array([len(own) for own in spans], dtype=np.int64),
-            pairs[:, 0].copy(),
-            pairs[:, 1].copy(),
+            columns | {"line": np.arange(1, len(rows) + 1)},
+            np.array([len(row["spans"]) for row in rows], dtype=np.int64),
+            start,
+            end,
             source=Provenance(name),
-            sets=pl.Series(marked, dtype=pl.List(pl.String)) if has_sets else None,
+            sets=pl.Series(lists, dtype=pl.List(pl.String)) if has_sets else None,
         )
 
     def __len__(self) -> int:
