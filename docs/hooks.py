@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -329,8 +331,20 @@ def _documented(name: str, thing: Any, heading: str) -> list[str]:
     with suppress(ValueError):  # an exception takes any arguments
         lines += block(f"{name}{inspect.signature(thing)}")
     lines += block(*(inspect.getdoc(thing) or "").splitlines())
+    if fields := list(_fields(thing)):
+        lines += table(("Field", "Meaning"), fields)
     for method, found in vars(thing).items() if inspect.isclass(thing) else ():
         own = getattr(found, "__func__", found)
         if inspect.isfunction(own) and not method.startswith("_") and own.__doc__:
             lines += _documented(f"{name}.{method}", own, "###")
     return lines
+
+
+def _fields(thing: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a class that have a text below them in the source."""
+    if inspect.isclass(thing) and thing.__module__.startswith("foveal."):
+        tree = ast.parse(inspect.getsource(thing)).body[0]
+        for field, text in pairwise(getattr(tree, "body", ())):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                meaning = ast.literal_eval(text.value)
+                yield code(ast.unparse(field.target)), " ".join(meaning.split())

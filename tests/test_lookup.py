@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import sys
 from collections.abc import Callable
@@ -16,10 +15,7 @@ from hypothesis import strategies as st
 
 from foveal.lookup import (
     CachedTextFunction,
-    GrowingNameTable,
     KeyTable,
-    NameTable,
-    TextNumbers,
     find_first_hashes,
     gather,
     number_rows,
@@ -78,26 +74,26 @@ def test_a_name_is_found_whatever_its_hash(
     held = list(dict.fromkeys(held))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pl.DataFrame, "hash_rows", hash_rows)
-        table = NameTable(pl.Series(held, dtype=pl.String))
+        table = KeyTable(pl.Series(held, dtype=pl.String))
         found = table.find(pl.Series([*asked, *held], dtype=pl.String))
     assert found.tolist() == [held.index(k) if k in held else -1 for k in [*asked, *held]]
 
 
 def test_a_name_of_the_same_hash_is_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pl.DataFrame, "hash_rows", hash_length)
-    table = NameTable(pl.Series(["a", "bb"]))
+    table = KeyTable(pl.Series(["a", "bb"]))
     assert table.find(pl.Series(["z", "bb", "zz", "zzz"])).tolist() == [-1, 1, -1, -1]
 
 
 def test_a_missing_name_is_absent() -> None:
-    table = NameTable(pl.Series(["a", "b"]))
+    table = KeyTable(pl.Series(["a", "b"]))
     assert table.find(pl.Series(["a", None, "b"])).tolist() == [0, -1, 1]
     assert table.find(pl.Series([None, None, "b"], dtype=pl.String)).tolist() == [-1, -1, 1]
 
 
 def test_hashes_are_not_sent_to_another_process() -> None:
-    sent = pickle.dumps(NameTable(pl.Series(["a", "b"])))
-    assert b"_keys" not in sent
+    sent = pickle.dumps(KeyTable(pl.Series(["a", "b"])))
+    assert b"_hashes" not in sent
     assert pickle.loads(sent).find(pl.Series(["b", "c"])).tolist() == [1, -1]
 
 
@@ -131,22 +127,6 @@ def test_rows_are_gathered_with_and_without_arrays(
     for rows in ([2, 0, 0], []):
         found = gather(column, np.array(rows, dtype=np.int64))
         assert found.to_list() == [column[row] for row in rows]
-
-
-@quick
-@given(st.lists(names, max_size=8), names)
-def test_a_table_that_grew_finds_what_one_table_does(
-    added: list[list[str]], asked: list[str]
-) -> None:
-    table, held = GrowingNameTable(), list[str]()
-    for some in added:
-        new = [name for name in dict.fromkeys(some) if name not in held]
-        table, held = table.with_names(pl.Series(new, dtype=pl.String)), held + new
-    expected = [held.index(name) if name in held else -1 for name in [*asked, *held]]
-    found = table.find(pl.Series([*asked, *held], dtype=pl.String))
-    assert found.tolist() == expected
-    assert len(table) == len(held)
-    assert table.gather(np.arange(len(held))).to_list() == held
 
 
 class Recorder:
@@ -209,68 +189,13 @@ def test_threads_get_the_same_values() -> None:
     assert found == [[naive(text) for text in texts] for texts in columns]
 
 
-@quick
-@given(st.lists(names, max_size=8), st.integers(1, 20))
-def test_a_function_of_numbered_texts_is_called_once_for_each(
-    columns: list[list[str]], most: int
-) -> None:
-    function = Recorder()
-    cached, small = CachedTextFunction(function), CachedTextFunction(Recorder())
-    shared, forgetful = TextNumbers(few=0), TextNumbers(few=0, most=most)
-    met: set[str] = set()
-    for column in columns:
-        texts = series(column * 2)
-        expected = [naive(text) for text in column * 2]
-        for numbers, values in ((shared, cached), (forgetful, small)):
-            numbered = numbers.number_repeated(texts)
-            if numbered is not None:
-                assert values(numbered).tolist() == expected
-                assert numbered.table.gather(numbered.number).to_list() == column * 2
-            if numbers is shared and numbered is not None:
-                met.update(column)
-    assert sorted(function.asked) == sorted(met)
-
-
-def test_texts_added_by_two_threads_are_not_mixed_up() -> None:
-    """Two threads add to the same texts: the numbers of one mean nothing to the other."""
-    shared, cached = TextNumbers(few=0), CachedTextFunction(Recorder())
-    first = shared.number_repeated(pl.Series(["a", "a", "bb", "bb"]))
-    before = shared._table
-    mine = shared.number_repeated(pl.Series(["ccc", "ccc"]))
-    shared._table = before
-    other = shared.number_repeated(pl.Series(["dddd", "dddd"]))
-    assert first is not None
-    assert mine is not None
-    assert other is not None
-    assert mine.number.tolist() == other.number.tolist() == [2, 2]
-    for _ in range(2):
-        assert cached(first).tolist() == [naive(text) for text in ("a", "a", "bb", "bb")]
-        assert cached(mine).tolist() == [naive("ccc")] * 2
-        assert cached(other).tolist() == [naive("dddd")] * 2
-    again = pickle.loads(pickle.dumps(CachedTextFunction(len_bytes)))
-    assert again(other).tolist() == [4, 4]
+def test_a_function_is_pickled_without_what_it_knows() -> None:
+    cached = CachedTextFunction(len_bytes)
+    cached(pl.Series(["dddd"]))
+    sent = pickle.dumps(cached)
+    assert b"dddd" not in sent
+    assert pickle.loads(sent)(pl.Series(["a", None])).tolist() == [1, 0]
 
 
 def len_bytes(texts: pl.Series) -> pl.Series:
     return texts.str.len_bytes()
-
-
-def test_few_texts_and_mostly_distinct_ones_are_not_numbered() -> None:
-    numbers = TextNumbers(few=4)
-    assert numbers.number_repeated(pl.Series(["a"] * 3)) is None
-    assert numbers.number_repeated(pl.Series(["a", None, "a", "a"])) is None
-    assert numbers.number_repeated(pl.Series([str(i) for i in range(9)])) is None
-    assert numbers.number_repeated(pl.Series(["a"] * 4)) is not None
-
-
-def test_a_column_is_remembered_while_it_is_in_use() -> None:
-    numbers = TextNumbers(few=0)
-    texts = pl.Series(["a", "a"])
-    numbered = numbers.number_repeated(texts)
-    assert numbered is not None
-    numbers.remember(texts, numbered)
-    assert numbers.recall(texts) is numbered
-    assert numbers.recall(texts.clone()) is None
-    del texts
-    gc.collect()
-    assert not numbers._remembered

@@ -6,25 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = [
-    "FovealError",
-    "FovealWarning",
-    "InputError",
-    "Note",
-    "Problem",
-    "Tally",
-    "TallyForm",
-    "UsageError",
-    "counted",
-    "escape_controls",
-    "some",
-]
-
 # C0, DEL, C1, the bidirectional embeddings, overrides and isolates, and undecodable bytes.
 _CONTROLS = "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-
+# Some messages have several lines: a query with a mark under the place of its error.
 _BREAK = "\n"
-"""Some messages have several lines: a query with a mark under the place of its error."""
+# Options whose names say nothing in Python.
+_PARAMETERS = {"-m": "measures=", "-t": "task=", "-C": "collection=", "-j": "judgements="}
 
 
 def escape_controls(text: str, keep: str = "") -> str:
@@ -36,28 +23,11 @@ def escape_controls(text: str, keep: str = "") -> str:
     >>> print(escape_controls("a\x1b[2Jb\u202ec\n"))
     a\x1b[2Jb\u202ec\n
     """
-    return re.sub(
-        _CONTROLS,
-        lambda found: (
-            found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
-        ),
-        text,
-    )
 
+    def escape(found: re.Match[str]) -> str:
+        return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode("ascii")
 
-_PARAMETERS = {"-m": "measures=", "-t": "task=", "-C": "collection=", "-j": "judgements="}
-"""Options whose names say nothing in Python."""
-
-
-def _in_python(message: str) -> str:
-    """Return a message that names parameters of Python in place of short options.
-
-    >>> _in_python("no measure given; name measures (-m) or a task (-t)")
-    'no measure given; name measures (measures=) or a task (task=)'
-    """
-    return re.sub(
-        r"(?<![\w-])(-[mtCj])( INDEX)?(?![\w-])", lambda found: _PARAMETERS[found[1]], message
-    )
+    return re.sub(_CONTROLS, escape, text)
 
 
 class Problem(NamedTuple):
@@ -79,7 +49,10 @@ class Problem(NamedTuple):
 class FovealError(Exception):
     """Base of every error that a user can cause and mend.
 
-    As text it speaks to users of Python; `console_message` has options instead of parameters.
+    As text it names parameters of Python; `console_message` has short options instead.
+
+    >>> print(FovealError("no measure given; name measures (-m) or a task (-t)"))
+    no measure given; name measures (measures=) or a task (task=)
     """
 
     @property
@@ -87,7 +60,8 @@ class FovealError(Exception):
         return escape_controls(super().__str__(), keep=_BREAK)
 
     def __str__(self) -> str:
-        return _in_python(self.console_message)
+        option = r"(?<![\w-])(-[mtCj])( INDEX)?(?![\w-])"
+        return re.sub(option, lambda found: _PARAMETERS[found[1]], self.console_message)
 
 
 class FovealWarning(UserWarning):
@@ -116,7 +90,7 @@ class InputError(FovealError):
 
     @classmethod
     def together(cls, errors: Iterable[InputError]) -> InputError:
-        """What is wrong with the parts of one input, line by line; what several say, once.
+        """Return the problems of the parts of one input by their lines, each once.
 
         >>> parts = [InputError.at("run.odd", "a.run", line, "odd") for line in (7, 3)]
         >>> InputError.together(parts).lines()
@@ -126,7 +100,7 @@ class InputError(FovealError):
         return cls(sorted(problems, key=lambda problem: problem.line or 0))
 
     def lines(self, limit: int | None = None) -> list[str]:
-        """The messages, at most `limit` of them followed by a count of the rest."""
+        """Return the messages, at most `limit` of them followed by a count of the rest."""
         shown = [str(problem) for problem in self.problems[:limit]]
         hidden = len(self.problems) - len(shown)
         shown += [f"... and {hidden} more problems"] if hidden else []
@@ -138,7 +112,7 @@ class InputError(FovealError):
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> counted(1, "topic"), counted(3, "topic")
     ('1 topic', '3 topics')
@@ -147,7 +121,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """The first of many names and how many more there are, for messages.
+    """Return the first of many names and how many more there are, for messages.
 
     >>> some(["a", "b", "c"]), some(["a", "b", "c"], most=2)
     ('a, b, c', 'a, b and 1 more')
@@ -182,20 +156,11 @@ TallyForm = str | Callable[[int, Sequence[Any]], str]
 
 
 class Tally(str):
-    """A remark with its count; where nothing is counted it is empty, and nobody says it.
+    """A remark with its count; empty if nothing is counted.
 
-    Parameters
-    ----------
-    form : str or function
-        Text in which ``{}`` stands for the count, and a second one for the names of what is
-        counted. A function of count and items may return what it likes. Remarks of one form are
-        about the same thing.
-    count : int
-    items : sequence, optional
-        What is named in the text; some of it may be enough.
+    `form` is a text in which ``{}`` is the count and a second one the names of what is counted, or
+    a function of count and `items`. Remarks of one form are about the same thing and can be added.
 
-    Examples
-    --------
     >>> Tally("results clipped: {}", 3) + Tally("results clipped: {}", 4)
     'results clipped: 7'
     >>> Tally("topics, {}: {}", 2, ("8", "9"))
@@ -220,12 +185,11 @@ class Tally(str):
         self.form, self.number, self.items = form, count, named
         return self
 
-    # A str is made from one text, a tally from what it is put together of.
     def __getnewargs__(self) -> tuple[TallyForm, int, tuple[Any, ...]]:  # type: ignore[override]
         return self.form, self.number, self.items
 
     def __add__(self, other: str) -> Tally:
-        """The remark on both parts."""
+        """Return the remark on both parts."""
         assert isinstance(other, Tally), other
         assert other.form == self.form, other
         return Tally(self.form, self.number + other.number, (*self.items, *other.items))

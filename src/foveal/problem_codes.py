@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CODES"]
-
+# The part before the point is the thing that is wrong.
 CODES = {
     # -- files -------------------------------------------------------------------------------------
     "file.compression": "Compressed data is damaged or breaks off.",
@@ -74,7 +73,7 @@ CODES = {
     "run.tokens": "The number of tokens of a result is missing or negative.",
     "run.too_many": "A topic has more results than a submission may have.",
     "run.unchecked": "A check was not possible.",
-    "run.unjudged": "Results on top of the run are in documents that nobody judged.",
+    "run.unjudged": "Some of the first results are not judged.",
     "run.unjudged_topics": "No topic of the run is judged.",
     "run.unknown_length": "The length of a document is unknown, and a limit needs it.",
     "run.unknown_place": "The place of a result is unknown, and the operation needs it.",
@@ -203,4 +202,3 @@ CODES = {
     "campaign.unusable": "The campaign cannot be used now.",
     "campaign.version": "The campaign was made by a newer version.",
 }
-"""Code to its meaning; the part before the point is the thing that is wrong."""

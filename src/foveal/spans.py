@@ -16,22 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Coverage",
-    "Ints",
-    "Pieces",
-    "all_apart",
-    "at_least",
-    "conflicts",
-    "disjoint",
-    "lay_out",
-    "newly_covered",
-    "ordered",
-    "pair_overlaps",
-    "side_by_side",
-    "union",
-]
-
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
@@ -268,8 +252,8 @@ def all_apart(start: Ints, end: Ints, group: Ints) -> bool:
     return not (begin[1:] < until[:-1]).any()
 
 
+# Overlaps per span, and rounds, up to which `disjoint` is faster on arrays.
 _PAIRS, _ROUNDS = 8, 64
-"""Overlaps per span, and rounds, up to which `disjoint` is faster on arrays."""
 
 
 def disjoint(start: Ints, end: Ints) -> Bools:
@@ -288,26 +272,19 @@ def disjoint(start: Ints, end: Ints) -> Bools:
     # In this order a span overlaps just those that begin before it ends.
     counts = np.searchsorted(start[order], end[order]) - np.arange(1, len(order) + 1)
     total = int(counts.sum())
-    if total > _PAIRS * len(start):
-        return _keep_in_turn(start, end)
-    a = np.repeat(np.arange(len(order)), counts)
-    b = a + 1 + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    earlier, later = np.minimum(order[a], order[b]), np.maximum(order[a], order[b])
-    waits = np.zeros(len(start), dtype=bool)
-    for _ in range(_ROUNDS):
-        if not len(later):
-            return keep
-        waits[earlier] = False
-        waits[later] = True
-        keep[later[~waits[earlier]]] = False
-        left = waits[earlier] & keep[earlier] & keep[later]
-        earlier, later = earlier[left], later[left]
-    return _keep_in_turn(start, end)
-
-
-def _keep_in_turn(start: Ints, end: Ints) -> Bools:
-    """Mark the same spans as `disjoint`, one after the other."""
-    keep = np.ones(len(start), dtype=bool)
+    if total <= _PAIRS * len(start):
+        a = np.repeat(np.arange(len(order)), counts)
+        b = a + 1 + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        earlier, later = np.minimum(order[a], order[b]), np.maximum(order[a], order[b])
+        waits = np.zeros(len(start), dtype=bool)
+        for _ in range(_ROUNDS):
+            if not len(later):
+                return keep
+            waits[earlier] = False
+            waits[later] = True
+            keep[later[~waits[earlier]]] = False
+            left = waits[earlier] & keep[earlier] & keep[later]
+            earlier, later = earlier[left], later[left]
     # Only spans that share a region of text with a conflict need the sequential rule.
     region = np.searchsorted(union(start, end)[0], start, side="right") - 1
     troubled = np.isin(region, region[conflicts(start, end)[1]]) & (end > start)

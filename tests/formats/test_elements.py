@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.collection import paths
-from foveal.formats import xpaths
-from foveal.lookup import TextNumbers
 from inputs import read_run, refusal, results, rewritten
 
 LINE = "1 Q0 D1 1 0.5 mine /article[1]/bdy[1]\n"
@@ -98,18 +96,13 @@ PATH_OF = st.sampled_from(
 ROWS = st.lists(st.tuples(st.sampled_from("112"), st.sampled_from(["D", "d/1", "é"]), PATH_OF))
 
 
-def as_read(text: str, few: int) -> tuple[list[tuple[object, ...]], foveal.Run]:
-    """The rows of a run, and the run itself, with a vocabulary for as many paths or more."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(xpaths, "PATHS", TextNumbers(few=few))
-        patch.setattr(paths, "PATHS", xpaths.PATHS)
-        read_run("1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")  # something is known
-        run = read_run(text)
-        tree = paths.PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
-        assert run.xpath is not None
-        columns = (run.start, run.end, run.line, run.score, tree.numbers(run.xpath))
-        lists = [column.tolist() for column in columns if column is not None]
-        return list(zip(run.doc, run.xpath, *lists, strict=True)), run
+def as_read(tree: paths.PathIndex, text: str) -> tuple[list[tuple[object, ...]], foveal.Run]:
+    """The rows of a run with the numbers of their paths, and the run itself."""
+    run = read_run(text)
+    assert run.xpath is not None
+    columns = (run.start, run.end, run.line, run.score, tree.numbers(run.xpath))
+    lists = [column.tolist() for column in columns if column is not None]
+    return list(zip(run.doc, run.xpath, *lists, strict=True)), run
 
 
 @settings(max_examples=80)
@@ -122,7 +115,12 @@ def test_paths_that_were_met_before_are_read_as_others_are(
         for i, (topic, doc, path) in enumerate([*rows, *rows, ("1", "D", "/a[1]/p[1]")])
     ]
     text = end.join(lines) + (end if final else "")
-    (known, run), (plain, other) = as_read(text, 0), as_read(text, 1 << 60)
+    fresh, used = (
+        paths.PathIndex(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2]), "ap")
+        for _ in range(2)
+    )
+    as_read(used, "1 Q0 D 1 1 r /a[1]/p[2]\n1 Q0 D 2 1 r /a[1]/p[2]\n")
+    (known, run), (plain, other) = as_read(used, text), as_read(fresh, text)
     assert known == plain
     assert (run.topics, run.bounds.tolist(), run.notes) == (
         other.topics,
@@ -131,11 +129,7 @@ def test_paths_that_were_met_before_are_read_as_others_are(
     )
 
 
-@pytest.mark.parametrize("few", [0, 1 << 60])
-def test_a_path_that_is_none_is_refused_however_often_it_is_met(
-    few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xpaths, "PATHS", TextNumbers(few=few))
+def test_a_path_that_is_none_is_refused_however_often_it_is_met() -> None:
     lines = [LINE, LINE, "1 Q0 D1 1 0.5 r article[1]\n", "1 Q0 D1 1 nan r a\n", LINE]
     for _ in range(2):
         assert refusal(read_run, "".join(lines)).splitlines() == [

@@ -242,21 +242,21 @@ def test_results_that_do_not_tell_are_taken_as_equal() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", 'no list "results" found; expected {"meta": ..., "results": [...]}'),
-        ('{"results":[],"meta":5}', '"meta" is 5; expected an object'),
-        ('{"results":[5]}', "result 1 is 5; expected an object"),
-        ('{"results":[{"run":"a"}]}', "result 1 has no 'topic'; expected run, topic, measure"),
+        ("[]", "Expected `object`, got `array`"),
+        ('{"results":[],"meta":5}', "Expected `object`, got `int` - at `$.meta`"),
+        ('{"results":[5]}', "Expected `object`, got `int` - at `$.results[0]`"),
+        ('{"results":[{"run":"a"}]}', "Object missing required field `topic` - at `$.results[0]`"),
         (
             '{"results":[{"run":"a","topic":5,"measure":"m","value":1}]}',
-            "topic of result 1 is 5; expected a text",
+            "Expected `str`, got `int` - at `$.results[0].topic`",
         ),
         (
             '{"results":[{"run":"a","topic":"5","measure":"m","value":"high"}]}',
-            'value of result 1 is "high"; expected a number or null',
+            "Expected `float | null`, got `str` - at `$.results[0].value`",
         ),
         (
             '{"results":[{"run":"a","topic":"5","measure":"m","value":1' + "0" * 400 + "}]}",
-            "value of result 1 is too large a number",
+            "Number out of range - at `$.results[0].value`",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source, first_lines
 from foveal.formats.locate import GIVEN, MOVED, NEAR, TextLocator, TextSpan, UnplacedSpanError
 from foveal.model import Judgements, Topics
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.model.topics import Topic
 
 T = TypeVar("T")

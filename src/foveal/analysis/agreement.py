@@ -226,9 +226,7 @@ def _read(judgements: Given | Sequence[Given] | Mapping[str, Given]) -> Judgemen
         part = item if isinstance(item, Judgements) else read_judgements(item)
         own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
         parts.append(replace(part, assessor=own.cast(pl.String).fill_null(name)))
-    merged = Judgements.merged(parts)
-    merged.check_distinct()
-    return merged
+    return Judgements.merged(parts)
 
 
 def _select(

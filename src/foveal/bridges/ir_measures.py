@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, UsageError
+from foveal.files.source import Provenance
 from foveal.formats import trec
 from foveal.measures import Measure, find_measure, registered
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.run import Provenance
 
 try:
     import ir_measures

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import distinct
-from foveal.formats.xpaths import ELEMENT, PATHS
+from foveal.formats.xpaths import ELEMENT
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
@@ -141,8 +141,8 @@ class PathIndex:
     def __init__(self, parent: Ints, tag: Ints, ordinal: Ints, tags: Sequence[str]) -> None:
         self._parent, self._tag, self._ordinal = parent, tag, ordinal
         self._tags = tags
-        self._known = CachedTextFunction(self._search)
-        self._of_texts = CachedTextFunction(self._search)
+        self.numbers = CachedTextFunction(self._search)
+        """Returns the number of each XPath with every ordinal, `UNKNOWN` for absent ones."""
 
     def __len__(self) -> int:
         return len(self._parent)
@@ -165,14 +165,6 @@ class PathIndex:
             texts[i] = f"{texts[at] if parent >= 0 else ''}/{tags[tag]}[{ordinal}]"
         written = pl.Series("xpath", texts, dtype=pl.String)
         return written.gather(np.searchsorted(needed, asked)[which])
-
-    def numbers(self, xpaths: pl.Series) -> Ints:
-        """Return the number of each XPath, `UNKNOWN` for those that no document has.
-
-        Every ordinal must be there.
-        """
-        coded = PATHS.recall(xpaths)
-        return self._known(xpaths) if coded is None else self._of_texts(coded)
 
     def _search(self, xpaths: pl.Series) -> Ints:
         """Return the numbers of distinct XPaths: down from the root, one step of all at a time."""

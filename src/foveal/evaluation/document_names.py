@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
-from foveal.lookup import NameTable
+from foveal.lookup import KeyTable
 from foveal.measures.alignment import Alignment, Gold
 
 LOW = 0.25
@@ -95,7 +95,7 @@ def _same_letters(one: str, other: str) -> bool:
 
 def _judged_keys(gold: Gold) -> pl.DataFrame:
     """Return the judged names by their keys, without keys that several names share."""
-    table = pl.DataFrame({"judged": gold.docs.names}).with_columns(key=_normalise("judged"))
+    table = pl.DataFrame({"judged": gold.docs.keys}).with_columns(key=_normalise("judged"))
     return table.filter(pl.col("key").is_unique())
 
 
@@ -105,11 +105,11 @@ def _normalise(column: str) -> pl.Expr:
     return name.str.replace(r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$", "$1").str.to_lowercase()
 
 
-def name_warning(match: NameMatch, judged: NameTable) -> str | None:
+def name_warning(match: NameMatch, judged: KeyTable) -> str | None:
     """Return a warning if hardly any result is in a judged document, or names differ in spelling.
 
     >>> match = NameMatch(1, 3, 0, 3, ("install", "setup"), (("install", "install.md"),))
-    >>> print(name_warning(match, NameTable(pl.Series(["install.md", "setup.md"]))))
+    >>> print(name_warning(match, KeyTable(pl.Series(["install.md", "setup.md"]))))
     0 of 3 results are in judged documents; the run names 'install', the judgements 'install.md'; \
 use the same names in both
     """
@@ -118,7 +118,7 @@ use the same names in both
     pairs = [own for own in match.pairs if few or misspelled or _same_letters(*own)]
     if not match.results or not (few or misspelled or pairs):
         return None
-    first = judged.names.bottom_k(_SHOWN).sort().to_list()
+    first = judged.keys.bottom_k(_SHOWN).sort().to_list()
     ours, theirs = zip(*pairs, strict=True) if pairs else (match.unknown, first)
     # Forms of one letter look the same.
     show = ascii if any(_same_letters(*own) for own in pairs) else repr

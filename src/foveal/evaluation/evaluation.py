@@ -34,12 +34,12 @@ from foveal.evaluation.score_warnings import (
     has_negative_judgements,
     list_measures,
 )
-from foveal.files.source import STDIN, given_limit, is_stream, limit_bytes
+from foveal.files.source import STDIN, Provenance, given_limit, is_stream, limit_bytes
 from foveal.formats import read_judgements, read_run
 from foveal.measures.base import Measure, Need
 from foveal.model.judgements import Judgements
 from foveal.model.results import Results
-from foveal.model.run import Provenance, Run, distinguish_names
+from foveal.model.run import Run, distinguish_names
 
 if TYPE_CHECKING:
     from foveal.collection import Collection

@@ -51,13 +51,12 @@ from foveal.formats.by_topic import BUCKETS, Range, Spool, TopicFile, pack
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
-from foveal.lookup import NameTable
+from foveal.lookup import KeyTable
 from foveal.measures.alignment import Gold
 from foveal.model.judgements import (
     ASSESSOR_POLICIES,
     Judgements,
     share_documents,
-    stack_judgements,
 )
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -333,7 +332,7 @@ class _Combined(NamedTuple):
     """The combined judgements of one assessor, or of all together, in groups."""
 
     places: list[Range]
-    documents: tuple[NameTable, Ints]
+    documents: tuple[KeyTable, Ints]
     """All documents and their lengths."""
     no_bep: bool
     unmeasured: bool
@@ -366,7 +365,7 @@ class GroupedEvaluation(Evaluation):
         given = self._read_files(files)
         sources = tuple(file.source.provenance for file in files)
         parts = [own.only(_choose_rows(own)) for own in self._load(given)]
-        few = stack_judgements(parts, several=False)
+        few = Judgements.merged(parts, several=False, distinct=False)
         few = replace(
             few,
             length=np.full(len(few), UNKNOWN, dtype=np.int64),
@@ -436,7 +435,10 @@ class GroupedEvaluation(Evaluation):
         if len(files) == 1:
             return by_file[0]
         groups = list(zip(*by_file, strict=True))
-        stacked = (stack_judgements([*self._load(places)], several=False) for places in groups)
+        stacked = (
+            Judgements.merged([*self._load(places)], several=False, distinct=False)
+            for places in groups
+        )
         several = any(share_documents(own.topic, own.doc, own.file) for own in stacked)
         merged, problems = list[Range](), list[Problem]()
         for places in groups:
@@ -479,7 +481,7 @@ class GroupedEvaluation(Evaluation):
                 yield own.only(_is_by(own, policy)) if named else own
 
         docs = _list_documents(load())
-        documents = NameTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
+        documents = KeyTable(docs["doc"]), docs["longest"].fill_null(UNKNOWN).to_numpy()
         labelled = has_sets or any(own.is_graded for own in load())
         places, notes = list[Range](), list[list[str]]()
         relevant = entries = unmeasured = False

@@ -210,10 +210,7 @@ def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
 
     The latter become problems, too.
     """
-    try:
-        judgements.check_distinct()
-    except InputError as error:
-        problems = [*problems, *error.problems]
+    problems = [*problems, *judgements.find_repeated()]
     if not problems:
         return Parsed(judgements, [])
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])

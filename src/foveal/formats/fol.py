@@ -92,18 +92,14 @@ def _make_run(source: Source, table: RowTable, start: Ints, end: Ints, **columns
 
 def parse_element_run(source: Source) -> Parsed:
     """Parse an element run; the order of the lines is the ranking, a collection gives places."""
-    from foveal.formats.xpaths import PATHS, canonical_paths, is_root
+    from foveal.formats.xpaths import canonical_paths, is_root
 
     fields, keep = RUN_COLUMNS | {"xpath": pl.String}, ("topic", "doc", "score", "xpath")
     form = f"{_LINE} /path[1]/of[1]/element[2]"
     table = tabulate(source, fields, keep, form, [RULES["xpath"]])
     xpath = canonical_paths(table.frame["xpath"].rechunk())
     end = np.full(len(xpath), UNKNOWN, dtype=np.int64)
-    parsed = _make_run(source, table, np.where(is_root(xpath), 0, end), end, xpath=xpath)
-    run = parsed.content
-    if (numbered := PATHS.number_repeated(run.xpath)) is not None:
-        PATHS.remember(run.xpath, numbered)  # a collection looks them up
-    return parsed
+    return _make_run(source, table, np.where(is_root(xpath), 0, end), end, xpath=xpath)
 
 
 def write_run(run: Run) -> str:

@@ -175,10 +175,7 @@ def parse_judgements(source: Source) -> Parsed:
         header=header,
         unread={what: n for what, n in unread.items() if n} or None,
     )
-    try:
-        judgements.check_distinct()
-    except InputError as error:
-        problems += error.problems
+    problems += judgements.find_repeated()
     # A document is not judged if all its grades are unknown, or if anything about it is wrong.
     rows, bad = np.arange(len(files)), [problem.line or 0 for problem in problems]
     graded = listed["row"].to_numpy()

@@ -16,7 +16,6 @@ from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, json_kind
 from foveal.model import Results
-from foveal.model.results import JSON_ROW
 
 EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
 """Write names to csv as they are, also those that a spreadsheet runs as formulas."""
@@ -74,7 +73,7 @@ DATA_FORMATS: dict[str, Callable[..., str | bytes]] = {
     "tsv": Results.to_tsv,
     "csv": lambda results, **topics: separated(_FIELDS, results.rows(**topics), "csv"),
     "json": lambda results, **_: results.to_json(),
-    "jsonl": lambda results, **topics: "\n".join([*results.written(JSON_ROW, **topics), ""]),
+    "jsonl": lambda results, **topics: "\n".join([*results.written("json", **topics), ""]),
     "parquet": _write_parquet,
 }
 """Format to writer, ``writer(results, per_topic=...)``; json always holds every topic."""

@@ -6,14 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.lookup import TextNumbers
-
 _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
 ELEMENT = f"^(?:{_STEP})+$"
 """The path of an element, as it may be written: 1 need not be."""
-
-PATHS = TextNumbers()
-"""Paths that runs have named."""
 
 _BARE = r"([^/\]])(/|$)"
 """The end of a step without an ordinal."""

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.lookup import KeyTable, NameTable, gather
+from foveal.lookup import KeyTable, gather
 from foveal.model.judgements import Judgements
 from foveal.model.run import UNKNOWN, Run
 from foveal.spans import Ints
@@ -71,7 +71,7 @@ class Gold(_WithCache):
         The trees of the assessed elements, where a measure is about elements.
     collection_elements : int, optional
         Number of elements in the collection that hold at least one character.
-    documents : pair of NameTable and int64 array, optional
+    documents : pair of KeyTable and int64 array, optional
         All judged documents and their lengths, if the judgements are only a group of topics.
     """
 
@@ -83,7 +83,7 @@ class Gold(_WithCache):
         mean_length: float | None = None,
         forest: Forest | None = None,
         collection_elements: int | None = None,
-        documents: tuple[NameTable, Ints] | None = None,
+        documents: tuple[KeyTable, Ints] | None = None,
     ) -> None:
         self._cache = {}
         self.judgements = judgements
@@ -97,7 +97,7 @@ class Gold(_WithCache):
             if strict:
                 judgements.check_lengths(ends=False)
             docs, code, length, _ = judgements.documents
-            self.docs = NameTable(docs)
+            self.docs = KeyTable(docs)
         else:
             self.docs, length = documents
             code = self.docs.find(judgements.doc)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foveal.files.source import Provenance
 from foveal.lookup import sort_topics
 from foveal.model.judgements import Judgements
-from foveal.model.run import UNKNOWN, Provenance, Run
+from foveal.model.run import UNKNOWN, Run
 
 if TYPE_CHECKING:
     from foveal.model.results import Results
@@ -26,12 +28,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load topics and results only when they are asked for."""
-    if name == "Results":
-        from foveal.model.results import Results
-
-        return Results
-    if name in {"Topic", "Topics"}:
-        from foveal.model import topics
-
-        return getattr(topics, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    homes = {"Results": "results", "Topic": "topics", "Topics": "topics"}
+    if name not in homes:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{homes[name]}"), name)

@@ -16,22 +16,15 @@ from foveal.spans import Ints
 if TYPE_CHECKING:
     from foveal.model.judgements import Judgements
 
-__all__ = ["EVIDENCE_COLUMNS", "combine_columns", "unite_columns"]
-
-EVIDENCE_COLUMNS = ("row", "set", "start", "end", "grade")
-"""The columns of `Judgements.evidence`."""
-
 _NOWHERE = np.iinfo(np.int64).max
+# Grades from weak to strong, in the order in which they decide; after them rsize does. A scale has
+# some of these columns, and null in the others decides nothing.
 _STRENGTH: dict[str, tuple[str, ...]] = {
     "relevance": ("0", "1", "2", "3"),
     "coverage": ("N", "S", "L", "E"),
     "exhaustivity": ("0", "?", "1", "2", "3"),
     "specificity": ("0", "1", "2", "3"),
 }
-"""Grades from weak to strong, in the order in which they decide; after them rsize does.
-
-A scale has some of these columns, and null in the others decides nothing.
-"""
 
 
 def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
@@ -45,8 +38,17 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
     }[policy]
     length = np.full(len(rows), UNKNOWN, dtype=np.int64)
     np.maximum.at(length, pair, judgements.length)
-    found = _agree(judgements, needed, pair)
-    text = found["bounds"], found["start"], found["end"]
+    found = agree_spans(judgements, needed, pair)
+    bounds, start, end = found["bounds"], found["start"], found["end"]
+    owner = np.repeat(np.arange(len(rows)), np.diff(bounds))
+    # The earliest best entry point; where text needs several votes, one inside the remaining text.
+    bep, first_bep = judgements.bep, np.full(len(rows), _NOWHERE)
+    base = _lay_out(np.append(owner, pair), np.append(end, bep + 1), len(rows))
+    remaining = spans.Coverage(start + base[owner], end + base[owner])
+    place = base[pair] + np.maximum(bep, 0)
+    inside = remaining.within(place, place + 1) > 0
+    counts = (bep >= 0) & found["relevant"][pair] & (inside | (needed[pair] == 1))
+    np.minimum.at(first_bep, pair[counts], bep[counts])
     places = judgements.places
     if places is not None:
         # Only the text, on which a collection puts places, shows which of them assessors share.
@@ -57,36 +59,33 @@ def combine_columns(judgements: Judgements, policy: str) -> dict[str, Any]:
         "topic": judgements.topic[rows],
         "doc": judgements.doc.gather(rows),
         "length": length,
-        "bep": _find_first_beps(judgements, needed, pair, found["relevant"], *text),
+        "bep": np.where(first_bep < _NOWHERE, first_bep, UNKNOWN),
         "line": judgements.line[rows],
         "file": judgements.file[rows],
         "declared": None,
         "assessor": None,
         "elements": _choose_elements(judgements, needed, pair),
         "places": places,
-        "evidence": _list_evidence(judgements, pair, *text),
+        "evidence": _list_evidence(judgements, pair, bounds, start, end),
     }
 
 
-def unite_columns(judgements: Judgements) -> dict[str, Any]:
-    """Return the fields of `Judgements` in which the spans of each row are united."""
-    rows = np.arange(len(judgements))
-    return _agree(judgements, np.ones_like(rows), rows)
+def agree_spans(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
+    """Return the spans that at least `needed` rows of each pair highlight, and relevance.
 
-
-def _agree(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
-    """Return the spans that at least `needed` rows of each pair highlight, and relevance."""
+    `pair` numbers the topic and document of each row.
+    """
     columns = judgements.start, judgements.end, judgements.row
     if judgements.grade is not None:
         start, end, row = (column[judgements.grade > 0] for column in columns)
     else:
         start, end, row = columns
     # An assessor who highlights a character twice has one vote: unite within rows first.
-    base = spans.lay_out(_find_extents(row, end, len(judgements)))
+    base = _lay_out(row, end, len(judgements))
     start, end = spans.union(start + base[row], end + base[row])
     row = np.searchsorted(base, start, side="right") - 1
     start, end, owner = start - base[row], end - base[row], pair[row]
-    base = spans.lay_out(_find_extents(owner, end, len(needed)))
+    base = _lay_out(owner, end, len(needed))
     start, end = start + base[owner], end + base[owner]
     found = [
         spans.at_least(start[chosen], end[chosen], depth)
@@ -110,35 +109,11 @@ def _agree(judgements: Judgements, needed: Ints, pair: Ints) -> dict[str, Any]:
     }
 
 
-def _find_extents(group: Ints, end: Ints, n: int) -> Ints:
+def _lay_out(group: Ints, end: Ints, n: int) -> Ints:
+    """Return the bases of `n` groups of spans with these ends, side by side on one axis."""
     extent = np.zeros(n, dtype=np.int64)
     np.maximum.at(extent, group, end)
-    return extent
-
-
-def _find_first_beps(
-    judgements: Judgements,
-    needed: Ints,
-    pair: Ints,
-    relevant: Any,
-    bounds: Ints,
-    start: Ints,
-    end: Ints,
-) -> Ints:
-    """Return the earliest best entry point of each pair, `UNKNOWN` where there is none.
-
-    Where a highlight needs several votes, an entry point counts only inside the remaining text.
-    """
-    bep, first = judgements.bep, np.full(len(needed), _NOWHERE)
-    owner = np.repeat(np.arange(len(needed)), np.diff(bounds))
-    ends = np.concatenate([end, bep + 1])
-    base = spans.lay_out(_find_extents(np.concatenate([owner, pair]), ends, len(needed)))
-    remaining = spans.Coverage(start + base[owner], end + base[owner])
-    place = base[pair] + np.maximum(bep, 0)
-    inside = remaining.within(place, place + 1) > 0
-    counts = (bep >= 0) & relevant[pair] & (inside | (needed[pair] == 1))
-    np.minimum.at(first, pair[counts], bep[counts])
-    return np.where(first < _NOWHERE, first, UNKNOWN)
+    return spans.lay_out(extent)
 
 
 def _choose_elements(judgements: Judgements, needed: Ints, pair: Ints) -> pl.DataFrame | None:
@@ -218,12 +193,11 @@ def _list_evidence(
         set=pl.struct(*maker, "sets").rank("dense").cast(pl.Int64) - 1
     )
     table = table.sort("set", "row", "start", "end", "grade").unique(maintain_order=True)
-    table = table.select(*EVIDENCE_COLUMNS)
+    table = table.select("row", "set", "start", "end", "grade")
     # Cut the spans to the agreed text.
     row, low, high = (table[name].to_numpy() for name in ("row", "start", "end"))
     owner = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    ends = np.concatenate([end, high])
-    base = spans.lay_out(_find_extents(np.concatenate([owner, row]), ends, len(bounds) - 1))
+    base = _lay_out(np.append(owner, row), np.append(end, high), len(bounds) - 1)
     span, text = spans.pair_overlaps(
         low + base[row], high + base[row], start + base[owner], end + base[owner]
     )

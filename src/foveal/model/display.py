@@ -15,12 +15,8 @@ import polars as pl
 
 from foveal.errors import escape_controls
 
-__all__ = ["ROWS", "frame", "left_out", "plain_table", "table"]
-
-ROWS = 10
-"""Number of rows shown of a long list."""
-_LONGEST = 80
-"""Number of characters shown of a cell."""
+# Number of rows shown of a long list, and of characters shown of a cell.
+ROWS, _LONGEST = 10, 80
 _BOX = "overflow-x:auto;max-width:100%;color:inherit"
 _TABLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums;color:inherit;"
@@ -43,20 +39,9 @@ def table(
 ) -> str:
     """Return an HTML table with a title above and notes below it.
 
-    Parameters
-    ----------
-    title : str
-    header, rows : texts
-        Not yet escaped.
-    numbers : collection of int
-        Right-aligned columns.
-    bold : collection of (row, column)
-    marks : mapping of (row, column) to str
-        Superscripts after cells.
-    notes : sequence of str
+    Texts are not yet escaped. `numbers` are the right-aligned columns; `bold` lists cells, and
+    `marks` has superscripts of cells, each given as (row, column).
 
-    Examples
-    --------
     >>> shown = table("two & two", ["run", "AP"], [["<a>", "0.5"]], numbers=[1], notes=["done"])
     >>> "two &amp; two" in shown, "&lt;a&gt;" in shown, "done" in shown
     (True, True, True)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from foveal.errors import InputError, Problem, UsageError, counted
+from foveal.files.source import Provenance
 from foveal.lookup import NumberedRows, gather, number_rows, sort_topics
-from foveal.model.run import UNKNOWN, LockedArrays, Provenance
+from foveal.model.run import UNKNOWN, Columns, FromFiles
 from foveal.spans import Ints
-
-__all__ = [
-    "ASSESSOR_POLICIES",
-    "PLACE_COLUMNS",
-    "Judgements",
-    "point_to",
-    "share_documents",
-    "stack_judgements",
-]
 
 ASSESSOR_POLICIES = ("union", "majority", "intersection")
 """The ways to combine the highlights of several assessors of one document."""
@@ -38,25 +30,17 @@ PLACE_COLUMNS: dict[str, type[pl.DataType]] = {
 }
 """The columns of `Judgements.places`."""
 
+# The fields of judgements with one entry for each row, those with one for each span, and the tables
+# with a column ``row``.
 _ROW_COLUMNS = ("topic", "doc", "length", "bep", "relevant", "line", "file", "declared", "assessor")
-"""The fields of judgements that have one entry for each row."""
 _SPAN_COLUMNS = ("start", "end", "grade", "quotes", "sets", "aspects")
-"""The fields that have one entry for each span."""
 _TABLES = ("elements", "places", "evidence")
-"""The fields that are tables with a column ``row``."""
-_DERIVED = ("row", "pairs", "pair", "documents", "rel_size")
-"""Cached properties that depend on topics, documents, lengths and spans only."""
 
-_ONE_FOR_ALL = ("collection", "version")
-"""Declarations of files of which a set of them keeps one, if all agree."""
+# Declarations on which all merged files must agree.
 _MUST_AGREE = {
     "scale": "elements are graded on the scale of {found} here, but of {first} in {path}",
     "whitespace": "white space counts by the rule {found!r} here, but by {first!r} in {path}",
 }
-"""Declarations on which all files of a set must agree."""
-
-_NAMES = pl.List(pl.String)
-_QUOTE = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
 
 Bools = npt.NDArray[np.bool_]
 
@@ -74,88 +58,67 @@ class JudgedDocuments(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements(LockedArrays):
+class Judgements(Columns, FromFiles):
     """Assessments, one row per topic, document and assessor, with their highlighted spans.
 
     The spans of row ``i`` are ``bounds[i]:bounds[i + 1]`` of `start` and `end`; as read they may
     overlap and carry grades. `combined` gives the form that measures work on: one row per topic
     and document, spans disjoint, sorted and relevant.
-
-    Parameters
-    ----------
-    topics : tuple of str
-        Gold topics in canonical order; a topic without a row has no judged document.
-    topic : int64 array
-        Index into `topics` of each row.
-    doc : polars.Series of str
-    length, bep : int64 arrays
-        Length of the document and best entry point, `UNKNOWN` where not given.
-    relevant : bool array
-        True if the document holds relevant text (or is relevant, where no text is given).
-    bounds, start, end : int64 arrays
-        The highlighted spans.
-    line, file : int64 arrays
-        The origin of each row: line number and index into `sources`.
-    has_text : bool
-        False for judgements of whole documents (TREC), and of elements and passages that only a
-        collection can resolve to spans.
-    grade : float64 array, optional
-        Grade of each span; 0 is judged, not relevant. Absent: all 1.
-    declared : int64 array, optional
-        Relevant characters of each row as the file gives them.
-    assessor : polars.Series of str, optional
-    quotes : polars.DataFrame, optional
-        ``quote``, ``prefix``, ``suffix`` of each span.
-    elements : polars.DataFrame, optional
-        Assessed elements, with ``row`` pointing to the judgement. Elements of INEX XML have a
-        ``line`` of their own, and in combined judgements its ``file``.
-    places : polars.DataFrame, optional
-        Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
-        entry point), ``bep`` (True for an entry point), ``line``, and where files give it the
-        ``size`` of passages.
-    sets : polars.Series of lists of str, optional
-        The evidence sets that each span belongs to, null or empty where it belongs to all. The
-        spans of a set, over all documents of the topic, answer it together; any set answers it.
-    evidence : polars.DataFrame, optional
-        After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
-        ``grade`` of the spans of every set, as they were judged.
-    header : mapping
-        Declarations of the file: collection, scale, white space, version.
-    unread : mapping of str to int, optional
-        Contents of the file that are not kept here, and how often they occur.
-    aspects : polars.Series of lists of str, optional
-        The aspects of the topic that each span is about (TREC Genomics).
-    given : Judgements, optional
-        The judgements before `combined`, row by row, where a document has one assessor only: other
-        tools count spans as they were marked, also where they overlap or touch.
     """
 
     topics: tuple[str, ...]
+    """Gold topics in canonical order; a topic without a row has no judged document."""
     topic: Ints
+    """Index into `topics` of each row."""
     doc: pl.Series
     length: Ints
+    """Length of the document, `UNKNOWN` where not given."""
     bep: Ints
+    """Best entry point, `UNKNOWN` where not given."""
     relevant: Bools
+    """True if the document holds relevant text (or is relevant, where no text is given)."""
     bounds: Ints
     start: Ints
     end: Ints
     line: Ints
     file: Ints
+    """The origin of each row: line number and index into `sources`."""
     sources: tuple[Provenance, ...]
     has_text: bool = True
+    """False for judgements of whole documents (TREC), and of elements and passages that only a
+    collection can resolve to spans."""
     grade: npt.NDArray[np.float64] | None = None
+    """Grade of each span; 0 is judged, not relevant. Absent: all 1."""
     declared: Ints | None = None
+    """Relevant characters of each row as the file gives them."""
     assessor: pl.Series | None = None
     quotes: pl.DataFrame | None = None
+    """``quote``, ``prefix``, ``suffix`` of each span."""
     elements: pl.DataFrame | None = None
+    """Assessed elements, with ``row`` pointing to the judgement. Elements of INEX XML have a
+    ``line`` of their own, and in combined judgements its ``file``."""
     places: pl.DataFrame | None = None
+    """Passages and best entry points given as XPaths: ``row``, ``start``, ``end`` (null for an
+    entry point), ``bep`` (True for an entry point), ``line``, and where files give it the ``size``
+    of passages."""
     sets: pl.Series | None = None
+    """The evidence sets that each span belongs to, null or empty where it belongs to all. The spans
+    of a set, over all documents of the topic, answer it together; any set answers it."""
     evidence: pl.DataFrame | None = None
+    """After `combined`, where spans have sets or grades: ``row``, ``set``, ``start``, ``end`` and
+    ``grade`` of the spans of every set, as they were judged."""
     header: Mapping[str, Any] | None = None
+    """Declarations of the file: collection, scale, white space, version."""
     notes: tuple[str, ...] = ()
     unread: Mapping[str, int] | None = None
+    """Contents of the file that are not kept here, and how often they occur."""
     aspects: pl.Series | None = None
+    """The aspects of the topic that each span is about (TREC Genomics)."""
     given: Judgements | None = None
+    """The judgements before `combined`, row by row, where a document has one assessor only: other
+    tools count spans as they were marked, also where they overlap or touch."""
+
+    lasting = ("row", "pairs", "pair", "documents", "rel_size")
 
     @classmethod
     def from_rows(
@@ -167,7 +130,6 @@ class Judgements(LockedArrays):
         *,
         source: Provenance,
         grade: npt.NDArray[np.float64] | None = None,
-        has_text: bool = True,
         topics_without_documents: Iterable[str] = (),
         **extra: Any,
     ) -> Judgements:
@@ -175,7 +137,7 @@ class Judgements(LockedArrays):
 
         The columns are ``topic``, ``doc``, ``line`` and optionally ``length``, ``bep``,
         ``assessor`` and ``relevant`` (derived from the spans where it is absent). Numbers may be
-        arrays.
+        arrays. Other fields are `extra`.
         """
         columns = rows.to_dict() if isinstance(rows, pl.DataFrame) else rows
         first_rows, topic = number_rows(columns["topic"])
@@ -207,7 +169,6 @@ class Judgements(LockedArrays):
             end=end,
             file=np.zeros(len(topic), dtype=np.int64),
             sources=(source,),
-            has_text=has_text,
             grade=grade,
             assessor=columns.get("assessor"),
             **extra,
@@ -224,35 +185,35 @@ class Judgements(LockedArrays):
         >>> Judgements.from_highlights({"1": {"D1": {"spans": [(10, 40)], "length": 100}}})
         <Judgements: 1 topics, 1 documents judged, 1 relevant>
         """
-        rows = [(t, d, entry) for t, docs in judged.items() for d, entry in docs.items()]
-        listed: list[tuple[Any, ...]] = []
-        spans: list[tuple[int, int]] = []
-        sets: list[list[str] | None] = []
-        for line, (topic, doc, entry) in enumerate(rows, 1):
-            found = entry.get("spans", ())
-            own = list(entry.get("sets") or [None] * len(found))
-            if len(own) != len(found):
+        rows = [
+            {"spans": (), "sets": (), **entry, "topic": topic, "doc": doc}
+            for topic, docs in judged.items()
+            for doc, entry in docs.items()
+        ]
+        for row in rows:
+            if row["sets"] and len(row["sets"]) != len(row["spans"]):
                 raise UsageError(
-                    f"topic {topic!r}, document {doc!r}: {counted(len(own), 'list')} of sets for "
-                    f"{counted(len(found), 'span')}; expected one for each"
+                    f"topic {row['topic']!r}, document {row['doc']!r}: "
+                    f"{counted(len(row['sets']), 'list')} of sets for "
+                    f"{counted(len(row['spans']), 'span')}; expected one for each"
                 )
-            listed.append((topic, doc, entry.get("length"), entry.get("bep"), line, len(found)))
-            spans += found
-            sets += [None if names is None else [*names] for names in own]
-        schema: dict[str, type[pl.DataType]] = {"topic": pl.String, "doc": pl.String}
-        schema |= dict.fromkeys(("length", "bep", "line", "spans"), pl.Int64)
-        # By columns, for Polars does not check the types of rows.
-        columns = {column: [row[i] for row in listed] for i, column in enumerate(schema)}
-        frame = pl.DataFrame(columns, schema=schema)
-        has_sets = any(entry.get("sets") for _, _, entry in rows)
-        pairs = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        types = {"topic": pl.String, "doc": pl.String, "length": pl.Int64, "bep": pl.Int64}
+        columns: dict[str, Any] = {
+            column: pl.Series([row.get(column) for row in rows], dtype=kind)
+            for column, kind in types.items()
+        }
+        sets = [names for row in rows for names in row["sets"] or [None] * len(row["spans"])]
+        has_sets = any(row["sets"] for row in rows)
+        lists = [None if names is None else [*names] for names in sets]
+        spans = np.array([span for row in rows for span in row["spans"]], dtype=np.int64)
+        start, end = spans.reshape(-1, 2).T.copy()
         return cls.from_rows(
-            frame,
-            frame["spans"].to_numpy(),
-            pairs[:, 0].copy(),
-            pairs[:, 1].copy(),
+            columns | {"line": np.arange(1, len(rows) + 1)},
+            np.array([len(row["spans"]) for row in rows], dtype=np.int64),
+            start,
+            end,
             source=Provenance(name),
-            sets=pl.Series(sets, dtype=pl.List(pl.String)) if has_sets else None,
+            sets=pl.Series(lists, dtype=pl.List(pl.String)) if has_sets else None,
         )
 
     def __len__(self) -> int:
@@ -323,23 +284,6 @@ class Judgements(LockedArrays):
         grade = self.grade
         return grade is not None and bool(((grade > 0) & (grade != 1)).any())
 
-    def problem(
-        self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
-    ) -> Problem:
-        """Return a problem with one row, at its own place or at another line or file."""
-        at = int(self.line[row]) if line is None else line
-        source = self.sources[self.file[row] if file is None else file]
-        return Problem(code, source.path, at, text)
-
-    def _describe_place(self, row: int, seen_from: int) -> str:
-        """Return the line of a row, with the file if the other row is from another one."""
-        line = f"on line {int(self.line[row])}"
-        same = self.file[row] == self.file[seen_from]
-        return line if same else f"{line} of {self.sources[self.file[row]].path}"
-
-    def _refuse(self, code: str, rows: Ints, describe: Callable[[int], str]) -> NoReturn:
-        raise InputError(self.problem(code, row, describe(row)) for row in rows.tolist())
-
     @cached_property
     def documents(self) -> JudgedDocuments:
         """The distinct documents."""
@@ -358,29 +302,29 @@ class Judgements(LockedArrays):
         _, number, length, measured = self.documents
         known, length = measured[number], length[number]
         clash = np.flatnonzero((self.length >= 0) & (self.length != length))
-        if len(clash):
-            self._refuse(
+        problems = [
+            self.problem(
                 "judgements.length",
-                clash,
-                lambda row: (
-                    f"document {self.doc[row]!r} is {self.length[row]} characters long "
-                    f"here, but {length[row]} {self._describe_place(known[row], row)}"
-                ),
+                row,
+                f"document {self.doc[row]!r} is {self.length[row]} characters long here, but "
+                f"{length[row]} {self.describe_place(known[row], row)}",
             )
-        if not ends:
-            return
-        reach = np.zeros(len(number), dtype=np.int64)
-        np.maximum.at(reach, self.row, self.end)
-        past = np.flatnonzero((length >= 0) & (reach > length))
-        if len(past):
-            self._refuse(
-                "judgements.span",
-                past,
-                lambda row: (
-                    f"a span ends at {reach[row]}, past the {length[row]} characters "
-                    f"of document {self.doc[row]!r}"
-                ),
-            )
+            for row in clash.tolist()
+        ]
+        if ends and not problems:
+            reach = np.zeros(len(number), dtype=np.int64)
+            np.maximum.at(reach, self.row, self.end)
+            problems = [
+                self.problem(
+                    "judgements.span",
+                    row,
+                    f"a span ends at {reach[row]}, past the {length[row]} characters of document "
+                    f"{self.doc[row]!r}",
+                )
+                for row in np.flatnonzero((length >= 0) & (reach > length)).tolist()
+            ]
+        if problems:
+            raise InputError(problems)
 
     def find_repeated(self) -> list[Problem]:
         """Return a problem for each row of a topic, document and assessor but the first."""
@@ -395,32 +339,31 @@ class Judgements(LockedArrays):
                 "judgements.repeated",
                 row,
                 f"topic {self.topics[self.topic[row]]!r}, document {self.doc[row]!r} is already "
-                f"judged {self._describe_place(first[row], row)}; expected one line for each (two "
+                f"judged {self.describe_place(first[row], row)}; expected one line for each (two "
                 "assessors need two files or an assessor field)",
             )
             for row in np.flatnonzero(first != np.arange(len(first))).tolist()
         ]
 
-    def check_distinct(self) -> None:
-        """Refuse two rows for one topic, document and assessor."""
-        if repeated := self.find_repeated():
-            raise InputError(repeated)
-
-    def only(self, keep: Bools, *, topics: Iterable[str] | None = None) -> Judgements:
+    def only(self, keep: Bools, *, topics: Collection[str] | None = None) -> Judgements:
         """Return the rows that `keep` marks.
 
         Of the topics without a judged document those among `topics` are kept, all by default.
         """
-        bare = self.topics_without_documents if topics is None else topics
-        kept = sort_topics({self.topics[t] for t in np.unique(self.topic[keep])}.union(bare))
-        code = {topic: i for i, topic in enumerate(kept)}
-        recode = np.array([code.get(topic, -1) for topic in self.topics], dtype=np.int64)
-        changed: dict[str, Any] = {}
-        chosen = (keep, _ROW_COLUMNS), (keep[self.row], _SPAN_COLUMNS)
-        for rows, names in [(np.flatnonzero(marks), names) for marks, names in chosen]:
-            for name in names:
-                column = getattr(self, name)
-                changed[name] = None if column is None else column[rows]
+        bare = [t for t in self.topics_without_documents if topics is None or t in topics]
+        kept = sort_topics([*(self.topics[t] for t in np.unique(self.topic[keep])), *bare])
+        changed: dict[str, Any] = {
+            name: getattr(self, name)[rows]
+            for names, rows in (
+                (_ROW_COLUMNS, np.flatnonzero(keep)),
+                (_SPAN_COLUMNS, np.flatnonzero(keep[self.row])),
+            )
+            for name in names
+            if getattr(self, name) is not None
+        }
+        place = {topic: i for i, topic in enumerate(kept)}
+        recode = np.array([place.get(topic, -1) for topic in self.topics], dtype=np.int64)
+        changed["topic"] = recode[changed["topic"]]
         for name in _TABLES:
             table = getattr(self, name)
             if table is not None:
@@ -428,7 +371,7 @@ class Judgements(LockedArrays):
                 changed[name] = point_to(table, np.cumsum(keep) - 1)
         return replace(
             self,
-            **changed | {"topic": recode[changed["topic"]]},
+            **changed,
             topics=kept,
             bounds=np.concatenate([[0], np.cumsum(np.diff(self.bounds)[keep])]),
             given=None if self.given is None else self.given.only(keep, topics=bare),
@@ -438,9 +381,7 @@ class Judgements(LockedArrays):
         """Return the judgements of these topics."""
         wanted = set(topics)
         keep = np.array([topic in wanted for topic in self.topics], dtype=bool)
-        return self.only(
-            keep[self.topic], topics=wanted.intersection(self.topics_without_documents)
-        )
+        return self.only(keep[self.topic], topics=wanted)
 
     def of_assessor(self, name: str) -> Judgements:
         """Return the judgements of one assessor."""
@@ -468,7 +409,7 @@ class Judgements(LockedArrays):
         marks = (self.sets, self.elements, self.places, self.evidence)
         apart = (self.start[1:] > self.end[:-1]) | (self.row[1:] != self.row[:-1])
         if (
-            not self.several_assessors
+            len(self.pairs.first_rows) == len(self)
             and all(mark is None for mark in marks)
             and (self.grade is None or (self.grade == 1).all())
             and (self.end > self.start).all()
@@ -479,10 +420,7 @@ class Judgements(LockedArrays):
             bep = np.where(relevant, self.bep, UNKNOWN)
             names = ("declared", "assessor", "grade", "quotes", "aspects")
             dropped: dict[str, Any] = dict.fromkeys(names)
-            combined = replace(self, relevant=relevant, bep=bep, given=self, **dropped)
-            known = vars(self)
-            vars(combined).update({name: known[name] for name in _DERIVED if name in known})
-            return combined
+            return self.with_columns(relevant=relevant, bep=bep, given=self, **dropped)
         from foveal.model.assessors import combine_columns
 
         given = None if self.several_assessors else self
@@ -490,22 +428,25 @@ class Judgements(LockedArrays):
 
     def united(self) -> Judgements:
         """Return the same rows with disjoint, sorted relevant spans; assessors stay separate."""
-        from foveal.model.assessors import unite_columns
+        from foveal.model.assessors import agree_spans
 
-        return replace(self, **unite_columns(self))
+        rows = np.arange(len(self))
+        return replace(self, **agree_spans(self, np.ones_like(rows), rows))
 
     @classmethod
-    def merged(cls, parts: Sequence[Judgements], *, several: bool | None = None) -> Judgements:
+    def merged(
+        cls, parts: Sequence[Judgements], *, several: bool | None = None, distinct: bool = True
+    ) -> Judgements:
         """Return several files as one set.
 
-        A document judged in two of them has two assessors, named after the files where they do not
-        name themselves. If the parts are slices of files, `several` is True if two files judge one
-        document of any topic.
+        A document judged in two of them has two assessors. If `several` files judge one document of
+        a topic, rows that do not name an assessor are named after their file; files that share none
+        may all be of one assessor. By default that is found out here. Two rows for one topic,
+        document and assessor are refused, unless rows need not be `distinct`.
         """
-        if len(parts) == 1:
-            return parts[0]
-        merged = stack_judgements(parts, several=several)
-        merged.check_distinct()
+        merged = parts[0] if len(parts) == 1 else _stack(parts, several=several)
+        if distinct and (repeated := merged.find_repeated()):
+            raise InputError(repeated)
         return merged
 
     def to_frame(self) -> pl.DataFrame:
@@ -534,78 +475,76 @@ def share_documents(topic: Ints, doc: pl.Series, file: Ints) -> bool:
     return len(judged.select("topic", "doc").unique()) < len(judged)
 
 
-def stack_judgements(parts: Sequence[Judgements], *, several: bool | None = None) -> Judgements:
-    """Return the rows of all parts as one set, which may judge a document twice.
-
-    Rows that do not name an assessor are named after their file, but only if `several` files judge
-    one document of a topic: files that share none may all be of one assessor. By default that is
-    found out here.
-    """
+def _stack(parts: Sequence[Judgements], *, several: bool | None) -> Judgements:
+    """Return the rows of all parts as one set, which may judge a document twice."""
     if len({part.has_text for part in parts}) > 1:
         raise UsageError(
             "judgements of whole documents (TREC) and of passages cannot be mixed; "
             "score them separately"
         )
-    header = _merge_headers(parts)
-    unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
-    for name in _ONE_FOR_ALL:
-        declared = sum(name in (part.header or {}) for part in parts)
-        if declared and name not in header:
-            unread[f"{name} of files, which is not the same in all"] += declared
     topics = sort_topics(topic for part in parts for topic in part.topics)
-    code = {topic: i for i, topic in enumerate(topics)}
-    topic = np.concatenate(
-        [np.array([code[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
-    )
-    doc = pl.concat([part.doc for part in parts])
-    shifts = np.cumsum([0, *(len(part.sources) for part in parts)])
-    file = np.concatenate([part.file + shift for part, shift in zip(parts, shifts, strict=False)])
-    if several is None:
-        several = share_documents(topic, doc, file)
-    stems = [part.sources[0].stem for part in parts]
-    assessors, tables, rows = [], dict[str, list[pl.DataFrame]](elements=[], places=[]), 0
-    for part, stem in zip(parts, stems, strict=True):
-        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
-        own = own.cast(pl.String)
-        if several:
-            own = own.fill_null(stem if stems.count(stem) == 1 else part.sources[0].path)
-        assessors.append(own)
-        for name, found in tables.items():
-            table: pl.DataFrame | None = getattr(part, name)
-            if table is not None:
-                found.append(table.with_columns(pl.col("row") + rows))
-        rows += len(part)
-    assessor = pl.concat(assessors)
-    counts = np.concatenate([np.diff(part.bounds) for part in parts])
-    grades = [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("length", "bep", "relevant", "start", "end", "line")
     }
-    for name, found in tables.items():
-        columns[name] = pl.concat(found, how="diagonal") if found else None
+    columns["doc"] = pl.concat([part.doc for part in parts])
+    place = {topic: i for i, topic in enumerate(topics)}
+    columns["topic"] = np.concatenate(
+        [np.array([place[t] for t in p.topics], dtype=np.int64)[p.topic] for p in parts]
+    )
+    files = np.cumsum([0, *(len(part.sources) for part in parts)])
+    columns["file"] = np.concatenate([part.file + n for part, n in zip(parts, files, strict=False)])
+    columns["grade"] = np.concatenate(
+        [np.ones(len(part.start)) if part.grade is None else part.grade for part in parts]
+    )
+    quotes = dict.fromkeys(("quote", "prefix", "suffix"), pl.String)
+    for name, missing in (
+        ("quotes", pl.DataFrame([[None]] * 3, quotes)),
+        ("sets", pl.Series([None], dtype=pl.List(pl.String))),
+        ("aspects", pl.Series([[]], dtype=pl.List(pl.String))),
+    ):
+        if any(getattr(part, name) is not None for part in parts):
+            columns[name] = pl.concat(  # type: ignore[type-var]
+                missing[np.zeros_like(part.start)] if column is None else column
+                for part in parts
+                for column in [getattr(part, name)]
+            )
+    rows = np.cumsum([0, *(len(part) for part in parts)]).tolist()
+    for name in ("elements", "places"):
+        tables = [
+            table.with_columns(pl.col("row") + row)
+            for part, row in zip(parts, rows, strict=False)
+            if (table := getattr(part, name)) is not None
+        ]
+        columns[name] = pl.concat(tables, how="diagonal") if tables else None
+    if several is None:
+        several = share_documents(columns["topic"], columns["doc"], columns["file"])
+    stems, assessors = [part.sources[0].stem for part in parts], []
+    for part, stem in zip(parts, stems, strict=True):
+        own = pl.Series([None] * len(part)) if part.assessor is None else part.assessor
+        own, name = own.cast(pl.String), stem if stems.count(stem) == 1 else part.sources[0].path
+        assessors.append(own.fill_null(name) if several else own)
+    assessor = pl.concat(assessors)
+    counts = np.concatenate([np.diff(part.bounds) for part in parts])
+    header, unread = _merge_headers(parts)
     return Judgements(
         **columns,
         topics=topics,
-        topic=topic,
-        doc=doc,
         bounds=np.concatenate([[0], np.cumsum(counts)]),
-        file=file,
         sources=tuple(source for part in parts for source in part.sources),
         has_text=parts[0].has_text,
-        grade=np.concatenate(grades),
         assessor=None if assessor.null_count() == len(assessor) else assessor,
-        quotes=_stack_spans(parts, "quotes", pl.DataFrame([[None]] * 3, schema=_QUOTE)),
-        sets=_stack_spans(parts, "sets", pl.Series([None], dtype=_NAMES)),
-        aspects=_stack_spans(parts, "aspects", pl.Series([[]], dtype=_NAMES)),
         header=header,
         notes=tuple(note for part in parts for note in part.notes),
         unread=unread or None,
     )
 
 
-def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
-    """Return the declarations that all files make alike; refuse those that must be and are not."""
+def _merge_headers(parts: Sequence[Judgements]) -> tuple[dict[str, Any], Counter[str]]:
+    """Return the declarations that all files make alike, and what of the files is not kept.
+
+    Declarations that must be the same and are not are refused.
+    """
     headers = [part.header or {} for part in parts]
     first = headers[0].items()
     merged = {name: value for name, value in first if all(h.get(name) == value for h in headers)}
@@ -623,15 +562,8 @@ def _merge_headers(parts: Sequence[Judgements]) -> dict[str, Any]:
                 raise InputError.at("judgements.mixed", path, None, text)
         if declared:
             merged[name] = declared[0][1]
-    return merged
-
-
-def _stack_spans(parts: Sequence[Judgements], name: str, missing: Any) -> Any:
-    """Return a column of all spans, `missing` where a part lacks it; None if all parts do."""
-    columns = [getattr(part, name) for part in parts]
-    if all(column is None for column in columns):
-        return None
-    return pl.concat(
-        missing[np.zeros_like(part.start)] if column is None else column
-        for part, column in zip(parts, columns, strict=True)
-    )
+    unread = sum((Counter(part.unread or {}) for part in parts), Counter[str]())
+    for name in ("collection", "version"):
+        if name not in merged and (times := sum(name in header for header in headers)):
+            unread[f"{name} of files, which is not the same in all"] += times
+    return merged, unread

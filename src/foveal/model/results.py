@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -15,67 +15,57 @@ import polars as pl
 
 from foveal.errors import UsageError, some
 from foveal.lookup import sort_topics
-from foveal.model.run import ALL, LockedArrays
-
-__all__ = ["ALL", "JSON_ROW", "Results", "RowForm", "list_differences"]
+from foveal.model.run import ALL, Columns
 
 Floats = npt.NDArray[np.float64]
 
+# Characters that a field of tsv cannot hold.
 _UNFIT = frozenset("\t\n\r")
-"""Characters that a field of tsv cannot hold."""
+# Number of runs and measures that a notebook shows.
 _SHOWN = 20
-"""Number of runs and measures that a notebook shows."""
-_LONGEST = 40
-"""Characters of a piece of JSON that a message quotes."""
-_FIELDS = ("run", "topic", "measure")
 
 
-class RowForm(NamedTuple):
-    """The text form of a row of results."""
+# Text before run, topic, measure and value of a row, and at its end; values that are not finite.
+_AROUND = {
+    "tsv": ("", "\t", "\t", "\t", ""),
+    "json": ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
+}
+_ODD = {
+    "tsv": {"nan": "nan", "inf": "inf", "-inf": "-inf"},
+    "json": {"nan": "null", "inf": "Infinity", "-inf": "-Infinity"},
+}
 
-    name: Callable[[str], str]
-    """Return a run, topic or measure as a field."""
-    around: tuple[str, str, str, str, str]
-    """Text before run, topic, measure and value, and at the end."""
-    odd: Callable[[float], str]
-    """Return a value that is not finite as a field."""
+
+class _SavedRow(TypedDict):
+    run: str
+    topic: str
+    measure: str
+    value: float | None
 
 
-JSON_ROW = RowForm(
-    partial(json.dumps, ensure_ascii=False),
-    ('{"run": ', ', "topic": ', ', "measure": ', ', "value": ', "}"),
-    lambda value: "null" if math.isnan(value) else json.dumps(value),
-)
-"""A row as a JSON object; ``null`` where a value is undefined."""
+class _Saved(TypedDict):
+    results: list[_SavedRow]
+    meta: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Results(LockedArrays):
-    """Scores by run, topic and measure.
-
-    Parameters
-    ----------
-    runs, topics, measures : tuple of str
-        The axes of `values`, in the order of printing.
-    values : float64 array (run, topic, measure)
-        ``nan`` where a measure is undefined on a topic, or the topic is not in `counted`.
-    counted : bool array (run, topic)
-        True for the topics that the topic policy counts for each run.
-    overall : float64 array (run, measure)
-        The value on topic ``all``: the mean over counted and defined topics, or for the measures
-        that count things the sum.
-    meta : mapping
-        Provenance: version, options, inputs with their sha256, topics judged, in the run and
-        averaged, warnings.
-    """
+class Results(Columns):
+    """Scores by run, topic and measure."""
 
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     measures: tuple[str, ...]
     values: Floats
+    """The scores (run, topic, measure), in the order of printing: ``nan`` where a measure is
+    undefined on a topic, or the topic is not in `counted`."""
     counted: npt.NDArray[np.bool_]
+    """True for the topics that the topic policy counts for each run (run, topic)."""
     overall: Floats
+    """The value on topic ``all`` (run, measure): the mean over counted and defined topics, or for
+    the measures that count things the sum."""
     meta: Mapping[str, Any] = field(default_factory=dict)
+    """Provenance: version, options, inputs with their sha256, topics judged, in the run and
+    averaged, warnings."""
 
     def __repr__(self) -> str:
         return (
@@ -120,21 +110,21 @@ class Results(LockedArrays):
         """Return tidy rows (run, topic, measure, value) in that order, with ``all`` last."""
         yield from self.tidy(per_topic=per_topic).iter_rows()
 
-    def written(self, form: RowForm, *, per_topic: bool = True) -> list[str]:
-        """Return the rows as text, a million in a second.
+    def written(self, form: str, *, per_topic: bool = True) -> list[str]:
+        """Return the rows as texts in a form, ``tsv`` or ``json``: a million in a second.
 
-        >>> form = RowForm(str, ("", " ", " ", "=", ";"), str)
-        >>> results = Results.from_tidy([("a", "1", "AP", 0.5), ("a", "all", "AP", None)], {})
-        >>> results.written(form)
-        ['a 1 AP=0.5;', 'a all AP=nan;']
+        >>> Results.from_tidy([("a", "all", "AP", None)], {}).written("json")
+        ['{"run": "a", "topic": "all", "measure": "AP", "value": null}']
         """
-        opening, after_run, after_topic, after_measure, closing = form.around
+        opening, after_run, after_topic, after_measure, closing = _AROUND[form]
+        name = partial(json.dumps, ensure_ascii=False) if form == "json" else str
+        odd = _ODD[form]
         # Affixes of names are few, those of rows are many.
-        topics = [form.name(topic) + after_topic for topic in (*self.topics, ALL)]
-        measures = [form.name(measure) + after_measure for measure in self.measures]
+        topics = [name(topic) + after_topic for topic in (*self.topics, ALL)]
+        measures = [name(measure) + after_measure for measure in self.measures]
         texts = []
         for i, run in enumerate(self.runs):
-            before = opening + form.name(run) + after_run
+            before = opening + name(run) + after_run
             shown = np.append(self.counted[i] & per_topic, True)
             values = np.concatenate([self.values[i], self.overall[i : i + 1]])
             for j in np.flatnonzero(shown).tolist():
@@ -142,7 +132,7 @@ class Results(LockedArrays):
                 texts += [
                     f"{head}{measure}{value!r}{closing}"
                     if math.isfinite(value)
-                    else f"{head}{measure}{form.odd(value)}{closing}"
+                    else f"{head}{measure}{odd[repr(value)]}{closing}"
                     for measure, value in zip(measures, values[j].tolist(), strict=True)
                 ]
         return texts
@@ -156,8 +146,8 @@ class Results(LockedArrays):
         for name in (*self.runs, *self.topics, *self.measures):
             if not _UNFIT.isdisjoint(name):
                 raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
-        rows = self.written(RowForm(str, ("", "\t", "\t", "\t", "\n"), repr), per_topic=per_topic)
-        return "run\ttopic\tmeasure\tvalue\n" + "".join(rows)
+        rows = self.written("tsv", per_topic=per_topic)
+        return "\n".join(["run\ttopic\tmeasure\tvalue", *rows, ""])
 
     def tidy(self, *, per_topic: bool = True) -> pl.DataFrame:
         """Return the rows as a Polars frame with columns run, topic, measure, value."""
@@ -220,7 +210,7 @@ class Results(LockedArrays):
 
     def to_json(self) -> str:
         """Return all rows and the meta, as ``foveal evaluate -f json`` writes them."""
-        rows = self.written(JSON_ROW)
+        rows = self.written("json")
         meta = json.dumps(self.meta, ensure_ascii=False, indent=1)
         return f'{{"meta":{meta},\n"results":[\n' + ",\n".join(rows) + "\n]}\n"
 
@@ -236,14 +226,16 @@ class Results(LockedArrays):
             raise
         except ValueError:
             raise ValueError("a whole number has too many digits") from None
-        if not isinstance(saved, dict) or not isinstance(saved.get("results"), list):
-            raise ValueError('no list "results" found; expected {"meta": ..., "results": [...]}')
-        meta = saved.get("meta", {})
-        if not isinstance(meta, dict):
-            raise ValueError(f'"meta" is {_quote(meta)}; expected an object')
-        return cls.from_tidy(
-            [_parse_row(i, row) for i, row in enumerate(saved["results"], 1)], meta
-        )
+        import msgspec
+
+        try:
+            saved = msgspec.convert(saved, _Saved)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None
+        rows = [
+            (row["run"], row["topic"], row["measure"], row["value"]) for row in saved["results"]
+        ]
+        return cls.from_tidy(rows, saved.get("meta", {}))
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -336,50 +328,20 @@ def _find(names: tuple[str, ...], name: str, what: str) -> int:
     return names.index(name)
 
 
-def _quote(value: Any) -> str:
-    """Return a piece of JSON for a message, shortened if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def _parse_row(number: int, row: Any) -> tuple[str, str, str, float | None]:
-    if not isinstance(row, dict):
-        raise ValueError(f"result {number} is {_quote(row)}; expected an object")
-    for name in (*_FIELDS, "value"):
-        if name not in row:
-            raise ValueError(
-                f"result {number} has no {name!r}; expected run, topic, measure, value"
-            )
-    for name in _FIELDS:
-        if not isinstance(row[name], str):
-            raise ValueError(f"{name} of result {number} is {_quote(row[name])}; expected a text")
-    value = row["value"]
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise ValueError(f"value of result {number} is {_quote(value)}; expected a number or null")
-    try:
-        return row["run"], row["topic"], row["measure"], None if value is None else float(value)
-    except OverflowError:
-        raise ValueError(f"value of result {number} is too large a number") from None
-
-
-def _list_hashes(meta: Mapping[str, Any], kind: str) -> frozenset[str] | None:
-    """Return the hashes of the inputs of this kind; None where the meta does not list them."""
-    found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
-    return frozenset(found) if all(found) and "inputs" in meta else None
-
-
-def _encode_entry(meta: Mapping[str, Any], name: str) -> Any:
-    """Return an entry in a form that can be compared; None where the meta does not have it."""
-    return json.dumps(meta[name], sort_keys=True) if name in meta else None
-
-
-_SCORED: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "with different judgements": lambda meta: _list_hashes(meta, "judgements") or None,
-    "with different collections": lambda meta: _list_hashes(meta, "collection"),
-    "for different tasks": lambda meta: _encode_entry(meta, "task"),
-    "with different options": lambda meta: _encode_entry(meta, "options"),
-}
-"""Differences that make the scores of two runs incomparable, as functions of their meta."""
+def _list_settings(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that comparable scores share, as far as the meta lists them."""
+    settings: dict[str, Any] = {}
+    for kind, what in (
+        ("judgements", "with different judgements"),
+        ("collection", "with different collections"),
+    ):
+        found = [part.get("sha256") for part in meta.get("inputs", ()) if part.get("kind") == kind]
+        if "inputs" in meta and all(found) and (found or kind == "collection"):
+            settings[what] = frozenset(found)
+    for name, what in (("task", "for different tasks"), ("options", "with different options")):
+        if name in meta:
+            settings[what] = json.dumps(meta[name], sort_keys=True)
+    return settings
 
 
 def _list_metas(results: Results) -> list[Mapping[str, Any]]:
@@ -396,17 +358,16 @@ def list_differences(parts: Sequence[Results], names: Sequence[str] = ()) -> lis
     ['results scored for different tasks: a.json; b.json']
     """
     called = names or [some(part.runs) for part in parts]
-    found = []
-    for what, extract in _SCORED.items():
-        groups: dict[Any, list[str]] = {}
-        for name, part in zip(called, parts, strict=True):
-            for meta in _list_metas(part):
-                if (value := extract(meta)) is not None:
-                    groups.setdefault(value, []).append(name)
-        if len(groups) > 1:
-            listed = "; ".join(some(tuple(dict.fromkeys(group))) for group in groups.values())
-            found.append(f"results scored {what}: {listed}")
-    return found
+    groups: dict[str, dict[Any, dict[str, None]]] = {}
+    for name, part in zip(called, parts, strict=True):
+        for meta in _list_metas(part):
+            for what, value in _list_settings(meta).items():
+                groups.setdefault(what, {}).setdefault(value, {})[name] = None
+    return [
+        f"results scored {what}: " + "; ".join(some(tuple(names)) for names in by_value.values())
+        for what, by_value in groups.items()
+        if len(by_value) > 1
+    ]
 
 
 def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, Any]:
@@ -416,15 +377,14 @@ def _join_meta(parts: Sequence[Results], differing: Sequence[str]) -> dict[str, 
     warnings = [line for part in parts for line in part.meta.get("warnings", ())]
     joined: dict[str, Any] = {"inputs": list(inputs.values())}
     for name in ("task", "options"):
-        values = {_encode_entry(meta, name): meta.get(name) for meta in metas}
-        if len(values) == 1 and None not in values:
-            joined[name] = next(iter(values.values()))
-    tasks = {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}
-    lower = sorted({label for part in parts for label in part.lower_is_better})
+        if all(name in meta and meta[name] == metas[0][name] for meta in metas):
+            joined[name] = metas[0][name]
+    if tasks := {run: task for meta in metas for run, task in meta.get("tasks", {}).items()}:
+        joined["tasks"] = tasks
+    if lower := sorted({label for part in parts for label in part.lower_is_better}):
+        joined["lower_is_better"] = lower
     return {
         **joined,
-        **({"tasks": tasks} if tasks else {}),
-        **({"lower_is_better": lower} if lower else {}),
         "parts": [dict(meta) for meta in metas],
         "warnings": list(dict.fromkeys([*warnings, *differing])),
     }

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, UsageError
+from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import Provenance
 from foveal.lookup import find_first_hashes, gather, number_rows
 from foveal.spans import Ints
-
-__all__ = [
-    "ALL",
-    "UNKNOWN",
-    "LockedArrays",
-    "Provenance",
-    "ResultDocuments",
-    "Run",
-    "distinguish_names",
-]
 
 UNKNOWN = -1
 """An unknown offset or length: the end of a whole document, the place of an XPath."""
@@ -33,22 +23,56 @@ UNKNOWN = -1
 ALL = "all"
 """The topic under which results give the value over all topics; no topic may have this name."""
 
+# The fields of a run that have one entry for each result.
 _COLUMNS = ("doc", "start", "end", "line", "score", "rank", "xpath", "length", "tokens", "element")
-"""The fields of a run that have one entry for each result."""
-
-_OF_DOCUMENTS = ("topic", "position", "documents", "first", "repeats")
-"""Cached properties that depend on the topics and documents of results only."""
-
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
-class LockedArrays:
-    """A dataclass whose arrays cannot be changed."""
+class Columns:
+    """A dataclass of columns, whose arrays cannot be changed."""
+
+    lasting: ClassVar[tuple[str, ...]] = ()
+    """Cached properties that depend on topics and documents only."""
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
             if isinstance(column, np.ndarray):
                 column.flags.writeable = False
+
+    def with_columns(self, **columns: Any) -> Self:
+        """Return the object with other columns, except those of topics and documents.
+
+        Properties that depend on the latter alone are not computed again.
+
+        >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20)]})
+        >>> run.first is run.with_columns(end=run.end + 1).first
+        True
+        """
+        changed, known = replace(self, **columns), vars(self)  # type: ignore[type-var]
+        vars(changed).update({name: known[name] for name in self.lasting if name in known})
+        return changed
+
+
+class FromFiles:
+    """Rows of several files, each with its line."""
+
+    line: Sequence[int] | Ints
+    file: Sequence[int] | Ints
+    """The file of each row, an index into `sources`."""
+    sources: tuple[Provenance, ...]
+
+    def problem(
+        self, code: str, row: int, text: str, *, line: int | None = None, file: int | None = None
+    ) -> Problem:
+        """Return a problem with one row, at its own place or at another line or file."""
+        at = int(self.line[row]) if line is None else line
+        source = self.sources[self.file[row] if file is None else file]
+        return Problem(code, source.path, at, text)
+
+    def describe_place(self, row: int, seen_from: int) -> str:
+        """Return the line of a row, with the file if the other row is from another one."""
+        line = f"on line {int(self.line[row])}"
+        same = self.file[row] == self.file[seen_from]
+        return line if same else f"{line} of {self.sources[self.file[row]].path}"
 
 
 class ResultDocuments(NamedTuple):
@@ -63,65 +87,47 @@ class ResultDocuments(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(LockedArrays):
+class Run(Columns):
     """Ranked results of one system, columnar and immutable.
 
     The results of ``topics[i]`` are the rows ``bounds[i]:bounds[i + 1]`` in rank order.
-
-    Parameters
-    ----------
-    name : str
-        The run's name as its file gives it, else the file's stem.
-    topics : tuple of str
-        Topics in the order they first occur.
-    bounds : int64 array, one longer than `topics`
-    doc : polars.Series of str
-        Document of each result.
-    start, end : int64 arrays
-        The span in code points. ``end == UNKNOWN`` is a whole document (``start == 0``) or, with
-        ``start == UNKNOWN`` too, a result that only a collection can resolve to a span.
-    line : int64 array
-        The line of the file that gives each result, for messages.
-    score : float64 array, optional
-    rank : int64 array, optional
-        Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties.
-    xpath : polars.Series of str, optional
-    length : int64 array, optional
-        Length of each result's document where a collection gives it, else `UNKNOWN`.
-    tokens : int64 array, optional
-        Cost of reading each whole result in tokens, `UNKNOWN` where it is not given.
-    element : int64 array, optional
-        The number of each result among the elements of its document, from 0 on, where a collection
-        gives it, else `UNKNOWN`.
-    task : str, optional
-        The task that the run declares.
-    header : mapping, optional
-        Other declarations of the file that no measure uses: participant, use of topics,
-        description.
-    notes : tuple of str
-        Warnings of the reader.
-    unread : mapping of str to int, optional
-        Contents of the file that are not kept here, and how often they occur.
     """
 
     name: str
+    """The run's name as its file gives it, else the file's stem."""
     topics: tuple[str, ...]
+    """Topics in the order they first occur."""
     bounds: Ints
     doc: pl.Series
+    """Document of each result."""
     start: Ints
     end: Ints
+    """The span in code points. ``end == UNKNOWN`` is a whole document (``start == 0``) or, with
+    ``start == UNKNOWN`` too, a result that only a collection can resolve to a span."""
     line: Ints
+    """The line of the file that gives each result, for messages."""
     source: Provenance
     score: npt.NDArray[np.float64] | None = None
     rank: Ints | None = None
+    """Ranks as the file gives them, `UNKNOWN` where it does not; equal ones are ties."""
     xpath: pl.Series | None = None
     length: Ints | None = None
+    """Length of each result's document where a collection gives it, else `UNKNOWN`."""
     tokens: Ints | None = None
+    """Cost of reading each whole result in tokens, `UNKNOWN` where it is not given."""
     task: str | None = None
+    """The task that the run declares."""
     notes: tuple[str, ...] = ()
+    """Warnings of the reader."""
     header: Mapping[str, Any] | None = None
+    """Other declarations of the file: participant, use of topics, description."""
     unread: Mapping[str, int] | None = None
+    """Contents of the file that are not kept here, and how often they occur."""
     element: Ints | None = None
+    """The number of each result among the elements of its document, from 0 on, where a collection
+    gives it, else `UNKNOWN`."""
+
+    lasting = ("topic", "position", "documents", "first", "repeats")
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame, *, name: str, **about: Any) -> Run:
@@ -130,11 +136,8 @@ class Run(LockedArrays):
         `frame` has the columns ``topic``, ``doc``, ``start``, ``end`` and optionally ``score``,
         ``rank``, ``xpath``, ``tokens`` and ``line``. `about` is as in `from_columns`.
         """
-        columns: dict[str, Any] = {key: frame[key] for key in ("topic", "doc")}
-        for key in ("start", "end", "line", "score", "rank", "xpath", "tokens"):
-            if key in frame.columns:
-                column = frame[key].fill_null(UNKNOWN) if key in ("rank", "tokens") else frame[key]
-                columns[key] = column if key == "xpath" else column.to_numpy()
+        named = ("topic", "doc", "start", "end", "score", "rank", "xpath", "tokens", "line")
+        columns: dict[str, Any] = {key: frame[key] for key in named if key in frame.columns}
         return cls.from_columns(**columns, name=name, **about)
 
     @classmethod
@@ -154,19 +157,22 @@ class Run(LockedArrays):
         Rows of one topic are brought together, their order kept; `note_grouping` is noted if they
         had to be.
         """
-        given: dict[str, Any] = {"line": np.arange(1, len(topic) + 1, dtype=np.int64)}
-        given |= {key: column for key, column in columns.items() if column is not None}
         first_rows, number = number_rows(topic)
+        order = None
         if (number[1:] < number[:-1]).any():
             order = np.argsort(number, kind="stable")
-            given = {key: column[order] for key, column in given.items()}
             notes = (*notes, note_grouping) if note_grouping else notes
+        given: dict[str, Any] = {"line": np.arange(1, len(topic) + 1, dtype=np.int64)}
+        given |= {key: column for key, column in columns.items() if column is not None}
         for key, column in given.items():
-            if isinstance(column, pl.Series):
+            values = column if order is None else column[order]
+            if key in ("doc", "xpath"):
                 # Gathering from one piece is nine times faster than from seven.
-                given[key] = column.rechunk()
+                given[key] = values.rechunk()
                 continue
-            values = np.asarray(column, dtype=np.float64 if key == "score" else np.int64)
+            if isinstance(values, pl.Series):
+                values = (values if key == "score" else values.fill_null(UNKNOWN)).to_numpy()
+            values = np.asarray(values, dtype=np.float64 if key == "score" else np.int64)
             # A locked array is not changed by other code, unless it is a view of another one. The
             # memory of a Polars column is locked, too.
             is_shared = values.flags.writeable or isinstance(values.base, np.ndarray)
@@ -277,20 +283,6 @@ class Run(LockedArrays):
             first = first_rows[number]
         later = np.flatnonzero(first != np.arange(len(self)))
         return first[later], later
-
-    def with_columns(self, **columns: Any) -> Run:
-        """Return the run with other columns, except those of topics and documents.
-
-        Properties that depend on the latter alone are not computed again.
-
-        >>> run = Run.from_results({"1": [("d", 0, 90), ("d", 10, 20)]})
-        >>> run.first is run.with_columns(end=run.end + 1).first
-        True
-        """
-        changed = replace(self, **columns)
-        known = vars(self)
-        vars(changed).update({name: known[name] for name in _OF_DOCUMENTS if name in known})
-        return changed
 
     def cut(self, end: Ints, whole: Ints) -> Run:
         """Return the run with results that end earlier than the `whole` ones.

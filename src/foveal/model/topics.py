@@ -9,10 +9,9 @@ from functools import cached_property
 
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError
-from foveal.model.run import Provenance
-
-__all__ = ["KINDS", "Topic", "Topics"]
+from foveal.errors import InputError, UsageError
+from foveal.files.source import Provenance
+from foveal.model.run import FromFiles
 
 KINDS = ("CO", "CAS", "CO+S")
 """Content only; content and structure; content only with a structured variant."""
@@ -20,31 +19,22 @@ KINDS = ("CO", "CAS", "CO+S")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One information need; fields that its file does not give are None.
-
-    Parameters
-    ----------
-    id : str
-    title : str, optional
-        Words, with ``+term``, ``-term`` and quoted phrases; a NEXI query in CAS topics of 2003/04.
-    castitle : str, optional
-        The need as a NEXI query.
-    description, narrative, keywords, phrasetitle, parent : str, optional
-        As the file has them; `parent` is the topic that a sub-topic was made from.
-    query_type, ct_no : str, optional
-        The declared type, and the number of the candidate topic.
-    """
+    """One information need; fields are as its file has them, and None where it does not."""
 
     id: str
     title: str | None = None
+    """Words, ``+term``, ``-term`` and quoted phrases; a NEXI query in CAS topics of 2003/04."""
     castitle: str | None = None
+    """The need as a NEXI query."""
     description: str | None = None
     narrative: str | None = None
     keywords: str | None = None
     phrasetitle: str | None = None
     parent: str | None = None
+    """The topic that a sub-topic was made from."""
     query_type: str | None = None
     ct_no: str | None = None
+    """The number of the candidate topic."""
 
     @property
     def kind(self) -> str:
@@ -68,40 +58,33 @@ class Topic:
 
 
 @dataclass(frozen=True, eq=False)
-class Topics:
+class Topics(FromFiles):
     """Topics in the order of their files.
 
     >>> topics = Topics.of([Topic("1", title="yoga"), Topic("2", castitle="//p[about(., sea)]")])
     >>> topics["1"].title, topics.kinds
     ('yoga', {'1': 'CO', '2': 'CAS'})
-
-    Parameters
-    ----------
-    topics : tuple of Topic
-    line, file : tuples of int
-        The origin of each topic: line number and index into `sources`.
-    sources : tuple of Provenance
-    unread : mapping of str to int, optional
-        Contents of the files that are not kept here, and how often they occur.
     """
 
     topics: tuple[Topic, ...]
     line: tuple[int, ...]
     file: tuple[int, ...]
+    """The origin of each topic: line number and index into `sources`."""
     sources: tuple[Provenance, ...]
     unread: Mapping[str, int] | None = None
+    """Contents of the files that are not kept here, and how often they occur."""
 
     def __post_init__(self) -> None:
         first: dict[str, int] = {}
-        problems = []
-        for i, topic in enumerate(self.topics):
-            earlier = first.setdefault(topic.id, i)
-            if earlier < i:
-                where = f"on line {self.line[earlier]}"
-                if self.file[earlier] != self.file[i]:
-                    where += f" of {self.sources[self.file[earlier]].path}"
-                text = f"topic {topic.id!r} is already given {where}"
-                problems.append(self.problem("topics.repeated", i, text))
+        problems = [
+            self.problem(
+                "topics.repeated",
+                i,
+                f"topic {topic.id!r} is already given {self.describe_place(first[topic.id], i)}",
+            )
+            for i, topic in enumerate(self.topics)
+            if first.setdefault(topic.id, i) < i
+        ]
         if problems:
             raise InputError(problems)
 
@@ -166,10 +149,6 @@ class Topics:
     def castitles(self) -> dict[str, str]:
         """Topic to its structured query, for those that have one."""
         return {t.id: t.structure for t in self.topics if t.structure is not None}
-
-    def problem(self, code: str, i: int, text: str) -> Problem:
-        """Return a problem with one topic, at its file and line."""
-        return Problem(code, self.sources[self.file[i]].path, self.line[i], text)
 
     def to_frame(self) -> pl.DataFrame:
         """Return a row per topic, with a column for each of its fields."""

@@ -9,7 +9,7 @@ from foveal.analysis.agreement import COUNTS, FIGURES, Agreement
 from foveal.analysis.agreement_coefficients import REACH
 from foveal.errors import counted
 from foveal.formats.result_files import separated
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.report.grids import Grid
 
 __all__ = ["agreement_data", "agreement_grids", "agreement_rows"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from foveal.analysis.projection import LEVELS, Projection
 from foveal.formats.result_files import separated
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.report.grids import Grid
 
 __all__ = ["gains_text", "projection_data", "projection_grids", "projection_json", "units_text"]

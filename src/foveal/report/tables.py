@@ -10,7 +10,7 @@ import numpy as np
 from foveal.errors import UsageError
 from foveal.measures import Measure, parse_measure
 from foveal.model import Results
-from foveal.model.results import ALL
+from foveal.model.run import ALL
 from foveal.report import grids
 from foveal.report.grids import Grid
 
