@@ -35,7 +35,7 @@ def test_the_example_of_a_format_is_recognised_and_read(form: Format) -> None:
     source = text_source(form.example)
     assert found_kind(source) == form.kind
     assert detect_format(source, form.kind) is form
-    parsed = form.read(source)
+    parsed = form.parse(source)
     assert parsed.problems == []
     assert parsed.content is not None
 

@@ -89,10 +89,6 @@ class Format:
         """True if files of this format can be recognised by it."""
         return self.sniff is not never
 
-    def read(self, source: Source, texts: Mapping[str, str] | None = None) -> Parsed:
-        """Parse a source, with the texts of documents if the format uses them."""
-        return self.parse(source, texts=texts) if self.uses_texts else self.parse(source)
-
     def list_losses(self, content: Any) -> list[str]:
         """List what a file of this format does not hold, each as ``what: how many``."""
         return [] if self.losses is None else self.losses(content)
@@ -101,18 +97,6 @@ class Format:
 def never(_source: Source) -> bool:
     """Recognise no file: the sniff of a format that another one reads."""
     return False
-
-
-def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
-    """Return a parse function from a reader that raises: one problem refuses the whole file."""
-
-    def parse(source: Source, **texts: Any) -> Parsed:
-        try:
-            return Parsed(read(source, **texts), [])
-        except InputError as error:
-            return Parsed(None, [*error.problems])
-
-    return parse
 
 
 def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
@@ -154,6 +138,10 @@ _SENTENCES = {
     "topics": "these are topics",
     "pool": "this is a pool",
     "results": "these are saved results",
+}
+_EMPTY = {
+    "run": "the run is empty: it holds no result",
+    "judgements": "the judgements are empty: no document is judged",
 }
 _ASKS = {"title", "query", "castitle", "description"}
 _ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
@@ -321,40 +309,18 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    if cache is None or texts is not None:
-        run: Run = parse_run(source, texts=texts).checked()
-        return run
-    from foveal.formats.cache import RunCache
+    kept, found = None, None
+    if cache is not None and texts is None:
+        from foveal.formats.cache import RunCache
 
-    kept = RunCache(cache)
-    found = kept.find(source)
+        kept = RunCache(cache)
+        found = kept.find(source)
     if found is None:
-        found = parse_run(source).checked()
-        kept.keep(source, found)
-    return found
-
-
-def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
-    """Return the run of all good lines of a file, and everything wrong with the others.
-
-    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
-    >>> parsed = parse_run(Source.of_text(chr(10).join(lines), "a.run"))
-    >>> parsed.content
-    <Run 'mine': 1 results, 1 topics>
-    >>> for problem in parsed.problems:
-    ...     print(problem.code, problem)
-    run.score a.run:2: score 'x' is not a finite number
-    span.offset a.run:3: start -5 is negative or past 1099511627776; expected an offset
-    """
-    try:
-        source = source.in_lines()
-        run, problems = detect_format(source, "run").read(source, texts)
-    except InputError as error:
-        run, problems = None, [*error.problems]
-    if run is not None and not len(run):
-        empty = Problem("run.empty", source.path, None, "the run is empty: it holds no result")
-        run, problems = None, problems or [empty]
-    return Parsed(run, sorted(problems, key=lambda problem: problem.line or 0))
+        found = parse_file(source, "run", texts).checked()
+        if kept is not None:
+            kept.keep(source, found)
+    run: Run = found
+    return run
 
 
 def read_judgements(
@@ -377,13 +343,33 @@ def read_judgements(
     parts: list[Judgements] = []
     for path in list_files(paths, "judgements"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        judgements = detect_format(source, "judgements").read(source, texts).checked()
-        if not judgements.topics:
-            message = "the judgements are empty: no document is judged"
-            raise source.error("judgements.empty", None, message)
-        parts.append(judgements)
+        parts.append(parse_file(source, "judgements", texts).checked())
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
+
+
+def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
+    """Return what all good lines of a run or of judgements hold, and the problems of the others.
+
+    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
+    >>> parsed = parse_file(Source.of_text(chr(10).join(lines), "a.run"), "run")
+    >>> parsed.content
+    <Run 'mine': 1 results, 1 topics>
+    >>> for problem in parsed.problems:
+    ...     print(problem.code, problem)
+    run.score a.run:2: score 'x' is not a finite number
+    span.offset a.run:3: start -5 is out of range; expected a number from 0 to 1099511627776
+    """
+    try:
+        if source.head[1].startswith(b"["):
+            source = source.in_lines()
+        form = detect_format(source, kind)
+        parsed = form.parse(source, texts=texts) if form.uses_texts else form.parse(source)
+    except InputError as error:
+        parsed = Parsed(None, [*error.problems])
+    if parsed.content is not None and not parsed.content.topics:
+        empty = Problem(f"{kind}.empty", source.path, None, _EMPTY[kind])
+        parsed = Parsed(None, parsed.problems or [empty])
+    return parsed
 
 
 def kind_of(path: str | Path | Source) -> str:

@@ -122,6 +122,4 @@ class Defects(NamedTuple):
             text = message.format(*(value[row] for value in values))
             yield Problem(code, self.source.path, int(self.line[row]), text)
 
-    def raise_if(self, problems: list[Problem]) -> None:
-        """Raise the problems in line order, if there are any."""
-        raise_problems(problems)
+    raise_if = staticmethod(raise_problems)

@@ -25,8 +25,6 @@ RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String) | {
 }
 """The fields that lines of runs begin with, except those of TREC Genomics."""
 _BLANKS = r"[ \t\x0b\x0c\r]+"
-_BLOCK = 1 << 18
-"""Bytes looked at together; what fits into the cache is fastest."""
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
 """A part of a document: offsets, an unresolved offset, XPaths."""
@@ -87,10 +85,11 @@ def tabulate(
     rules : sequence of RowRule
         Rules for the columns `keep`, besides that of the topic.
     """
-    source, undecodable = drop_undecodable(source)
-    blank = b"\t" if source.head[1].count(b"\t") == len(columns) - 1 else b" "
-    frame, problems = _parse(source.data, columns, keep, blank), [*undecodable]
-    if frame is not None and _is_regular(frame, source.data, len(columns), blank):
+    problems: Sequence[Problem] = ()
+    if not source.data.isascii():
+        source, problems = drop_undecodable(source)
+    frame = _parse_regular(source, columns, keep)
+    if frame is not None:
         line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
         line.flags.writeable = False
     else:
@@ -98,67 +97,59 @@ def tabulate(
         line = source.numbered(line)
         size, number = rows.str.count_matches(" ") + 1, len(columns)
         text = f"{{}} fields found, expected {number}: {form}"
-        fits = size == number
-        problems += Defects(source, line).at("line.fields", (~fits).to_numpy(), text, size)
-        rows, line = rows.filter(fits), line[fits.to_numpy()]
-        frame = _parse((rows.str.join("\n").item() or "").encode(), columns, keep, b" ")
-        assert frame is not None  # all lines have the right fields
+        other = (size != number).to_numpy()
+        problems = [*problems, *Defects(source, line).at("line.fields", other, text, size)]
+        line = line[~other]
+        texts = rows.filter(~other).str.splitn(" ", number).struct.unnest()
+        frame = texts.rename(dict(zip(texts.columns, columns, strict=True))).select(
+            pl.col(name).cast(columns[name], strict=False) for name in keep
+        )
         for at, (name, kind) in enumerate(columns.items()):
-            if kind == pl.String or (good := frame[name].is_finite().fill_null(value=False)).all():
-                continue
-            code = "run.score" if name == "score" else "line.number"
-            text = f"{name} {{!r}} is not a {'whole' if kind == pl.Int64 else 'finite'} number"
-            texts = rows.str.split(" ").list.get(at)
-            problems += Defects(source, line).at(code, (~good).to_numpy(), text, texts)
-    frame = frame.select(keep)
-    problems += check_rules(source.path, line, frame, (RULES["topic"], *rules))
-    return RowTable(frame, line).without(problems)
+            if kind != pl.String:
+                bad = ~frame[name].is_finite().fill_null(value=False).to_numpy()
+                code = "run.score" if name == "score" else "line.number"
+                text = f"{name} {{!r}} is not a {'whole' if kind == pl.Int64 else 'finite'} number"
+                problems += Defects(source, line).at(code, bad, text, texts.to_series(at))
+    problems = [*problems, *check_rules(source.path, line, frame, (RULES["topic"], *rules))]
+    table = RowTable(frame, line)
+    return table.without(problems) if problems else table
 
 
-def _parse(
-    data: bytes, columns: dict[str, Any], keep: tuple[str, ...], blank: bytes
+def _parse_regular(
+    source: Source, columns: dict[str, Any], keep: tuple[str, ...]
 ) -> pl.DataFrame | None:
-    """Return the columns `keep` and the last one, null where a line has no such number or field.
+    """Return the columns `keep` of a file of good lines; None if any line has to be looked at.
 
-    None if the first line has more or fewer fields.
+    Good lines have single blanks or single tabs, the right number of fields, and finite numbers.
     """
-    names = list(columns)
-    read = [name for name in names if name in keep or name == names[-1]]
-    if not data:
-        return pl.DataFrame(schema={name: columns[name] for name in read})
+    data, names = source.data, list(columns)
+    blank = "\t" if source.head[1].count(b"\t") == len(names) - 1 else " "
+    if any(other.encode() in data for other in " \t\x0b\x0c" if other != blank):
+        return None
     try:
-        return pl.read_csv(
+        frame = pl.read_csv(
             data,
             has_header=False,
-            separator=blank.decode(),
+            separator=blank,
             quote_char=None,
             schema=columns,
-            columns=[names.index(name) for name in read],
+            columns=[names.index(name) for name in dict.fromkeys((*keep, names[-1]))],
             ignore_errors=True,
             truncate_ragged_lines=True,
         )
-    except pl.exceptions.PolarsError:
+    except pl.exceptions.PolarsError:  # no line, or more fields in the first one
         return None
-
-
-def _is_regular(frame: pl.DataFrame, data: bytes, number: int, blank: bytes) -> bool:
-    """Return True if all lines are good: `number` fields, single blanks, no comments."""
-    if any(other in data for other in (b" ", b"\t", b"\x0b", b"\x0c") if other != blank):
-        return False
-    if any(column.null_count() for column in frame) or not all(
-        column.is_finite().all() for column in frame.select(pl.col(pl.Float64))
+    # The parser ignores fields after the last, and columns that are not kept: count the blanks.
+    is_blank = np.frombuffer(data, dtype=np.uint8) == ord(blank)
+    if (
+        np.count_nonzero(is_blank) != len(frame) * (len(names) - 1)
+        or (is_blank[1:] & is_blank[:-1]).any()
+        or any(column.null_count() for column in frame)
+        or not all(column.is_finite().all() for column in frame.select(pl.col(pl.Float64)))
+        or (b"#" in data and frame["topic"].str.starts_with("#").any())
     ):
-        return False
-    if b"#" in data and frame["topic"].str.starts_with("#").any():
-        return False
-    # The parser ignores fields after the last, and does not look at all: count the blanks.
-    symbols, found = np.frombuffer(data, dtype=np.uint8), 0
-    for at in range(0, len(symbols), _BLOCK):
-        is_blank = symbols[at : at + _BLOCK + 1] == blank[0]
-        if (is_blank[1:] & is_blank[:-1]).any():
-            return False
-        found += int(np.count_nonzero(is_blank[:_BLOCK]))
-    return found == len(frame) * (number - 1)
+        return None
+    return frame.select(keep)
 
 
 def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:

@@ -61,14 +61,8 @@ def keeps_scores(run: Run) -> bool:
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     """List what a file does not hold of judgements, each as ``what: how many``."""
-    if form == "jsonl":
-        found = [("sizes of passages", _sizes(judgements))]
-    else:
-        found = [*_unheld(judgements, form)]
-    losses = [
-        *_list_unread(judgements.unread),
-        *(f"{what}: {count}" for what, count in found if count),
-    ]
+    counts = _count_sizes(judgements) if form == "jsonl" else _count_unheld(judgements, form)
+    losses = [*_list_unread(judgements.unread), *(f"{what}: {n}" for what, n in counts if n)]
     header = {} if form == "jsonl" else judgements.header or {}
     for name in ("collection", "version"):
         value = header.get(name)
@@ -89,35 +83,33 @@ def _list_unread(unread: Mapping[str, int] | None) -> Iterator[str]:
         yield UNKNOWN_FIELD + ", ".join(f"{name} ({count})" for name, count in names.items())
 
 
-def _sizes(judgements: Judgements) -> int:
-    places = judgements.places
-    return 0 if places is None or "size" not in places else places["size"].count()
+def _count_sizes(judgements: Judgements) -> Iterator[tuple[str, int]]:
+    if judgements.places is not None and "size" in judgements.places:
+        yield "sizes of passages", judgements.places["size"].count()
 
 
-def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
+def _count_unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
     """Yield what only JSON Lines hold, and how often it occurs."""
-    yield "judged topics without a document", len(judgements.topics_without_documents)
-    yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
-    sets = judgements.sets
-    yield "spans of evidence sets", 0 if sets is None else int((sets.list.len() > 0).sum())
-    aspects = judgements.aspects
-    yield "aspects of spans", 0 if aspects is None else int((aspects.list.len() > 0).sum())
-    if judgements.grade is not None:
-        other = (judgements.grade != 1) & (judgements.grade > 0)
-        yield "grades other than 1", int(other.sum())
-        yield "spans that are not relevant", int((judgements.grade <= 0).sum())
-    if form == "trec" or (form.startswith("inex") and judgements.places is None):
-        yield "passages", len(judgements.start)
-        yield "best entry points", int((judgements.bep >= 0).sum())
-    scale = (judgements.header or {}).get("scale")
-    if judgements.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
-        yield "exhaustivity of elements", judgements.elements["exhaustivity"].count()
-    if not form.startswith("inex"):
-        tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
-        yield from ((what, 0 if table is None else len(table)) for what, table in tables)
-        yield "names of assessors", len(judgements.assessors)
+    own, is_inex = judgements, form.startswith("inex")
+    yield "judged topics without a document", len(own.topics_without_documents)
+    yield "quotes", 0 if own.quotes is None else own.quotes["quote"].count()
+    for what, labels in (("spans of evidence sets", own.sets), ("aspects of spans", own.aspects)):
+        yield what, 0 if labels is None else int((labels.list.len() > 0).sum())
+    if own.grade is not None:
+        yield "grades other than 1", int(((own.grade != 1) & (own.grade > 0)).sum())
+        yield "spans that are not relevant", int((own.grade <= 0).sum())
+    if form == "trec" or (is_inex and own.places is None):
+        yield "passages", len(own.start)
+        yield "best entry points", int((own.bep >= 0).sum())
+    scale = (own.header or {}).get("scale")
+    if own.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
+        yield "exhaustivity of elements", own.elements["exhaustivity"].count()
+    if not is_inex:
+        for what, table in (("elements", own.elements), ("passages by XPath", own.places)):
+            yield what, 0 if table is None else len(table)
+        yield "names of assessors", len(own.assessors)
     if form != "fol":
-        yield "lengths of documents", int((judgements.length >= 0).sum())
+        yield "lengths of documents", int((own.length >= 0).sum())
 
 
 def topic_losses(topics: Topics, form: str) -> list[str]:

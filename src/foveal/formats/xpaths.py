@@ -9,15 +9,9 @@ import polars as pl
 from foveal.lookup import TextNumbers
 
 _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
-ELEMENT = f"^(?:{_STEP})+$"
-"""The path of an element, as it may be written: 1 need not be."""
-
-PATHS = TextNumbers()
-"""Paths that runs have named."""
-
-_BARE = r"([^/\]])(/|$)"
-"""The end of a step without an ordinal."""
-
+ELEMENT = f"^(?:{_STEP})+$"  # the path of an element, as it may be written: 1 need not be
+PATHS = TextNumbers()  # paths that runs have named
+_BARE = r"([^/\]])(/|$)"  # the end of a step without an ordinal
 _ROOT = r"^/[^/\[\]@()\s]+(?:\[1\])?$"
 
 
