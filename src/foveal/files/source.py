@@ -26,19 +26,15 @@ from foveal.spans import Ints
 
 STDIN = "-"
 BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
-"""A line that is neither blank nor a comment."""
-_ARRAY = re.compile(rb"\s*\[\s*[{\]]")
-"""The beginning of a JSON array of objects."""
+_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)  # neither blank nor a comment
+_ARRAY = re.compile(rb"\s*\[\s*[{\]]")  # the beginning of a JSON array of objects
+# The beginning of XML, also in UTF-16 and UTF-32.
 _XML = re.compile(rb"(?:\xff\xfe|\0*\xfe\xff)?[\0\s]*<")
-"""The beginning of XML, also in UTF-16 and UTF-32."""
+# The beginning of text in UTF-16, with a byte order mark or with two ASCII characters.
 _UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\s -~]){2}|(?:[\s -~]\0){2}")
-"""The beginning of text in UTF-16, with a byte order mark or with two ASCII characters."""
+# The beginning of anything but plain UTF-8: compressed data, a byte order mark, UTF-16.
 _ENCODED = re.compile(rb"\x1f\x8b|BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|\xef\xbb\xbf|" + _UTF16.pattern)
-"""The beginning of anything but plain UTF-8: compressed data, a byte order mark, UTF-16."""
-_METADATA = re.compile(
-    rb"^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end", re.DOTALL | re.MULTILINE
-)
+_METADATA = re.compile(rb"(?ms)^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +67,14 @@ class Source:
 
     >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
     'a'
-
-    Parameters
-    ----------
-    path : str
-    data : bytes
-    sha256 : str, optional
-        The hash of the file, if it was asked for.
-    thorough : bool
-        True if readers shall count unknown fields, which takes longer.
-    lines : int64 array, optional
-        If the bytes are only a part of a file: the number in the file of each line, ascending.
-    given : frozenset of str
-        Optional fields that other parts of the file have.
     """
 
     path: str
     data: bytes
-    sha256: str | None
-    thorough: bool = False
+    sha256: str | None  # the hash of the file, if it was asked for
+    thorough: bool = False  # readers shall count unknown fields, which takes longer
+    # If the bytes are only a part of a file: the number in the file of each line, ascending, and
+    # optional fields that other parts have.
     lines: Ints | None = None
     given: frozenset[str] = frozenset()
 
@@ -134,8 +119,7 @@ class Source:
     def in_lines(self) -> Source:
         """Return the source with the items of a JSON array one per line; others unchanged.
 
-        An item has the number of the line it begins on. If several begin on one line, the later
-        ones have the numbers after it.
+        An item has the number of the line it begins on, or the next free one.
 
         >>> Source.of_text('[{"topic": "1"}, {"topic": "2"}]').in_lines().data.splitlines()
         [b'{"topic": "1"}', b'{"topic": "2"}']
@@ -150,17 +134,17 @@ class Source:
         except (msgspec.DecodeError, RecursionError) as error:
             place = re.search(r"\(byte (\d+)\)", str(error))
             at = int(place[1]) if place else len(self.data.rstrip())
-            message = "not a valid JSON array; expected JSON Lines, one object per line"
             line = None if isinstance(error, RecursionError) else self.data.count(b"\n", 0, at) + 1
-            raise self.error("json.syntax", line, message) from None
-        rows, at, line = list[bytes](), 0, 0  # the lines before the item
+            text = "not a valid JSON array; expected JSON Lines, one object per line"
+            raise self.error("json.syntax", line, text) from None
+        rows, end, before = list[bytes](), 0, 0  # the lines before the item
         for item in map(bytes, items):
-            start = self.data.index(item, at)
-            line += self.data.count(b"\n", at, start)
-            rows += [b""] * (line - len(rows))
+            start = self.data.index(item, end)
+            before += self.data.count(b"\n", end, start)
+            rows += [b""] * (before - len(rows))
             rows.append(item.replace(b"\r", b" ").replace(b"\n", b" "))
-            line += item.count(b"\n")
-            at = start + len(item)
+            before += item.count(b"\n")
+            end = start + len(item)
         return replace(self, data=b"\n".join(rows))
 
     def error(self, code: str, line: int | None, text: str) -> InputError:
@@ -331,8 +315,8 @@ def read_head(path: str | Path, size: int) -> bytes:
 
 # -- compression -----------------------------------------------------------------------------------
 
+# The first bytes of compressed data, and the kind of compression.
 CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""The first bytes of compressed data, and the kind of compression."""
 _DECODERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: import_module("zlib").decompressobj(wbits=31),
     "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
@@ -347,8 +331,7 @@ _BLOCK, _EXPANDED = 1 << 12, 1 << 24
 _AT_LEAST, _TIMES = 1 << 30, 100
 
 _LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
-given_limit = _LIMIT.get
-"""Return the limit set by `limit_bytes`; None if there is none."""
+given_limit = _LIMIT.get  # returns the limit set by `limit_bytes`; None if there is none
 
 
 @contextmanager

@@ -13,21 +13,19 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Parsed
-from foveal.formats.checks import RULES, Defects, RowRule, check_rules
+from foveal.formats.base import Parsed, head_fields
+from foveal.formats.checks import RULES, Defects, RowRule, check_rules, raise_problems
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String) | {
-    "score": pl.Float64,
-    "run": pl.String,
-}
-"""The fields that lines of runs begin with, except those of TREC Genomics."""
+# The fields that lines of runs begin with, except those of TREC Genomics.
+RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank", "score", "run"), pl.String)
+RUN_COLUMNS |= {"score": pl.Float64}
 _BLANKS = r"[ \t\x0b\x0c\r]+"
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+# A part of a document: offsets, an unresolved offset, XPaths.
 _PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
-"""A part of a document: offsets, an unresolved offset, XPaths."""
 _UNFIT = {
     "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
     "doc": r"^$|[\t\n\x0b\x0c\r ]",
@@ -44,8 +42,7 @@ class RowTable(NamedTuple):
 
     def checked(self) -> RowTable:
         """Return the table; raise its problems in line order if there are any."""
-        if self.problems:
-            raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
+        raise_problems(self.problems)
         return self
 
     def without(self, problems: Iterable[Problem]) -> RowTable:
@@ -71,19 +68,11 @@ def tabulate(
     form: str,
     rules: Sequence[RowRule] = (),
 ) -> RowTable:
-    """Read a file whose lines have the fields `columns`, given by name and type.
+    """Read a file whose lines have the fields `columns`, given by name and Polars type.
 
-    Parameters
-    ----------
-    source : Source
-    columns : dict of str to polars type
-        A line with other fields, or with a text where a finite number is expected, is a problem.
-    keep : tuple of str
-        The columns of the result: ``topic`` and all numbers at least.
-    form : str
-        The expected line, for messages.
-    rules : sequence of RowRule
-        Rules for the columns `keep`, besides that of the topic.
+    A line with other fields (`form` says which are expected), or with a text where a finite number
+    is expected, is a problem. The table has the columns `keep`: ``topic`` and all numbers at least;
+    `rules` are about them.
     """
     problems: Sequence[Problem] = ()
     if not source.data.isascii():
@@ -196,15 +185,16 @@ def has_trailing_text(fields: Sequence[bytes]) -> bool:
     return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
-def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
-    """Return judgements without the rows of problems, and without documents that are judged again.
+def is_genomics(source: Source) -> bool:
+    """Return True for a line of TREC Genomics, which may have as many fields as others."""
+    from foveal.formats.trec_genomics import is_gold, is_run_line
 
-    The latter become problems, too.
-    """
-    try:
-        judgements.check_distinct()
-    except InputError as error:
-        problems = [*problems, *error.problems]
+    return is_run_line(head_fields(source)) or is_gold(source)
+
+
+def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
+    """Return judgements without the rows of problems; documents that are judged again are some."""
+    problems = [*problems, *judgements.find_repeated()]
     if not problems:
         return Parsed(judgements, [])
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
@@ -215,27 +205,18 @@ def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
 
 
 def one_word(name: str) -> str:
-    """Return a run's name without blanks.
-
-    >>> one_word("my run")
-    'my_run'
-    """
+    """Return a run's name without blanks, such as ``my_run``."""
     return re.sub(r"\s+", "_", name) or "run"
 
 
 def as_lines(
-    frame: pl.DataFrame,
-    fields: Sequence[str | pl.Expr],
-    path: str,
-    *,
-    rest: pl.Expr | None = None,
+    frame: pl.DataFrame, fields: Sequence[str | pl.Expr], path: str, rest: pl.Expr | None = None
 ) -> str:
     """Return one line per row; `rest` ends the lines where it is not null.
 
     Names that white space would split are refused, with the `path` they come from.
     """
-    names = {field for field in fields if isinstance(field, str)}
-    for what in [name for name in _UNFIT if name in names]:
+    for what in {field for field in fields if isinstance(field, str)} & _UNFIT.keys():
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             text = f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it"

@@ -21,6 +21,7 @@ from foveal.formats.fields import (
     drop_bad,
     drop_undecodable,
     has_trailing_text,
+    is_genomics,
     normalise_lines,
     one_word,
     tabulate,
@@ -303,11 +304,7 @@ def _is_judgements(source: Source) -> bool:
     fields = head_fields(source)
     if len(fields) != 5 and (len(fields) < 7 or not _PASSAGE.match(fields[-1])):
         return False
-    if fields[1] == b"Q0":
-        return True
-    from foveal.formats.trec_genomics import is_gold
-
-    return not is_gold(source)
+    return fields[1] == b"Q0" or not is_genomics(source)
 
 
 FORMATS = (
