@@ -44,7 +44,7 @@ def check_rules(
     broken = frame.select(rule.broken.alias(str(i)) for i, rule in enumerate(rules))
     problems = []
     for rule, rows in zip(rules, broken, strict=True):
-        for row in rows.fill_null(value=False).arg_true():
+        for row in rows.fill_null(value=False).arg_true() if rows.any() else ():
             values = frame.row(row, named=True).items()
             shown = {name: "missing" if own is None else repr(own) for name, own in values}
             text = rule.message.format(**shown)
@@ -111,5 +111,3 @@ class Defects(NamedTuple):
         for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
             text = message.format(*(value[row] for value in values))
             yield Problem(code, self.source.path, int(self.line[row]), text)
-
-    raise_if = staticmethod(raise_problems)

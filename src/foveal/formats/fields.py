@@ -20,9 +20,9 @@ from foveal.model.run import ALL
 from foveal.spans import Ints
 
 # The fields that lines of runs begin with, except those of TREC Genomics.
-RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank", "score", "run"), pl.String)
-RUN_COLUMNS |= {"score": pl.Float64}
-_BLANKS = r"[ \t\x0b\x0c\r]+"
+RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String)
+RUN_COLUMNS |= {"score": pl.Float64, "run": pl.String}
+_BLANKS = r"[ \t\x0b\x0c\r]{2,}|[\t\x0b\x0c\r]"  # anything but a single blank
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 # A part of a document: offsets, an unresolved offset, XPaths.
 _PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
@@ -134,11 +134,13 @@ def _parse_regular(
         np.count_nonzero(is_blank) != len(frame) * (len(names) - 1)
         or (is_blank[1:] & is_blank[:-1]).any()
         or any(column.null_count() for column in frame)
-        or not all(column.is_finite().all() for column in frame.select(pl.col(pl.Float64)))
+        or not all(
+            np.isfinite(column.to_numpy()).all() for column in frame if column.dtype.is_float()
+        )
         or (b"#" in data and frame["topic"].str.starts_with("#").any())
     ):
         return None
-    return frame.select(keep)
+    return frame[[*keep]]
 
 
 def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:

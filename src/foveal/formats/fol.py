@@ -221,7 +221,9 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
         reach = np.zeros(n, dtype=np.int64)
         np.maximum.at(reach, row, end)
         total = np.bincount(row, length, n).astype(np.int64)
-        overlaps = _mark_overlaps(row, start, end, n)
+        overlaps = np.zeros(n, dtype=bool)
+        if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
+            overlaps = _mark_overlaps(row, start, end, n)
         sums = number.with_columns(
             total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
         )
@@ -249,12 +251,10 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
     """Mark the rows, of `n`, of which two spans overlap."""
-    overlaps = np.zeros(n, dtype=bool)
-    if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
-        extent = np.zeros(n, dtype=np.int64)
-        np.maximum.at(extent, row, end)
-        base = lay_out(extent)[row]
-        overlaps[row[conflicts(start + base, end + base)[1]]] = True
+    extent, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+    np.maximum.at(extent, row, end)
+    base = lay_out(extent)[row] if n else start
+    overlaps[row[conflicts(start + base, end + base)[1]]] = True
     return overlaps
 
 

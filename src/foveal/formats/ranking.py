@@ -21,6 +21,7 @@ from foveal.formats.checks import (
     RowRule,
     check_rules,
     list_offset_rules,
+    raise_problems,
 )
 from foveal.formats.fields import RowTable
 from foveal.formats.objects import GIVE_TEXTS, to_codepoints
@@ -100,7 +101,7 @@ def ranked(
 ) -> Run:
     """Return a run from rows with optional ``rank`` and ``score``, put in order within topics."""
     source, notes = defects.source, tuple[str, ...]()
-    defects.raise_if(check_rules(source.path, line, frame, _list_order_rules(frame, source)))
+    raise_problems(check_rules(source.path, line, frame, _list_order_rules(frame, source)))
     optional = [
         column
         for column in ("rank", "score", "xpath", "tokens")
