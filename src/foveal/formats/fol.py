@@ -193,9 +193,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     rows, line = normalise_lines(source.data)
     frame = rows.str.splitn(" ", len(_COLUMNS)).struct.unnest()
     frame.columns = _COLUMNS
-    frame = frame.with_columns(
-        size=rows.str.count_matches(" ") + 1, row=pl.int_range(pl.len(), dtype=pl.Int64)
-    )
+    size = pl.sum_horizontal(pl.all().is_not_null())  # right where fields are missing
+    frame = frame.with_columns(size=size, row=pl.int_range(pl.len(), dtype=pl.Int64))
     pairs = frame.select("row", pair=pl.col("passages").str.split(" "))
     pairs = pairs.drop_nulls("pair").explode("pair")
     line = source.numbered(line)
