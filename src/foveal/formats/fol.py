@@ -30,8 +30,7 @@ from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints, conflicts, lay_out
 
 _LINE = "topic Q0 doc rank rsv runid"
-_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")
-"""The last field of judgements, which may have eight fields, too."""
+_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")  # ends judgements, which may have eight fields, too
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
 )
@@ -190,8 +189,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     undecodable: tuple[Problem, ...] = ()
     if not source.data.isascii():
         source, undecodable = drop_undecodable(source)
-    rows, line = normalise_lines(source.data)
-    frame = rows.str.splitn(" ", len(_COLUMNS)).struct.unnest()
+    texts, line = normalise_lines(source.data)
+    frame = texts.str.splitn(" ", len(_COLUMNS)).struct.unnest()
     frame.columns = _COLUMNS
     size = pl.sum_horizontal(pl.all().is_not_null())  # right where fields are missing
     frame = frame.with_columns(size=size, row=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -227,24 +226,16 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
             total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
         )
         problems += check_rules(source.path, line, sums, _SUM_RULES)
-    relevant = relchars > 0
-    columns = {
+    rows = {
         "topic": frame["topic"],
         "doc": frame["doc"],
         "line": line,
         "length": doclen,
-        "bep": np.where(relevant, bep, UNKNOWN),
-        "relevant": relevant,
+        "bep": np.where(relchars > 0, bep, UNKNOWN),
+        "relevant": relchars > 0,
     }
-    judgements = Judgements.from_rows(
-        columns,
-        counts,
-        start,
-        end,
-        source=source.provenance,
-        declared=relchars,
-        notes=tuple(notes),
-    )
+    about: dict[str, Any] = {"declared": relchars, "notes": tuple(notes)}
+    judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
     return drop_bad(judgements, problems)
 
 

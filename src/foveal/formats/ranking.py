@@ -30,13 +30,12 @@ from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
+# The fields of a result in JSON Lines and columnar files.
 RESULT_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("topic", "doc", "xpath", "text"), pl.String),
     **dict.fromkeys(("rank", "start", "end", "bep", "tokens"), pl.Int64),
     "score": pl.Float64,
 }
-"""The fields of a result in JSON Lines and columnar files."""
-
 _PLACES = pl.col("start", "end", "xpath", "bep")
 _RULES = [
     *NAME_RULES,

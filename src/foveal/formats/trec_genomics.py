@@ -48,8 +48,7 @@ _GOLD_RULES = (
         for name in ("start", "length")
     ),
 )
-_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
-"""The last field of INEX judgements and element runs."""
+_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")  # ends INEX judgements and element runs
 
 
 def is_run_line(fields: Sequence[bytes]) -> bool:
@@ -86,13 +85,12 @@ def parse_run(source: Source) -> Parsed:
     columns = _RUN if len(head) == 6 else _RUN | {"tag": pl.String}
     rules = [RULES["start"], RULES["length"]]
     frame, line, problems = tabulate(source, columns, tuple(_RUN), " ".join(columns), rules)
-    topics = frame["topic"].unique(maintain_order=True)
-    frame = (
-        frame.with_columns(line=pl.Series(line), end=pl.col("start") + pl.col("length"))
-        .join(pl.DataFrame({"topic": topics}).with_row_index("place"), on="topic")
-        .sort("place", "rank", "doc", "start", "length", "line")
-        .drop("place", "length")
+    frame = frame.with_columns(
+        line=pl.Series(line),
+        place=pl.Series(number_rows(frame["topic"]).number),
+        end=pl.col("start") + pl.col("length"),
     )
+    frame = frame.sort("place", "rank", "doc", "start", "length", "line").drop("place", "length")
     name = head[6].decode(errors="replace") if len(head) == 7 else source.stem
     return Parsed(Run.from_frame(frame, name=name, source=source.provenance), [*problems])
 
