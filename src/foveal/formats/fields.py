@@ -199,13 +199,10 @@ def is_genomics(source: Source) -> bool:
     return is_run_line(head_fields(source)) or is_gold(source)
 
 
-def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
-    """Return judgements without the rows of problems; documents that are judged again are some."""
-    problems = [*problems, *judgements.find_repeated()]
-    if not problems:
-        return Parsed(judgements, [])
+def drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
+    """Return judgements without the rows of problems, of which there are some."""
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
-    return Parsed(judgements.only(good) if good.any() else None, problems)
+    return Parsed(judgements.only(good) if good.any() else None, [*problems])
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -236,7 +236,8 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     }
     about: dict[str, Any] = {"declared": relchars, "notes": tuple(notes)}
     judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
-    return drop_bad(judgements, problems)
+    problems += judgements.find_repeated()
+    return drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
 def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:

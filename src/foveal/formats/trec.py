@@ -135,7 +135,8 @@ def parse_judgements(source: Source) -> Parsed:
     judgements = Judgements.from_rows(
         rows, none, none[:0], none[:0], source=source.provenance, has_text=False
     )
-    return drop_bad(judgements, [*problems])
+    problems += tuple(judgements.find_repeated())
+    return drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
 def write_judgements(judgements: Judgements) -> str:
