@@ -220,7 +220,7 @@ def as_lines(
 
     Names that white space would split are refused, with the `path` they come from.
     """
-    for what in {field for field in fields if isinstance(field, str)} & _UNFIT.keys():
+    for what in (field for field in fields if isinstance(field, str) and field in _UNFIT):
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             text = f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it"
