@@ -35,7 +35,7 @@ def test_the_example_of_a_format_is_recognised_and_read(form: Format) -> None:
     source = text_source(form.example)
     assert found_kind(source) == form.kind
     assert detect_format(source, form.kind) is form
-    parsed = form.read(source)
+    parsed = form.parse(source)
     assert parsed.problems == []
     assert parsed.content is not None
 
@@ -84,3 +84,9 @@ def test_a_bad_entry_point_is_refused_by_name(monkeypatch, load, message: str) -
     offer(monkeypatch, load)
     with pytest.raises(foveal.UsageError, match=f"'lists = lists:LISTS'.*{message}"):
         list(list_formats("run"))
+
+
+@pytest.mark.parametrize("kind", ["run", "judgements", "pool", "results"])
+def test_xml_of_another_root_is_refused_by_every_kind(kind: Kind) -> None:
+    with pytest.raises(foveal.InputError, match=r"root element <other>; expected "):
+        detect_format(text_source("<other/>"), kind)

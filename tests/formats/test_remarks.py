@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.files.source import Source
-from foveal.formats import parse_run
+from foveal.formats import parse_file
 
 FIELDS = {
     "1 Q0 {} 1 9 m 0 4": None,
@@ -55,7 +55,7 @@ def source(text: str) -> Source:
 
 def assert_told(text: str, lines: dict[int, str], docs: list[str]) -> None:
     """The documents that were read are `docs`, and the problems those of `lines`, one of each."""
-    run, problems = parse_run(source(text))
+    run, problems = parse_file(source(text), "run")
     said = [(problem.line, problem.text) for problem in problems]
     assert len(said) == len(lines), said
     assert all(text.startswith(lines[line or 0]) for line, text in said), said
@@ -131,7 +131,7 @@ def test_a_topic_called_all_in_a_submission_is_told_once() -> None:
 def test_what_is_right_in_a_header_still_counts() -> None:
     header = {"type": "header", "unit": "chars", "version": 7, "end": "inclusive", "task": "T"}
     text = f'{json.dumps(header)}\n{{"topic":"1","doc":"d","start":0,"end":4}}\n'
-    reading = parse_run(source(text))
+    reading = parse_file(source(text), "run")
     assert [str(problem) for problem in reading.problems] == [
         "r:1: header says unit 'chars'; expected codepoint or byte or utf16",
         "r:1: header says version 7; expected 1",
@@ -200,7 +200,7 @@ def test_a_document_type_with_entities_is_passed_over() -> None:
 def test_results_of_one_line_are_taken_out_one_by_one() -> None:
     bad = "<result><path>/a</path><rank>3</rank></result>"
     text = submission(result("d", "x"), result("e", 2), bad, sep="")
-    reading = parse_run(source(text))
+    reading = parse_file(source(text), "run")
     assert reading.content is not None
     assert reading.content.doc.to_list() == ["e"]
     assert reading.content.line.tolist() == [1]
@@ -225,7 +225,7 @@ def test_results_of_one_line_are_taken_out_one_by_one() -> None:
     ids=["character", "not closed", "breaks off", "comment", "nesting"],
 )
 def test_a_submission_that_is_not_well_formed_has_one_problem(text: str, problem: str) -> None:
-    reading = parse_run(source(text))
+    reading = parse_file(source(text), "run")
     assert reading.content is None
     (found,) = reading.problems
     assert str(found).startswith(problem)
@@ -235,7 +235,7 @@ def test_a_submission_that_is_not_well_formed_has_one_problem(text: str, problem
 @pytest.mark.parametrize("declared", ["", '<?xml version="1.0" encoding="UTF-16"?>\n'])
 def test_submissions_in_utf16_are_looked_at_to_the_end(encoding: str, declared: str) -> None:
     text = declared + submission(result("d", "x"), "<result><rank>1</rank></result>", result("é"))
-    reading = parse_run(Source("r", text.encode(encoding), "no hash"))
+    reading = parse_file(Source("r", text.encode(encoding), "no hash"), "run")
     assert reading.content is not None
     assert reading.content.doc.to_list() == ["é"]
     first = 2 + bool(declared)
@@ -250,7 +250,7 @@ def test_the_lines_of_old_machines_count() -> None:
 def test_a_result_in_a_result_is_taken_out_with_it() -> None:
     inner = result("e", "x")
     text = submission(f"<result>\n{inner}\n<file>d</file><rank>y</rank></result>", result("f"))
-    run, problems = parse_run(source(text))
+    run, problems = parse_file(source(text), "run")
     assert run.doc.to_list() == ["f"]
     assert not any("not valid XML" in problem.text for problem in problems)
 
@@ -264,7 +264,7 @@ def test_where_lines_end_does_not_matter(rows: list[str], breaks: list[bool]) ->
         for i, (row, ends) in enumerate(zip(every, breaks, strict=False))
     ]
     good = [f"d{i}" for i, row in enumerate(every) if RESULTS[row] is None]
-    reading = parse_run(source(submission(*parts, sep="")))
+    reading = parse_file(source(submission(*parts, sep="")), "run")
     assert reading.content is not None
     assert sorted(reading.content.doc.to_list()) == sorted(good)
     before = ["".join(parts[:i]).count("\n") for i in range(len(every))]

@@ -28,6 +28,7 @@ def test_gold_passages_are_judgements() -> None:
     assert [gold.passages(i) for i in range(3)] == [[(10, 30)], [(0, 5)], [(4, 8)]]
     assert gold.aspects is not None
     assert gold.aspects.to_list() == [["p53", "BRCA1 GENE"], [], ["p53"]]
+    assert read_judgements(f"# gold\n \n{GOLD}#\n").line.tolist() == [3, 4, 5]
     without = read_judgements("200\td2\t0\t5\t\n")  # no aspects on the first line
     assert without.passages(0) == [(0, 5)]
 

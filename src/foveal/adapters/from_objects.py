@@ -197,7 +197,7 @@ def _make_run(frame: pl.DataFrame, name: str, locator: TextLocator, *, is_ranked
         early = (frame["rank"] < before) & (frame["topic"] == frame["topic"].shift(1))
         message = "rank {} after rank {}; expected a list in rank order"
         rows = early.fill_null(value=False).to_numpy()
-        defects.raise_if([*defects.at("run.rank", rows, message, frame["rank"], before)])
+        raise_problems([*defects.at("run.rank", rows, message, frame["rank"], before)])
         optional = [c for c in ("xpath", "tokens") if frame[c].count()]
         optional += [c for c in ("rank", "score") if frame[c].count() == len(frame) > 0]
         if 0 < frame["score"].count() < len(frame):
@@ -355,7 +355,7 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
         message = "relevant by its grade, but without start and end; other spans have them"
         bare = (relevant & frame["start"].is_null()).to_numpy()
         problems += defects.at("judgements.grade", bare, message)
-    defects.raise_if(problems)
+    raise_problems(problems)
     rows = (
         frame.with_columns(relevant=relevant)
         .group_by("topic", "doc", "assessor", maintain_order=True)
@@ -371,7 +371,7 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
     message = "topic {!r}, document {!r} has more than one length or best entry point"
     several = rows["several"].to_numpy()
     problems = [*defects.at("judgements.repeated", several, message, rows["topic"], rows["doc"])]
-    defects.raise_if(problems)
+    raise_problems(problems)
     counts = rows["start"].list.len().cast(pl.Int64).to_numpy()
     flat = rows.select(_OF_SPAN).filter(pl.Series(counts > 0)).explode(_OF_SPAN)
     start, end = flat["start"].to_numpy().copy(), flat["end"].to_numpy().copy()
@@ -441,7 +441,7 @@ def _place_rows(
     for code, condition, message in checks:
         for row in rows.filter(condition).iter_rows(named=True):
             report(code, row, message.format_map(row | KINDS[row["kind"]]._asdict()))
-    defects.raise_if(
+    raise_problems(
         [*found.values(), *check_rules(defects.source.path, defects.line, frame, [RULES["topic"]])]
     )
     if locator.texts is None:
@@ -460,7 +460,7 @@ def _place_rows(
             placed.append((*place, len(locator.texts[place[0]])))
         except UnplacedSpanError as error:
             report(error.code, row, str(error))
-    defects.raise_if([*found.values()])
+    raise_problems([*found.values()])
     kinds = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64, "size": pl.Int64}
     frame = frame.with_columns(pl.DataFrame(placed, schema=kinds, orient="row"))
     return frame, [*locator.describe(how)]

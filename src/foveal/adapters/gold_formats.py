@@ -319,7 +319,9 @@ def _read_qasper(gold: GoldFile) -> Iterator[Question]:
 def _read_genomics(gold: GoldFile) -> Iterator[Question]:
     """Passages in the order of the file, with their aspects; topics have no words."""
     topics: dict[str, Question] = {}
-    for line, topic, doc, start, end, aspects in trec_genomics.read_gold_passages(gold.source):
+    table = trec_genomics.tabulate_gold(gold.source).checked()
+    for line, row in zip(table.line.tolist(), table.frame.rows(), strict=True):
+        topic, doc, start, end, aspects = row
         question = topics.setdefault(topic, Question(topic, None, line, f"line {line}"))
         question.add(f"line {line}", doc, start, end, aspects=aspects)
     yield from topics.values()

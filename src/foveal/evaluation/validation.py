@@ -37,7 +37,7 @@ from foveal.evaluation.rules import (
     list_task_rules,
 )
 from foveal.files.source import Source, is_xml
-from foveal.formats import found_kind, parse_run, read_topics
+from foveal.formats import found_kind, parse_file, read_topics
 from foveal.formats.markup import read_markup
 from foveal.formats.objects import header_of
 from foveal.formats.remarks import (
@@ -128,7 +128,7 @@ def validate(
         Most results per topic.
     """
     source = path if isinstance(path, Source) else Source.open(path)
-    run, found = parse_run(source)
+    run, found = parse_file(source, "run")
     if run is None:
         return _sort(found)
     found += list_notes(run)

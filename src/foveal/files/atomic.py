@@ -12,8 +12,6 @@ from pathlib import Path
 
 from foveal.errors import InputError, escape_controls
 
-_HOLDINGS = ("nothing", "own", "anything")
-
 
 def write_file(path: str | Path, content: str | bytes) -> None:
     """Write `content`, leaving an existing file untouched if anything goes wrong.
@@ -113,19 +111,14 @@ def write_folder(path: str | Path, files: Mapping[str, str], *, holding: str = "
 
 def check_folder(path: str | Path, *, holding: str = "own", own: Iterable[str] = ()) -> None:
     """Refuse what `write_folder` would refuse, before there is anything to write."""
-    assert holding in _HOLDINGS, holding
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
-        raise InputError.at(
-            "file.not_a_directory",
-            str(path),
-            None,
-            "is a file; expected a folder for several files",
-        )
+        text = "is a file; expected a folder for several files"
+        raise InputError.at("file.not_a_directory", str(path), None, text)
     with _explain_failure(path):
         if holding == "anything" or not folder.exists():
             return
-        allowed = frozenset(own) if holding == "own" else frozenset()
+        allowed = {*own} if holding == "own" else set()
         other = sorted(found.name for found in folder.iterdir() if found.name not in allowed)
     if other:
         text = f"the folder holds {other[0]!r}; expected a new or an empty one"

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -26,17 +26,15 @@ from foveal.spans import Ints
 
 STDIN = "-"
 BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)
-"""A line that is neither blank nor a comment."""
-_ARRAY = re.compile(rb"\s*\[\s*[{\]]")
-"""The beginning of a JSON array of objects."""
+_LINE = re.compile(rb"^[^\S\n]*([^\s#][^\n]*)", re.MULTILINE)  # neither blank nor a comment
+_ARRAY = re.compile(rb"\s*\[\s*[{\]]")  # the beginning of a JSON array of objects
+# The beginning of XML, also in UTF-16 and UTF-32.
 _XML = re.compile(rb"(?:\xff\xfe|\0*\xfe\xff)?[\0\s]*<")
-"""The beginning of XML, also in UTF-16 and UTF-32."""
+# The beginning of text in UTF-16, with a byte order mark or with two ASCII characters.
 _UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\s -~]){2}|(?:[\s -~]\0){2}")
-"""The beginning of text in UTF-16, with a byte order mark or with two ASCII characters."""
-_METADATA = re.compile(
-    rb"^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end", re.DOTALL | re.MULTILINE
-)
+# The beginning of anything but plain UTF-8: compressed data, a byte order mark, UTF-16.
+_ENCODED = re.compile(rb"\x1f\x8b|BZh|\xfd7zXZ\0|\x28\xb5\x2f\xfd|\xef\xbb\xbf|" + _UTF16.pattern)
+_METADATA = re.compile(rb"(?ms)^#\s*ir_metadata\.start\s*\n(.*?)^#\s*ir_metadata\.end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +67,26 @@ class Source:
 
     >>> Source.of_text("1 Q0 D1 1 0.5 r 0 20", "a.run").stem
     'a'
-
-    Parameters
-    ----------
-    path : str
-    data : bytes
-    sha256 : str, optional
-        The hash of the file, if it was asked for.
-    thorough : bool
-        True if readers shall count unknown fields, which takes longer.
-    lines : int64 array, optional
-        If the bytes are only a part of a file: the number in the file of each line, ascending.
-    given : frozenset of str
-        Optional fields that other parts of the file have.
     """
 
     path: str
     data: bytes
-    sha256: str | None
-    thorough: bool = False
+    sha256: str | None  # the hash of the file, if it was asked for
+    thorough: bool = False  # readers shall count unknown fields, which takes longer
+    # If the bytes are only a part of a file: the number in the file of each line, ascending, and
+    # optional fields that other parts have.
     lines: Ints | None = None
     given: frozenset[str] = frozenset()
 
     @classmethod
     def open(cls, path: str | Path, *, thorough: bool = False, hashed: bool = True) -> Source:
         """Read a file, or standard input for ``-``; decompress it by its first bytes."""
-        digest = hashlib.sha256()
-        data = b"".join(read_blocks(path, digest if hashed else None, at_once=True))
-        return cls(_show(path), data, digest.hexdigest() if hashed else None, thorough)
+        name = os.fsencode(path).decode(errors="replace") if str(path) != STDIN else "<stdin>"
+        data = b"".join(_read_raw(path, name))
+        digest = hashlib.sha256(data).hexdigest() if hashed else None
+        if _ENCODED.match(data):
+            data = b"".join(_decode([data], name, None))
+        return cls(name, data, digest, thorough)
 
     @classmethod
     def of_text(cls, text: str, path: str = "<text>", *, thorough: bool = False) -> Source:
@@ -106,7 +96,10 @@ class Source:
     @cached_property
     def head(self) -> tuple[int, bytes]:
         """The first line that is neither blank nor a comment, with its number; 0 if none is."""
-        return next(iter(first_lines(self.data)), (0, b""))
+        line = _LINE.search(self.data)
+        if line is None:
+            return 0, b""
+        return self.data.count(b"\n", 0, line.start(1)) + 1, line[1].rstrip()
 
     @property
     def stem(self) -> str:
@@ -126,8 +119,7 @@ class Source:
     def in_lines(self) -> Source:
         """Return the source with the items of a JSON array one per line; others unchanged.
 
-        An item has the number of the line it begins on. If several begin on one line, the later
-        ones have the numbers after it.
+        An item has the number of the line it begins on, or the next free one.
 
         >>> Source.of_text('[{"topic": "1"}, {"topic": "2"}]').in_lines().data.splitlines()
         [b'{"topic": "1"}', b'{"topic": "2"}']
@@ -142,10 +134,10 @@ class Source:
         except (msgspec.DecodeError, RecursionError) as error:
             place = re.search(r"\(byte (\d+)\)", str(error))
             at = int(place[1]) if place else len(self.data.rstrip())
-            message = "not a valid JSON array; expected JSON Lines, one object per line"
             line = None if isinstance(error, RecursionError) else self.data.count(b"\n", 0, at) + 1
-            raise self.error("json.syntax", line, message) from None
-        rows, end, before = list[bytes](), 0, 0  # lines before the item
+            text = "not a valid JSON array; expected JSON Lines, one object per line"
+            raise self.error("json.syntax", line, text) from None
+        rows, end, before = list[bytes](), 0, 0  # the lines before the item
         for item in map(bytes, items):
             start = self.data.index(item, end)
             before += self.data.count(b"\n", end, start)
@@ -203,27 +195,23 @@ def list_files(
     """Return files in their order; a directory or a pattern is replaced by its files, sorted."""
     found: list[str | Path | Source] = []
     for path in [paths] if isinstance(paths, (str, Path, Source)) else paths:
-        if isinstance(path, Source):
-            found.append(path)
-            continue
-        place = Path(path)
-        try:
-            is_folder = place.is_dir()
-        except OSError as error:  # a name that is too long
-            raise explain_os_error(error, str(path)) from None
-        if is_folder:
-            inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
-            code, message = "file.empty_directory", "the directory holds no file"
-        elif set("*?[") & set(str(path)) and not place.exists():
-            root = Path(place.anchor)
-            inside = sorted(p for p in root.glob(str(place.relative_to(root))) if p.is_file())
-            code, message = "file.missing", "no file fits this pattern"
-        else:
-            found.append(path)
-            continue
-        if not inside:
+        inside: list[Path] | None = None
+        if not isinstance(path, Source):
+            place = Path(path)
+            try:
+                if place.is_dir():
+                    inside = sorted(p for p in place.rglob("*") if p.is_file() and p.name[0] != ".")
+                    code, message = "file.empty_directory", "the directory holds no file"
+                elif set("*?[") & set(str(path)) and not place.exists():
+                    root = Path(place.anchor)
+                    every = root.glob(str(place.relative_to(root)))
+                    inside = sorted(p for p in every if p.is_file())
+                    code, message = "file.missing", "no file fits this pattern"
+            except OSError as error:  # a name that is too long
+                raise explain_os_error(error, str(path)) from None
+        if inside == []:
             raise InputError.at(code, str(path), None, message)
-        found += inside
+        found += [path] if inside is None else inside
     if not found:
         raise UsageError(f"no {what} given")
     return found
@@ -254,51 +242,19 @@ def explain_os_error(error: OSError, name: str) -> InputError:
     return InputError.at(code, name, None, message)
 
 
-def _show(path: str | Path) -> str:
-    """Return the name of a file for messages; other bytes than UTF-8 in it are replaced."""
-    return "<stdin>" if str(path) == STDIN else os.fsencode(path).decode(errors="replace")
-
-
 # -- reading ---------------------------------------------------------------------------------------
 
-_PIECE = 1 << 18
 
-
-def read_blocks(path: str | Path, digest: Any = None, *, at_once: bool = False) -> Iterator[bytes]:
+def read_blocks(path: str | Path, digest: Any = None) -> Iterator[bytes]:
     """Yield the content of a file, decompressed and without a byte order mark, in blocks.
 
-    Parameters
-    ----------
-    path : path, or ``-`` for standard input
-    digest : hash object of `hashlib`, optional
-        It is updated with the bytes of the file as they are on the disk.
-    at_once : bool
-        The blocks are kept: read the file in one, and limit what it may grow to by the free memory.
+    `digest`, a hash object of `hashlib`, is updated with the bytes as they are on the disk.
     """
-    name = _show(path)
-    blocks = _read_raw(path, name, digest, -1 if at_once else _PIECE)
-    start = next(blocks, b"")
-    codec, limit = find_codec(start), given_limit()
-    blocks = chain([start], blocks)
-    if codec is not None:
-        if limit is None:
-            size = len(start) if at_once else Path(path).stat().st_size
-            limit = max(_AT_LEAST, _TIMES * size)
-            if at_once:
-                from foveal.files.memory import free_memory
-
-                limit = min(limit, free_memory())
-        blocks, start = decompress(blocks, name, codec, limit), b""
-        while len(start) < len(BOM) and (block := next(blocks, b"")):
-            start += block
-        blocks = chain([start], blocks)
-    if _UTF16.match(start) and not _XML.match(start):
-        raise InputError.at("file.encoding", name, None, "the file is UTF-16; expected UTF-8 text")
-    yield next(blocks).removeprefix(BOM)
-    yield from blocks
+    name = os.fsencode(path).decode(errors="replace")
+    yield from _decode(_read_raw(path, name, 1 << 18, digest), name, path)
 
 
-def _read_raw(path: str | Path, name: str, digest: Any, size: int) -> Iterator[bytes]:
+def _read_raw(path: str | Path, name: str, size: int = -1, digest: Any = None) -> Iterator[bytes]:
     """Yield the bytes of a file or of standard input as they are; `size` -1 is all at once."""
     try:
         if str(path) == STDIN and sys.stdin is None:  # it was closed from the start
@@ -310,6 +266,28 @@ def _read_raw(path: str | Path, name: str, digest: Any, size: int) -> Iterator[b
                 yield raw
     except OSError as error:
         raise explain_os_error(error, name) from None
+
+
+def _decode(raw: Iterable[bytes], name: str, path: str | Path | None) -> Iterator[bytes]:
+    """Yield the content of a file; without `path` it was read at once, and must fit into memory."""
+    blocks = iter(raw)
+    start = next(blocks, b"")
+    codec, limit = find_codec(start), given_limit()
+    if codec is not None:
+        if limit is None:
+            size = len(start) if path is None else Path(path).stat().st_size
+            limit = max(_AT_LEAST, _TIMES * size)
+            if path is None:
+                from foveal.files.memory import free_memory
+
+                limit = min(limit, free_memory())
+        blocks, start = decompress(chain([start], blocks), name, codec, limit), b""
+        while len(start) < len(BOM) and (block := next(blocks, b"")):
+            start += block
+    if _UTF16.match(start) and not _XML.match(start):
+        raise InputError.at("file.encoding", name, None, "the file is UTF-16; expected UTF-8 text")
+    yield start.removeprefix(BOM)
+    yield from blocks
 
 
 def read_chunks(path: str | Path, size: int, digest: Any = None) -> Iterator[bytes]:
@@ -337,20 +315,23 @@ def read_head(path: str | Path, size: int) -> bytes:
 
 # -- compression -----------------------------------------------------------------------------------
 
+# The first bytes of compressed data, and the kind of compression.
 CODECS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""The first bytes of compressed data, and the kind of compression."""
-_BLOCK = 1 << 12
-"""Bytes of compressed data that are expanded at once, to 128 MB at most (bzip2: see `_expand`)."""
-_EXPANDED = 1 << 24
-"""Bytes that bzip2 data are expanded to at once."""
-_AT_LEAST = 1 << 30
-"""Bytes that any compressed file may grow to: as many as a document of a collection may have."""
-_TIMES = 100
-"""Allowed growth of a long file, as a factor: ten or twenty is usual."""
+_DECODERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: import_module("zlib").decompressobj(wbits=31),
+    "bzip2": lambda: import_module("bz2").BZ2Decompressor(),
+    "xz": lambda: import_module("lzma").LZMADecompressor(),
+    "zstd": lambda: import_module("zstandard").ZstdDecompressor().decompressobj(),
+}
+# Bytes of compressed data that are expanded at once, to 128 MB at most; bzip2 can grow a
+# millionfold, so that it and xz are expanded piece by piece.
+_BLOCK, _EXPANDED = 1 << 12, 1 << 24
+# Any compressed file may grow to as many bytes as a document of a collection may have, a long file
+# to so many times its size; ten or twenty times is usual.
+_AT_LEAST, _TIMES = 1 << 30, 100
 
 _LIMIT: ContextVar[int | None] = ContextVar("limit_bytes", default=None)
-given_limit = _LIMIT.get
-"""Return the limit set by `limit_bytes`; None if there is none."""
+given_limit = _LIMIT.get  # returns the limit set by `limit_bytes`; None if there is none
 
 
 @contextmanager
@@ -384,57 +365,38 @@ def find_codec(start: bytes) -> str | None:
 
 def read_codec(path: str | Path) -> str | None:
     """Return the kind of compression of a file; None if it has none."""
-    return find_codec(next(_read_raw(path, _show(path), None, max(map(len, CODECS))), b""))
+    return find_codec(next(_read_raw(path, str(path), max(map(len, CODECS))), b""))
 
 
 def decompress(raw: Iterable[bytes], name: str, codec: str, limit: float = inf) -> Iterator[bytes]:
     """Decompress blocks of a file one by one; refuse a file that grows beyond `limit` bytes."""
     decoder: Any = None
     size = lines = 0
+    most = (_EXPANDED,) if codec in ("bzip2", "xz") else ()
     for block in (piece[at : at + _BLOCK] for piece in raw for at in range(0, len(piece), _BLOCK)):
         rest = block
-        while rest:
+        while rest or not getattr(decoder, "needs_input", True):
             if decoder is None:
                 # Zeros may fill the gap between two compressed parts.
                 rest = rest if codec == "zstd" else rest.lstrip(b"\x00")
                 if not rest:
                     break
-                decoder = _new_decoder(codec)
-            for data in _expand(decoder, rest, name, codec):
-                size += len(data)
-                lines += data.count(b"\n")
-                if size > limit:
-                    text = f"the {codec} data grow to more than {limit} bytes; allow more with "
-                    text += "--max-bytes (Python: foveal.limit_bytes)"
-                    raise InputError.at("file.limit", name, None, text)
-                yield data
+                decoder = _DECODERS[codec]()
+            try:
+                data = decoder.decompress(rest, *most)
+            except MemoryError:
+                raise
+            except Exception as error:  # each library has its own exceptions
+                text = f"damaged {codec} data: {error}"
+                raise InputError.at("file.compression", name, None, text) from None
+            size += len(data)
+            lines += data.count(b"\n")
+            if size > limit:
+                text = f"the {codec} data grow to more than {limit} bytes; allow more with "
+                text += "--max-bytes (Python: foveal.limit_bytes)"
+                raise InputError.at("file.limit", name, None, text)
+            yield data
             rest, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
     if decoder is not None:
         text = f"the {codec} data break off here; the file is truncated"
         raise InputError.at("file.compression", name, lines + 1, text)
-
-
-def _new_decoder(codec: str) -> Any:
-    if codec == "gzip":
-        return import_module("zlib").decompressobj(wbits=31)
-    if codec == "bzip2":
-        return import_module("bz2").BZ2Decompressor()
-    if codec == "xz":
-        return import_module("lzma").LZMADecompressor()
-    return import_module("zstandard").ZstdDecompressor().decompressobj()
-
-
-def _expand(decoder: Any, data: bytes, name: str, codec: str) -> Iterator[bytes]:
-    """Yield the expansion of compressed data; of bzip2, which can grow a millionfold, in pieces."""
-    try:
-        if codec != "bzip2":
-            yield decoder.decompress(data)
-            return
-        yield decoder.decompress(data, _EXPANDED)
-        while not (decoder.eof or decoder.needs_input):
-            yield decoder.decompress(b"", _EXPANDED)
-    except MemoryError:
-        raise
-    except Exception as error:  # each library has its own exceptions
-        text = f"damaged {codec} data: {error}"
-        raise InputError.at("file.compression", name, None, text) from None

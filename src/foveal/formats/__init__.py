@@ -5,51 +5,29 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from foveal.files.source import Source
-from foveal.formats.base import (
-    Format,
-    Parsed,
-    detect_format,
-    find_format,
-    found_kind,
-    kind_of,
-    list_formats,
-    parse_run,
-    read_judgements,
-    read_run,
-    write_judgements,
-    write_run,
-    write_topics,
-)
+from foveal.files.source import Source as Source
+from foveal.formats.base import Format as Format
+from foveal.formats.base import Parsed as Parsed
+from foveal.formats.base import detect_format as detect_format
+from foveal.formats.base import find_format as find_format
+from foveal.formats.base import found_kind as found_kind
+from foveal.formats.base import kind_of as kind_of
+from foveal.formats.base import list_formats as list_formats
+from foveal.formats.base import parse_file as parse_file
+from foveal.formats.base import read_judgements as read_judgements
+from foveal.formats.base import read_run as read_run
+from foveal.formats.base import write_judgements as write_judgements
+from foveal.formats.base import write_run as write_run
+from foveal.formats.base import write_topics as write_topics
 
 if TYPE_CHECKING:
-    from foveal.formats.cache import CacheWarning
-    from foveal.formats.pool_files import read_pool, write_pool
-    from foveal.formats.result_files import read_results
-    from foveal.formats.topic_files import read_topics
+    from foveal.formats.cache import CacheWarning as CacheWarning
+    from foveal.formats.pool_files import read_pool as read_pool
+    from foveal.formats.pool_files import write_pool as write_pool
+    from foveal.formats.result_files import read_results as read_results
+    from foveal.formats.topic_files import read_topics as read_topics
 
-__all__ = [
-    "CacheWarning",
-    "Format",
-    "Parsed",
-    "Source",
-    "detect_format",
-    "find_format",
-    "found_kind",
-    "kind_of",
-    "list_formats",
-    "parse_run",
-    "read_judgements",
-    "read_pool",
-    "read_results",
-    "read_run",
-    "read_topics",
-    "write_judgements",
-    "write_pool",
-    "write_run",
-    "write_topics",
-]
-
+# Names that are loaded when they are asked for, as reading runs and judgements does not need them.
 _HOME = {
     "CacheWarning": "cache",
     "read_pool": "pool_files",
@@ -57,11 +35,9 @@ _HOME = {
     "read_topics": "topic_files",
     "write_pool": "pool_files",
 }
-"""Names that are loaded when they are asked for, and their modules."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load what reading a run or judgements does not need."""
     if name in _HOME:
         return getattr(import_module(f"foveal.formats.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,10 +25,7 @@ Kind = Literal["run", "judgements", "topics", "pool", "results"]
 
 
 class Parsed(NamedTuple):
-    """The content of the good lines of a file, and everything wrong with the others.
-
-    `content` is None if no line is good. A file without problems has content.
-    """
+    """The content of the good lines of a file, None if there is none, and the others' problems."""
 
     content: Any
     problems: list[Problem]
@@ -42,42 +39,20 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how to recognise, read and write it.
+    """A file format: how to recognise, read and write it; docs/howto/add-a-format.md adds one."""
 
-    Parameters
-    ----------
-    name : str
-        As users write it: ``foveal convert --to fol``. Formats of two kinds may share a name.
-    kind : {"run", "judgements", "topics", "pool", "results"}
-    explanation : str
-        A line that says what the format is, then the fields and their meaning, as Markdown.
-    example : str
-        A few lines that `parse` reads. Empty for binary formats.
-    sniff : function of a Source
-        Returns True if the beginning of the file is of this format. It never raises.
-    parse : function of a Source
-        Returns `Parsed`. Wrong content never raises: each bad line becomes a `Problem`, and the
-        content is made from the other lines. It takes `texts` by keyword if `uses_texts`.
-    write : function of the content, optional
-        Returns the content of a file, or for a folder the content of each of its files by name.
-    losses : function of the content, optional
-        Lists what `write` leaves out, each as ``what: how many``.
-    uses_texts : bool
-        `parse` takes the texts of documents: ``parse(source, texts={"doc": "text"})``.
-    is_folder : bool
-        `write` returns several files.
-    """
-
-    name: str
+    name: str  # ``foveal convert --to fol``; formats of two kinds may share a name
     kind: Kind
-    explanation: str
-    example: str
-    sniff: Callable[[Source], bool]
+    explanation: str  # a line that says what the format is, then the fields, as Markdown
+    example: str  # a few lines that `parse` reads; none for binary formats
+    sniff: Callable[[Source], bool]  # True if the file begins as this format does; never raises
+    # Bad lines become problems; an `InputError` is for files of which nothing can be read.
     parse: Callable[..., Parsed]
+    # Returns the content of a file, or of each file of a folder by name.
     write: Callable[[Any], str | bytes | dict[str, str]] | None = None
-    losses: Callable[[Any], list[str]] | None = None
-    uses_texts: bool = False
-    is_folder: bool = False
+    losses: Callable[[Any], list[str]] | None = None  # what `write` omits: ``what: how many``
+    uses_texts: bool = False  # ``parse(source, texts={"doc": "text"})``
+    is_folder: bool = False  # `write` returns several files
 
     @property
     def summary(self) -> str:
@@ -89,10 +64,6 @@ class Format:
         """True if files of this format can be recognised by it."""
         return self.sniff is not never
 
-    def read(self, source: Source, texts: Mapping[str, str] | None = None) -> Parsed:
-        """Parse a source, with the texts of documents if the format uses them."""
-        return self.parse(source, texts=texts) if self.uses_texts else self.parse(source)
-
     def list_losses(self, content: Any) -> list[str]:
         """List what a file of this format does not hold, each as ``what: how many``."""
         return [] if self.losses is None else self.losses(content)
@@ -103,18 +74,6 @@ def never(_source: Source) -> bool:
     return False
 
 
-def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
-    """Return a parse function from a reader that raises: one problem refuses the whole file."""
-
-    def parse(source: Source, **texts: Any) -> Parsed:
-        try:
-            return Parsed(read(source, **texts), [])
-        except InputError as error:
-            return Parsed(None, [*error.problems])
-
-    return parse
-
-
 def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
     """Return a function of `foveal.formats.losses`, which is imported when it is called."""
     return lambda content: getattr(import_module("foveal.formats.losses"), function)(
@@ -122,6 +81,8 @@ def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
     )
 
 
+# The modules of each kind of file, in the order in which a file is compared with their formats.
+# Their sniffs need not exclude each other: the first that fits is taken.
 MODULES: dict[str, tuple[str, ...]] = {
     "run": ("fol", "trec", "jsonl", "parquet", "inex_runs", "trec_genomics"),
     "judgements": ("fol", "trec", "jsonl", "inex_assessments", "trec_genomics"),
@@ -129,25 +90,17 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pool": ("pool_files",),
     "results": ("result_files",),
 }
-"""The modules of each kind of file, in the order in which a file is compared with their formats.
-
-Their sniffs need not exclude each other: the first that fits is taken.
-"""
-_LINE_MODULES = ("fol", "trec", "trec_genomics")
-"""Modules of formats whose files never begin as XML or JSON do."""
-GROUP = "foveal.formats"
-"""The group of entry points by which other packages add formats."""
-MAGIC = (b"PAR1", b"ARROW1")
-"""How Parquet and Arrow files begin."""
+_LINE_MODULES = ("fol", "trec", "trec_genomics")  # files that never begin as XML or JSON do
+GROUP = "foveal.formats"  # the entry points by which other packages add formats
+MAGIC = (b"PAR1", b"ARROW1")  # how Parquet and Arrow files begin
+# Names of the formats in headers of JSON Lines.
 JSON_FORMATS: dict[Kind, tuple[str, ...]] = {
     "run": ("foveal-run", "focused-run"),
     "judgements": ("foveal-judgements", "focused-qrels"),
     "topics": ("foveal-topics",),
     "pool": ("foveal-pool",),
 }
-"""Names of the formats in headers of JSON Lines."""
-ROOTS = {"run": "inex-submission", "judgements": "assessments"}
-"""The root elements of INEX XML."""
+_ROOTS = {"run": "<inex-submission>", "judgements": "<assessments>"}
 _SENTENCES = {
     "run": "this is a run",
     "judgements": "these are judgements",
@@ -155,8 +108,13 @@ _SENTENCES = {
     "pool": "this is a pool",
     "results": "these are saved results",
 }
+_EMPTY = {
+    "run": "the run is empty: it holds no result",
+    "judgements": "the judgements are empty: no document is judged",
+}
 _ASKS = {"title", "query", "castitle", "description"}
-_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text", "spans", "elements", "quote"}
+_JUDGES = {"spans", "elements", "quote"}
+_ANSWERS = {"start", "end", "xpath", "bep", "rank", "score", "text"} | _JUDGES
 _SAVED = re.compile(rb'\s*\{\s*"meta"\s*:')
 
 
@@ -218,7 +176,7 @@ def detect_format(source: Source, kind: Kind) -> Format:
     for form in list_formats(kind, first[:1]):
         if form.sniff(source):
             return form
-    code, what = f"{kind}.format", "a run" if kind == "run" else kind
+    what = "a run" if kind == "run" else kind
     if not number:
         verb = "is" if kind == "run" else "are"
         text = f"the {kind} {verb} empty: the file holds no line of data"
@@ -227,22 +185,22 @@ def detect_format(source: Source, kind: Kind) -> Format:
         text = "a JSON array that holds no objects; expected JSON Lines, one object per line"
         raise source.error("json.array", number, text)
     other, fields = found_kind(source), head_fields(source)
-    found = f"{counted(len(fields), 'field')} found"
     if other is not None:
         text = f"{_SENTENCES[other]}; expected {what}"
-        line = None if source.data.startswith(MAGIC) else number
-        raise source.error(code, line, f"{found}: {text}" if fields else text)
-    if first.startswith(b"{"):
+    elif first.startswith(b"{"):
         return find_format("jsonl", kind)  # its parser names the bad line
-    if is_xml(source):
+    elif is_xml(source):
+        if kind == "topics":
+            return find_format("inex", kind)  # its parser names the elements
         from foveal.formats.markup import root_tag
 
-        if kind not in ROOTS:
-            return find_format("inex", kind)  # its parser names the root element
-        text = f"root element <{root_tag(source)}>; expected <{ROOTS[kind]}>"
-        raise source.error(code, number, text)
-    text = f"{found}; expected {what} ('foveal formats' shows the fields of each format)"
-    raise source.error(code, number, text)
+        text = f"root element <{root_tag(source)}>; expected {_ROOTS.get(kind, what)}"
+    else:
+        text = f"expected {what} ('foveal formats' shows the fields of each format)"
+    if fields:
+        text = f"{counted(len(fields), 'field')} found{': ' if other else '; '}{text}"
+    line = None if source.data.startswith(MAGIC) else number
+    raise source.error(f"{kind}.format", line, text)
 
 
 def found_kind(source: Source) -> Kind | None:
@@ -279,16 +237,13 @@ def json_kind(source: Source) -> Kind | None:
     for kind, names in JSON_FORMATS.items():
         if header.get("format") in names:
             return kind
-    objects = first_lines(source.data, 2)[1 if header_line else 0 :]
     try:
-        example = loads(objects[0][1]) if objects else None
-    except ValueError:
+        keys = {*loads(first_lines(source.data, 2)[1 if header_line else 0][1])}
+    except (IndexError, TypeError, ValueError):  # no line, or another value than an object
         return None
-    if not isinstance(example, dict):
-        return None
-    if _ASKS & example.keys() and not _ANSWERS & example.keys():
+    if _ASKS & keys and not _ANSWERS & keys:
         return "topics"
-    return "judgements" if {"spans", "elements", "quote"} & example.keys() else "run"
+    return "judgements" if _JUDGES & keys else "run"
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -321,40 +276,18 @@ def read_run(
     source = path
     if not isinstance(source, Source):
         source = Source.open(source, thorough=thorough, hashed=hashed or cache is not None)
-    if cache is None or texts is not None:
-        run: Run = parse_run(source, texts=texts).checked()
-        return run
-    from foveal.formats.cache import RunCache
+    kept, found = None, None
+    if cache is not None and texts is None:
+        from foveal.formats.cache import RunCache
 
-    kept = RunCache(cache)
-    found = kept.find(source)
+        kept = RunCache(cache)
+        found = kept.find(source)
     if found is None:
-        found = parse_run(source).checked()
-        kept.keep(source, found)
-    return found
-
-
-def parse_run(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
-    """Return the run of all good lines of a file, and everything wrong with the others.
-
-    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
-    >>> parsed = parse_run(Source.of_text(chr(10).join(lines), "a.run"))
-    >>> parsed.content
-    <Run 'mine': 1 results, 1 topics>
-    >>> for problem in parsed.problems:
-    ...     print(problem.code, problem)
-    run.score a.run:2: score 'x' is not a finite number
-    span.offset a.run:3: start -5 is out of range; expected a number from 0 to 1099511627776
-    """
-    try:
-        source = source.in_lines()
-        run, problems = detect_format(source, "run").read(source, texts)
-    except InputError as error:
-        run, problems = None, [*error.problems]
-    if run is not None and not len(run):
-        empty = Problem("run.empty", source.path, None, "the run is empty: it holds no result")
-        run, problems = None, problems or [empty]
-    return Parsed(run, sorted(problems, key=lambda problem: problem.line or 0))
+        found = parse_file(source, "run", texts).checked()
+        if kept is not None:
+            kept.keep(source, found)
+    run: Run = found
+    return run
 
 
 def read_judgements(
@@ -377,13 +310,33 @@ def read_judgements(
     parts: list[Judgements] = []
     for path in list_files(paths, "judgements"):
         source = path if isinstance(path, Source) else Source.open(path, thorough=thorough)
-        source = source.in_lines()
-        judgements = detect_format(source, "judgements").read(source, texts).checked()
-        if not judgements.topics:
-            message = "the judgements are empty: no document is judged"
-            raise source.error("judgements.empty", None, message)
-        parts.append(judgements)
+        parts.append(parse_file(source, "judgements", texts).checked())
     return parts[0] if len(parts) == 1 else Judgements.merged(parts)
+
+
+def parse_file(source: Source, kind: Kind, texts: Mapping[str, str] | None = None) -> Parsed:
+    """Return what all good lines of a run or of judgements hold, and the problems of the others.
+
+    >>> lines = "1 Q0 d 1 9 mine 0 4", "1 Q0 d 2 x mine 4 2", "1 Q0 e 3 7 mine -5 2"
+    >>> parsed = parse_file(Source.of_text(chr(10).join(lines), "a.run"), "run")
+    >>> parsed.content
+    <Run 'mine': 1 results, 1 topics>
+    >>> for problem in parsed.problems:
+    ...     print(problem.code, problem)
+    run.score a.run:2: score 'x' is not a finite number
+    span.offset a.run:3: start -5 is out of range; expected a number from 0 to 1099511627776
+    """
+    try:
+        if source.head[1].startswith(b"["):
+            source = source.in_lines()
+        form = detect_format(source, kind)
+        parsed = form.parse(source, texts=texts) if form.uses_texts else form.parse(source)
+    except InputError as error:
+        parsed = Parsed(None, [*error.problems])
+    if parsed.content is not None and not parsed.content.topics:
+        empty = Problem(f"{kind}.empty", source.path, None, _EMPTY[kind])
+        parsed = Parsed(None, parsed.problems or [empty])
+    return parsed
 
 
 def kind_of(path: str | Path | Source) -> str:
@@ -406,7 +359,7 @@ def kind_of(path: str | Path | Source) -> str:
 
 def write_run(run: Run, path: str | Path, form: str) -> None:
     """Write a run in a format, completely or not at all; ``-`` is standard output."""
-    _write(run, path, find_format(form, "run", to_write=True))
+    _write(run, path, form, "run")
 
 
 def write_judgements(judgements: Judgements, path: str | Path, form: str) -> None:
@@ -414,17 +367,18 @@ def write_judgements(judgements: Judgements, path: str | Path, form: str) -> Non
 
     Formats of INEX make a folder of complete files.
     """
-    _write(judgements, path, find_format(form, "judgements", to_write=True))
+    _write(judgements, path, form, "judgements")
 
 
 def write_topics(topics: Topics, path: str | Path, form: str) -> None:
     """Write topics in a format, completely or not at all; ``-`` is standard output."""
-    _write(topics, path, find_format(form, "topics", to_write=True))
+    _write(topics, path, form, "topics")
 
 
-def _write(content: Any, path: str | Path, form: Format) -> None:
+def _write(content: Any, path: str | Path, name: str, kind: Kind) -> None:
     from foveal.files.atomic import write_file, write_folder
 
+    form = find_format(name, kind, to_write=True)
     if form.is_folder and str(path) == STDIN:
         raise UsageError(f"{form.name} is a folder of files; expected the name of one")
     assert form.write is not None  # others are not found

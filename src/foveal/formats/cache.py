@@ -26,10 +26,8 @@ from foveal.files.atomic import write_file
 from foveal.files.source import Source
 from foveal.model import Run
 
-_LAYOUT = 3
-"""Version of the layout of entries. Raise it with every change below."""
-_CHECK = 8
-"""Hexadecimal digits of the checksum that an entry begins with."""
+_LAYOUT = 3  # version of the layout of entries; raise it with every change below
+_CHECK = 8  # hexadecimal digits of the checksum that an entry begins with
 
 
 class CacheWarning(UserWarning):
@@ -82,19 +80,17 @@ class RunCache:
         about = {name: getattr(run, name) for name in names}
         about |= {"topics": list(run.topics), "bounds": run.bounds.tolist()}
         about["notes"] = [[getattr(note, "code", None), note] for note in run.notes]
+        path, table = self.path_of(source), io.BytesIO()
         try:
             text = json.dumps(about)
             if json.loads(text) != about:
                 return
-        except (TypeError, ValueError):
-            return
-        table = io.BytesIO()
-        pl.DataFrame(run.columns).write_ipc(table, compression="uncompressed")
-        body = b"".join([text.encode(), b"\n", table.getbuffer()])
-        path = self.path_of(source)
-        try:
+            pl.DataFrame(run.columns).write_ipc(table, compression="uncompressed")
+            body = b"".join([text.encode(), b"\n", table.getbuffer()])
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, b"%08x%b" % (zlib.crc32(body), body))
+        except (TypeError, ValueError):  # no JSON
+            return
         except (OSError, InputError) as error:
             warnings.warn(self._explain(error), CacheWarning, stacklevel=3)
 

@@ -14,8 +14,7 @@ from foveal.files.source import Source
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-MAX_OFFSET = 1 << 40
-"""Offsets beyond this are a mistake: no document has a million million characters."""
+MAX_OFFSET = 1 << 40  # more is a mistake: no document has a million million characters
 RESERVED = f"a topic may not be called {ALL!r}: results use it for the mean"
 
 
@@ -45,7 +44,7 @@ def check_rules(
     broken = frame.select(rule.broken.alias(str(i)) for i, rule in enumerate(rules))
     problems = []
     for rule, rows in zip(rules, broken, strict=True):
-        for row in rows.fill_null(value=False).arg_true():
+        for row in rows.fill_null(value=False).arg_true() if rows.any() else ():
             values = frame.row(row, named=True).items()
             shown = {name: "missing" if own is None else repr(own) for name, own in values}
             text = rule.message.format(**shown)
@@ -66,27 +65,18 @@ def range_rule(column: str, code: str = "span.offset", name: str = "") -> RowRul
     return RowRule(code, ~possible, f"{name or column} {{{column}}} {expected}")
 
 
-RULES = {
-    # Rows of the topic that follow each other share a problem.
-    "topic": RowRule(
-        "topic.reserved",
-        (pl.col("topic") == ALL) & pl.col("topic").shift(1).ne_missing(ALL),
-        RESERVED,
-    ),
+# Rows of a reserved topic that follow each other share a problem.
+_IS_RESERVED = (pl.col("topic") == ALL) & pl.col("topic").shift(1).ne_missing(ALL)
+_NO_PATH = "{xpath} is not an XPath; expected /path[1]/of[1]/element[2]"
+_NOT_FINITE = "score {score} is not a finite number"
+# The rule of each column of results.
+RULES = {name: range_rule(name) for name in ("start", "end", "length", "bep")} | {
+    "topic": RowRule("topic.reserved", _IS_RESERVED, RESERVED),
     "rank": range_rule("rank", "run.rank"),
     "tokens": range_rule("tokens", "run.tokens"),
-    "score": RowRule(
-        "run.score", ~pl.col("score").is_finite(), "score {score} is not a finite number"
-    ),
-    "xpath": RowRule(
-        "run.xpath",
-        ~pl.col("xpath").str.starts_with("/"),
-        "{xpath} is not an XPath; expected /path[1]/of[1]/element[2]",
-    ),
-    **{name: range_rule(name) for name in ("start", "end", "length", "bep")},
+    "score": RowRule("run.score", ~pl.col("score").is_finite(), _NOT_FINITE),
+    "xpath": RowRule("run.xpath", ~pl.col("xpath").str.starts_with("/"), _NO_PATH),
 }
-"""The rule of each column of results."""
-
 NAME_RULES = (
     RULES["topic"],
     *(
@@ -121,7 +111,3 @@ class Defects(NamedTuple):
         for row in (np.flatnonzero(rows) if rows.dtype == bool else rows).tolist():
             text = message.format(*(value[row] for value in values))
             yield Problem(code, self.source.path, int(self.line[row]), text)
-
-    def raise_if(self, problems: list[Problem]) -> None:
-        """Raise the problems in line order, if there are any."""
-        raise_problems(problems)

@@ -13,23 +13,20 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Parsed
-from foveal.formats.checks import RULES, Defects, RowRule, check_rules
+from foveal.formats.base import Parsed, head_fields
+from foveal.formats.checks import RULES, Defects, RowRule, check_rules, raise_problems
 from foveal.model import Judgements
 from foveal.model.run import ALL
 from foveal.spans import Ints
 
-RUN_COLUMNS = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String) | {
-    "score": pl.Float64,
-    "run": pl.String,
-}
-"""The fields that lines of runs begin with, except those of TREC Genomics."""
-_BLANKS = r"[ \t\x0b\x0c\r]+"
-_BLOCK = 1 << 18
-"""Bytes looked at together; what fits into the cache is fastest."""
+# The fields that lines of runs begin with, except those of TREC Genomics.
+RUN_COLUMNS: dict[str, Any] = dict.fromkeys(("topic", "Q0", "doc", "rank"), pl.String)
+RUN_COLUMNS |= {"score": pl.Float64, "run": pl.String}
+_BLANKS = r"[ \t\x0b\x0c\r]{2,}|[\t\x0b\x0c\r]"  # anything but a single blank
+_BLOCK = 1 << 18  # bytes looked at together; what fits into the cache is fastest
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+# A part of a document: offsets, an unresolved offset, XPaths.
 _PLACE = re.compile(rb"^[-+]?[0-9]+(:[0-9]+)?$|^X$|^/|\[[0-9]+\]")
-"""A part of a document: offsets, an unresolved offset, XPaths."""
 _UNFIT = {
     "topic": r"^$|^[#<{\x{feff}]|[\t\n\x0b\x0c\r ]",  # it opens the line: no comment, no JSON
     "doc": r"^$|[\t\n\x0b\x0c\r ]",
@@ -46,8 +43,7 @@ class RowTable(NamedTuple):
 
     def checked(self) -> RowTable:
         """Return the table; raise its problems in line order if there are any."""
-        if self.problems:
-            raise InputError(sorted(self.problems, key=lambda problem: problem.line or 0))
+        raise_problems(self.problems)
         return self
 
     def without(self, problems: Iterable[Problem]) -> RowTable:
@@ -73,24 +69,17 @@ def tabulate(
     form: str,
     rules: Sequence[RowRule] = (),
 ) -> RowTable:
-    """Read a file whose lines have the fields `columns`, given by name and type.
+    """Read a file whose lines have the fields `columns`, given by name and Polars type.
 
-    Parameters
-    ----------
-    source : Source
-    columns : dict of str to polars type
-        A line with other fields, or with a text where a finite number is expected, is a problem.
-    keep : tuple of str
-        The columns of the result: ``topic`` and all numbers at least.
-    form : str
-        The expected line, for messages.
-    rules : sequence of RowRule
-        Rules for the columns `keep`, besides that of the topic.
+    A line with other fields (`form` says which are expected), or with a text where a finite number
+    is expected, is a problem. The table has the columns `keep`: ``topic`` and all numbers at least;
+    `rules` are about them.
     """
-    source, undecodable = drop_undecodable(source)
-    blank = b"\t" if source.head[1].count(b"\t") == len(columns) - 1 else b" "
-    frame, problems = _parse(source.data, columns, keep, blank), [*undecodable]
-    if frame is not None and _is_regular(frame, source.data, len(columns), blank):
+    problems: Sequence[Problem] = ()
+    if not source.data.isascii():
+        source, problems = drop_undecodable(source)
+    frame = _parse_regular(source, columns, keep)
+    if frame is not None:
         line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
         line.flags.writeable = False
     else:
@@ -98,67 +87,65 @@ def tabulate(
         line = source.numbered(line)
         size, number = rows.str.count_matches(" ") + 1, len(columns)
         text = f"{{}} fields found, expected {number}: {form}"
-        fits = size == number
-        problems += Defects(source, line).at("line.fields", (~fits).to_numpy(), text, size)
-        rows, line = rows.filter(fits), line[fits.to_numpy()]
-        frame = _parse((rows.str.join("\n").item() or "").encode(), columns, keep, b" ")
-        assert frame is not None  # all lines have the right fields
+        other = (size != number).to_numpy()
+        problems = [*problems, *Defects(source, line).at("line.fields", other, text, size)]
+        line = line[~other]
+        texts = rows.filter(~other).str.splitn(" ", number).struct.unnest()
+        frame = texts.rename(dict(zip(texts.columns, columns, strict=True))).select(
+            pl.col(name).cast(columns[name], strict=False) for name in keep
+        )
         for at, (name, kind) in enumerate(columns.items()):
-            if kind == pl.String or (good := frame[name].is_finite().fill_null(value=False)).all():
-                continue
-            code = "run.score" if name == "score" else "line.number"
-            text = f"{name} {{!r}} is not a {'whole' if kind == pl.Int64 else 'finite'} number"
-            texts = rows.str.split(" ").list.get(at)
-            problems += Defects(source, line).at(code, (~good).to_numpy(), text, texts)
-    frame = frame.select(keep)
-    problems += check_rules(source.path, line, frame, (RULES["topic"], *rules))
-    return RowTable(frame, line).without(problems)
+            if kind != pl.String:
+                bad = ~frame[name].is_finite().fill_null(value=False).to_numpy()
+                code = "run.score" if name == "score" else "line.number"
+                text = f"{name} {{!r}} is not a {'whole' if kind == pl.Int64 else 'finite'} number"
+                problems += Defects(source, line).at(code, bad, text, texts.to_series(at))
+    problems = [*problems, *check_rules(source.path, line, frame, (RULES["topic"], *rules))]
+    table = RowTable(frame, line)
+    return table.without(problems) if problems else table
 
 
-def _parse(
-    data: bytes, columns: dict[str, Any], keep: tuple[str, ...], blank: bytes
+def _parse_regular(
+    source: Source, columns: dict[str, Any], keep: tuple[str, ...]
 ) -> pl.DataFrame | None:
-    """Return the columns `keep` and the last one, null where a line has no such number or field.
+    """Return the columns `keep` of a file of good lines; None if any line has to be looked at.
 
-    None if the first line has more or fewer fields.
+    Good lines have single blanks or single tabs, the right number of fields, and finite numbers.
     """
-    names = list(columns)
-    read = [name for name in names if name in keep or name == names[-1]]
-    if not data:
-        return pl.DataFrame(schema={name: columns[name] for name in read})
+    data, names = source.data, list(columns)
+    blank = "\t" if source.head[1].count(b"\t") == len(names) - 1 else " "
+    if any(other.encode() in data for other in " \t\x0b\x0c" if other != blank):
+        return None
     try:
-        return pl.read_csv(
+        frame = pl.read_csv(
             data,
             has_header=False,
-            separator=blank.decode(),
+            separator=blank,
             quote_char=None,
             schema=columns,
-            columns=[names.index(name) for name in read],
+            columns=[names.index(name) for name in dict.fromkeys((*keep, names[-1]))],
             ignore_errors=True,
             truncate_ragged_lines=True,
         )
-    except pl.exceptions.PolarsError:
+    except pl.exceptions.PolarsError:  # no line, or more fields in the first one
         return None
-
-
-def _is_regular(frame: pl.DataFrame, data: bytes, number: int, blank: bytes) -> bool:
-    """Return True if all lines are good: `number` fields, single blanks, no comments."""
-    if any(other in data for other in (b" ", b"\t", b"\x0b", b"\x0c") if other != blank):
-        return False
-    if any(column.null_count() for column in frame) or not all(
-        column.is_finite().all() for column in frame.select(pl.col(pl.Float64))
-    ):
-        return False
-    if b"#" in data and frame["topic"].str.starts_with("#").any():
-        return False
-    # The parser ignores fields after the last, and does not look at all: count the blanks.
+    # The parser ignores fields after the last, and columns that are not kept: count the blanks.
     symbols, found = np.frombuffer(data, dtype=np.uint8), 0
     for at in range(0, len(symbols), _BLOCK):
-        is_blank = symbols[at : at + _BLOCK + 1] == blank[0]
+        is_blank = symbols[at : at + _BLOCK + 1] == ord(blank)
         if (is_blank[1:] & is_blank[:-1]).any():
-            return False
+            return None
         found += int(np.count_nonzero(is_blank[:_BLOCK]))
-    return found == len(frame) * (number - 1)
+    if (
+        found != len(frame) * (len(names) - 1)
+        or any(column.null_count() for column in frame)
+        or not all(
+            np.isfinite(column.to_numpy()).all() for column in frame if column.dtype.is_float()
+        )
+        or (b"#" in data and frame["topic"].str.starts_with("#").any())
+    ):
+        return None
+    return frame[[*keep]]
 
 
 def drop_undecodable(source: Source) -> tuple[Source, tuple[Problem, ...]]:
@@ -205,43 +192,35 @@ def has_trailing_text(fields: Sequence[bytes]) -> bool:
     return not any(map(_PLACE.search, fields[6:8] if len(fields) <= 8 else fields[6:7]))
 
 
-def drop_bad(judgements: Judgements, problems: list[Problem]) -> Parsed:
-    """Return judgements without the rows of problems, and without documents that are judged again.
+def is_genomics(source: Source) -> bool:
+    """Return True for a line of TREC Genomics, which may have as many fields as others."""
+    from foveal.formats.trec_genomics import is_gold, is_run_line
 
-    The latter become problems, too.
-    """
-    problems = [*problems, *judgements.find_repeated()]
-    if not problems:
-        return Parsed(judgements, [])
+    return is_run_line(head_fields(source)) or is_gold(source)
+
+
+def drop_bad(judgements: Judgements, problems: Sequence[Problem]) -> Parsed:
+    """Return judgements without the rows of problems, of which there are some."""
     good = ~np.isin(judgements.line, [problem.line or 0 for problem in problems])
-    return Parsed(judgements.only(good) if good.any() else None, problems)
+    return Parsed(judgements.only(good) if good.any() else None, [*problems])
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
 def one_word(name: str) -> str:
-    """Return a run's name without blanks.
-
-    >>> one_word("my run")
-    'my_run'
-    """
+    """Return a run's name without blanks, such as ``my_run``."""
     return re.sub(r"\s+", "_", name) or "run"
 
 
 def as_lines(
-    frame: pl.DataFrame,
-    fields: Sequence[str | pl.Expr],
-    path: str,
-    *,
-    rest: pl.Expr | None = None,
+    frame: pl.DataFrame, fields: Sequence[str | pl.Expr], path: str, rest: pl.Expr | None = None
 ) -> str:
     """Return one line per row; `rest` ends the lines where it is not null.
 
     Names that white space would split are refused, with the `path` they come from.
     """
-    names = {field for field in fields if isinstance(field, str)}
-    for what in [name for name in _UNFIT if name in names]:
+    for what in (field for field in fields if isinstance(field, str) and field in _UNFIT):
         unfit = frame[what].filter(frame[what].str.contains(_UNFIT[what]))
         if len(unfit):
             text = f"{what} {unfit[0]!r} cannot be a field between blanks; JSON Lines can hold it"

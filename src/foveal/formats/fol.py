@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from foveal.errors import InputError, Note
+from foveal.errors import InputError, Note, Problem
 from foveal.files.source import Source
 from foveal.formats.base import Format, Parsed, head_fields, lazy_losses
 from foveal.formats.checks import MAX_OFFSET, RULES, RowRule, check_rules
@@ -20,6 +21,7 @@ from foveal.formats.fields import (
     drop_bad,
     drop_undecodable,
     has_trailing_text,
+    is_genomics,
     normalise_lines,
     one_word,
     tabulate,
@@ -28,8 +30,7 @@ from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints, conflicts, lay_out
 
 _LINE = "topic Q0 doc rank rsv runid"
-_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")
-"""The last field of judgements, which may have eight fields, too."""
+_PASSAGE = re.compile(rb"[0-9]+:[0-9]+$")  # ends judgements, which may have eight fields, too
 GROUPED = Note(
     "run.grouping", "the lines of a topic are not together; they were grouped, their order kept"
 )
@@ -64,8 +65,7 @@ def parse_run(source: Source, *, unresolved: bool = False) -> Parsed:
     keep = ("topic", "doc", "score", "start", "length")
     table = tabulate(source, fields, keep, f"{_LINE} start length", rules)
     if unresolved:
-        frame = table.frame.select("topic", "doc", start=start, length=length)
-        table = table._replace(frame=frame)
+        table = table._replace(frame=table.frame.select("topic", "doc", start=start, length=length))
     starts, lengths = table.frame["start"].to_numpy(), table.frame["length"].to_numpy()
     return _make_run(source, table, starts, starts + lengths)
 
@@ -126,56 +126,52 @@ def _write_lines(run: Run, absent: Any, what: str, *place: str | pl.Expr) -> str
 # -- judgements of passages ------------------------------------------------------------------------
 
 _COLUMNS = ("topic", "Q0", "doc", "relchars", "doclen", "bep", "passages")
-_TOO_SHORT = RowRule(
-    "line.fields",
-    pl.col("doclen").is_null(),
-    "{size} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
-)
-_NUMBERS = tuple(
+_LINE_RULES = (
+    RULES["topic"],
     RowRule(
-        "line.number",
-        ~pl.col(name)
-        .cast(pl.Int64, strict=False)
-        .is_between(least, MAX_OFFSET)
-        .fill_null(pl.col(name).is_null()),
-        f"{what} {{{name}}} is not a whole number from {least} to {MAX_OFFSET}",
-    )
-    for name, what, least in (
-        ("relchars", "relevant characters", 0),
-        ("doclen", "document length", 0),
-        ("bep", "best entry point", UNKNOWN),
-    )
+        "line.fields",
+        pl.col("doclen").is_null(),
+        "{size} fields found, expected 5 or more: topic Q0 doc relchars doclen [bep off:len ...]",
+    ),
+    *(
+        RowRule(
+            "line.number",
+            ~pl.col(name)
+            .cast(pl.Int64, strict=False)
+            .is_between(least, MAX_OFFSET)
+            .fill_null(pl.any_horizontal(pl.col(name, "doclen").is_null())),
+            f"{what} {{{name}}} is not a whole number from {least} to {MAX_OFFSET}",
+        )
+        for name, what, least in (
+            ("relchars", "relevant characters", 0),
+            ("doclen", "document length", 0),
+            ("bep", "best entry point", UNKNOWN),
+        )
+    ),
 )
-_PAIR = RowRule(
+_PAIR_RULE = RowRule(
     "judgements.passage",
     ~pl.col("pair").str.contains("^[0-9]{1,12}:[0-9]{1,12}$"),
     "passage {pair} is not of the form offset:length",
 )
-_SUMS = (
+_FITS = pl.col("relchars") <= pl.col("doclen"), pl.col("reach") <= pl.col("doclen")
+_SUM_RULES = (
     RowRule(
-        "judgements.sum",
-        pl.col("relchars") > pl.col("doclen"),
-        "{relchars} relevant characters in a document of {doclen}",
+        "judgements.sum", ~_FITS[0], "{relchars} relevant characters in a document of {doclen}"
     ),
     RowRule(
         "judgements.sum",
-        (pl.col("total") != pl.col("relchars")) & (pl.col("relchars") <= pl.col("doclen")),
+        (pl.col("total") != pl.col("relchars")) & _FITS[0],
         "{relchars} relevant characters, but the passages hold {total}",
     ),
-    RowRule(
-        "judgements.length",
-        pl.col("reach") > pl.col("doclen"),
-        "a passage ends past the document's length {doclen}",
-    ),
+    RowRule("judgements.length", ~_FITS[1], "a passage ends past the document's length {doclen}"),
     RowRule(
         "judgements.bep",
         pl.col("bep") > pl.col("doclen"),
         "best entry point {bep} is past the document's length {doclen}",
     ),
     RowRule(
-        "judgements.overlap",
-        pl.col("overlaps") & (pl.col("reach") <= pl.col("doclen")),
-        "two passages of this line overlap",
+        "judgements.overlap", pl.col("overlaps") & _FITS[1], "two passages of this line overlap"
     ),
 )
 
@@ -186,69 +182,67 @@ def parse_judgements(source: Source, *, official: bool = False) -> Parsed:
     `relchars` must be the sum of the passages and fit into the document. With `official` it is
     taken at its word, as the official evaluator does.
     """
-    source, undecodable = drop_undecodable(source)
-    rows, line = normalise_lines(source.data)
-    frame = rows.str.splitn(" ", len(_COLUMNS)).struct.unnest()
+    undecodable: tuple[Problem, ...] = ()
+    if not source.data.isascii():
+        source, undecodable = drop_undecodable(source)
+    texts, line = normalise_lines(source.data)
+    frame = texts.str.splitn(" ", len(_COLUMNS)).struct.unnest()
     frame.columns = _COLUMNS
-    frame = frame.with_columns(size=rows.str.count_matches(" ") + 1)
-    table = RowTable(frame, source.numbered(line), undecodable)
-    table = table.without(check_rules(source.path, table.line, table.frame, [_TOO_SHORT]))
-    pairs = _list_passages(table.frame)
-    found = [
-        *check_rules(source.path, table.line, table.frame, (RULES["topic"], *_NUMBERS)),
-        *check_rules(source.path, table.line[pairs["row"].to_numpy()], pairs, [_PAIR]),
-    ]
-    if found:
-        table = table.without(found)
-        pairs = _list_passages(table.frame)
-    number = table.frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64))
+    size = pl.sum_horizontal(pl.all().is_not_null())  # right where fields are missing
+    frame = frame.with_columns(size=size, row=pl.int_range(pl.len(), dtype=pl.Int64))
+    pairs = frame.select("row", pair=pl.col("passages").str.split(" "))
+    pairs = pairs.drop_nulls("pair").explode("pair")
+    line = source.numbered(line)
+    problems = [*undecodable, *check_rules(source.path, line, frame, _LINE_RULES)]
+    problems += check_rules(source.path, line[pairs["row"].to_numpy()], pairs, [_PAIR_RULE])
+    if problems:
+        frame, line, _ = RowTable(frame, line).without(problems)
+        pairs = pairs.join(frame.select("row", at=pl.int_range(pl.len(), dtype=pl.Int64)), on="row")
+        pairs = pairs.select("pair", row="at")
+    number = frame.select(pl.col("relchars", "doclen", "bep").cast(pl.Int64))
     relchars, doclen, bep = (column.fill_null(UNKNOWN).to_numpy() for column in number)
     spans = pairs["pair"].str.splitn(":", 2).struct.unnest().select(pl.all().cast(pl.Int64))
     row, (start, length) = pairs["row"].to_numpy(), (column.to_numpy() for column in spans)
     end, n = start + length, len(number)
     counts = np.bincount(row, minlength=n).astype(np.int64)
-    problems, notes = [*table.problems], list[str]()
+    notes = list[str]()
     if official:
-        alone = table.frame["bep"].is_not_null().to_numpy() & (counts == 0)
+        alone = frame["bep"].is_not_null().to_numpy() & (counts == 0)
         text = "best entry point without a passage; it is ignored"
-        notes = [f"{source.path}:{at}: {text}" for at in table.line[alone].tolist()]
+        notes = [f"{source.path}:{at}: {text}" for at in line[alone].tolist()]
         bep = np.where(alone, UNKNOWN, bep)
     else:
-        reach, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+        reach = np.zeros(n, dtype=np.int64)
         np.maximum.at(reach, row, end)
-        overlaps[_overlapping_rows(row, start, end, n)] = True
-        total = pl.Series(np.bincount(row, length, n).astype(np.int64))
+        total = np.bincount(row, length, n).astype(np.int64)
+        overlaps = np.zeros(n, dtype=bool)
+        if ((start[1:] < end[:-1]) & (row[1:] == row[:-1])).any():  # else all are in order
+            overlaps = _mark_overlaps(row, start, end, n)
         sums = number.with_columns(
-            total=total, reach=pl.Series(reach), overlaps=pl.Series(overlaps)
+            total=pl.Series(total), reach=pl.Series(reach), overlaps=pl.Series(overlaps)
         )
-        problems += check_rules(source.path, table.line, sums, _SUMS)
-    relevant = relchars > 0
-    columns = {
-        "topic": table.frame["topic"],
-        "doc": table.frame["doc"],
-        "line": table.line,
+        problems += check_rules(source.path, line, sums, _SUM_RULES)
+    rows = {
+        "topic": frame["topic"],
+        "doc": frame["doc"],
+        "line": line,
         "length": doclen,
-        "bep": np.where(relevant, bep, UNKNOWN),
-        "relevant": relevant,
+        "bep": np.where(relchars > 0, bep, UNKNOWN),
+        "relevant": relchars > 0,
     }
     about: dict[str, Any] = {"declared": relchars, "notes": tuple(notes)}
-    about["source"] = source.provenance
-    return drop_bad(Judgements.from_rows(columns, counts, start, end, **about), problems)
+    judgements = Judgements.from_rows(rows, counts, start, end, source=source.provenance, **about)
+    problems += judgements.find_repeated()
+    return drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
-def _list_passages(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the passages of all rows as text, with the number of the row."""
-    pairs = pl.col("passages").str.split(" ")
-    return frame.select(pair=pairs, row=pl.int_range(pl.len())).drop_nulls("pair").explode("pair")
-
-
-def _overlapping_rows(row: Ints, start: Ints, end: Ints, n: int) -> Ints:
-    """Return the rows, of `n`, of which two spans overlap."""
-    extent = np.zeros(n, dtype=np.int64)
+def _mark_overlaps(row: Ints, start: Ints, end: Ints, n: int) -> npt.NDArray[np.bool_]:
+    """Mark the rows, of `n`, of which two spans overlap."""
+    extent, overlaps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
     np.maximum.at(extent, row, end)
     base = lay_out(extent)[row] if n else start
-    _, later = conflicts(start + base, end + base)
-    return row[later]
+    overlaps[row[conflicts(start + base, end + base)[1]]] = True
+    return overlaps
 
 
 def write_judgements(judgements: Judgements) -> str:
@@ -257,12 +251,12 @@ def write_judgements(judgements: Judgements) -> str:
     check_rows(judgements, judgements.length < 0, "the length of the document is missing")
     check_rows(judgements, judgements.pair != np.arange(n), "a second assessor")
     # A reader would misread spans graded 0 or overlapping spans.
-    graded, overlap = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    graded = np.zeros(n, dtype=bool)
     if judgements.grade is not None:
         graded[row[judgements.grade <= 0]] = True
     check_rows(judgements, graded, "a span of grade 0")
-    overlap[_overlapping_rows(row, judgements.start, judgements.end, n)] = True
-    check_rows(judgements, overlap, "overlapping spans")
+    overlaps = _mark_overlaps(row, judgements.start, judgements.end, n)
+    check_rows(judgements, overlaps, "overlapping spans")
     spans = pl.DataFrame({"row": row, "start": judgements.start, "end": judgements.end})
     passage = pl.format("{}:{}", "start", pl.col("end") - pl.col("start")).str.join(" ")
     joined = spans.group_by("row", maintain_order=True).agg(passage=passage)
@@ -287,7 +281,9 @@ def write_judgements(judgements: Judgements) -> str:
 def _is_run(source: Source) -> bool:
     """Return True for eight fields, unless the last two are a passage or text."""
     fields = head_fields(source)
-    return len(fields) == 8 and not (_PASSAGE.match(fields[7]) or has_trailing_text(fields))
+    if len(fields) != 8 or _PASSAGE.match(fields[7]):
+        return False
+    return fields[6].isdigit() or not has_trailing_text(fields)
 
 
 def _is_judgements(source: Source) -> bool:
@@ -295,11 +291,7 @@ def _is_judgements(source: Source) -> bool:
     fields = head_fields(source)
     if len(fields) != 5 and (len(fields) < 7 or not _PASSAGE.match(fields[-1])):
         return False
-    if fields[1] == b"Q0":
-        return True
-    from foveal.formats.trec_genomics import is_gold
-
-    return not is_gold(source)
+    return fields[1] == b"Q0" or not is_genomics(source)
 
 
 FORMATS = (

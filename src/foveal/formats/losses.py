@@ -24,21 +24,21 @@ def run_losses(run: Run, keeps: str) -> list[str]:
     >>> run_losses(run, keeps="tokens")
     ['results after the first of a document: 1', 'offsets: 2']
     """
-    held, found = keeps.split(), list[tuple[str, int]]()
+    held, counts = keeps.split(), dict[str, int]()
     kept = np.ones(len(run), dtype=bool)
     if "results" not in held:
         kept = run.first == np.arange(len(run))
-        found.append(("results after the first of a document", int((~kept).sum())))
+        counts["results after the first of a document"] = int((~kept).sum())
         left = run.take(kept)
         if left.score is not None and not keeps_scores(left):
-            found.append(("scores, which do not fall from each result to the next", len(left)))
+            counts["scores, which do not fall from each result to the next"] = len(left)
     if "offsets" not in held:
-        found.append(("offsets", int((run.end[kept] >= 0).sum())))
+        counts["offsets"] = int((run.end[kept] >= 0).sum())
     if "xpaths" not in held and run.xpath is not None:
-        found.append(("XPaths", int(run.xpath.is_not_null().to_numpy()[kept].sum())))
+        counts["XPaths"] = int(run.xpath.is_not_null().to_numpy()[kept].sum())
     if "tokens" not in held and run.tokens is not None:
-        found.append(("tokens", int((run.tokens[kept] >= 0).sum())))
-    losses = [*_list_unread(run.unread), *(f"{what}: {count}" for what, count in found if count)]
+        counts["tokens"] = int((run.tokens[kept] >= 0).sum())
+    losses = _list_counts(run.unread, counts)
     if "task" not in held and run.task is not None:
         losses.append(f"the task {run.task}")
     about = [name for name in run.header or {} if name != "result-type"]  # the results tell it, too
@@ -61,14 +61,7 @@ def keeps_scores(run: Run) -> bool:
 
 def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     """List what a file does not hold of judgements, each as ``what: how many``."""
-    if form == "jsonl":
-        found = [("sizes of passages", _sizes(judgements))]
-    else:
-        found = [*_unheld(judgements, form)]
-    losses = [
-        *_list_unread(judgements.unread),
-        *(f"{what}: {count}" for what, count in found if count),
-    ]
+    losses = _list_counts(judgements.unread, dict(_count_unheld(judgements, form)))
     header = {} if form == "jsonl" else judgements.header or {}
     for name in ("collection", "version"):
         value = header.get(name)
@@ -77,54 +70,50 @@ def judgement_losses(judgements: Judgements, form: str) -> list[str]:
     return losses
 
 
-def _list_unread(unread: Mapping[str, int] | None) -> Iterator[str]:
-    """Yield what readers did not keep; fields that are not known come last, together."""
-    names = {}
-    for what, count in (unread or {}).items():
-        if what.startswith(UNKNOWN_FIELD):
-            names[what.removeprefix(UNKNOWN_FIELD)] = count
-        else:
-            yield f"{what}: {count}"
+def _list_counts(unread: Mapping[str, int] | None, counts: Mapping[str, int]) -> list[str]:
+    """List what readers did not keep, unknown fields together, then what else is counted."""
+    others = {what: n for what, n in (unread or {}).items() if not what.startswith(UNKNOWN_FIELD)}
+    names = {what: n for what, n in (unread or {}).items() if what not in others}
+    lost = [f"{what}: {n}" for what, n in others.items()]
     if names:
-        yield UNKNOWN_FIELD + ", ".join(f"{name} ({count})" for name, count in names.items())
+        fields = (f"{what.removeprefix(UNKNOWN_FIELD)} ({n})" for what, n in names.items())
+        lost.append(UNKNOWN_FIELD + ", ".join(fields))
+    return lost + [f"{what}: {n}" for what, n in counts.items() if n]
 
 
-def _sizes(judgements: Judgements) -> int:
-    places = judgements.places
-    return 0 if places is None or "size" not in places else places["size"].count()
-
-
-def _unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
-    """Yield what only JSON Lines hold, and how often it occurs."""
-    yield "judged topics without a document", len(judgements.topics_without_documents)
-    yield "quotes", 0 if judgements.quotes is None else judgements.quotes["quote"].count()
-    sets = judgements.sets
-    yield "spans of evidence sets", 0 if sets is None else int((sets.list.len() > 0).sum())
-    aspects = judgements.aspects
-    yield "aspects of spans", 0 if aspects is None else int((aspects.list.len() > 0).sum())
-    if judgements.grade is not None:
-        other = (judgements.grade != 1) & (judgements.grade > 0)
-        yield "grades other than 1", int(other.sum())
-        yield "spans that are not relevant", int((judgements.grade <= 0).sum())
-    if form == "trec" or (form.startswith("inex") and judgements.places is None):
-        yield "passages", len(judgements.start)
-        yield "best entry points", int((judgements.bep >= 0).sum())
-    scale = (judgements.header or {}).get("scale")
-    if judgements.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
-        yield "exhaustivity of elements", judgements.elements["exhaustivity"].count()
-    if not form.startswith("inex"):
-        tables = (("elements", judgements.elements), ("passages by XPath", judgements.places))
-        yield from ((what, 0 if table is None else len(table)) for what, table in tables)
-        yield "names of assessors", len(judgements.assessors)
+def _count_unheld(judgements: Judgements, form: str) -> Iterator[tuple[str, int]]:
+    """Yield what a format does not hold, and how often it occurs; JSON Lines hold nearly all."""
+    if form == "jsonl":
+        if judgements.places is not None and "size" in judgements.places:
+            yield "sizes of passages", judgements.places["size"].count()
+        return
+    own, is_inex = judgements, form.startswith("inex")
+    yield "judged topics without a document", len(own.topics_without_documents)
+    yield "quotes", 0 if own.quotes is None else own.quotes["quote"].count()
+    for what, labels in (("spans of evidence sets", own.sets), ("aspects of spans", own.aspects)):
+        yield what, 0 if labels is None else int((labels.list.len() > 0).sum())
+    if own.grade is not None:
+        yield "grades other than 1", int(((own.grade != 1) & (own.grade > 0)).sum())
+        yield "spans that are not relevant", int((own.grade <= 0).sum())
+    if form == "trec" or (is_inex and own.places is None):
+        yield "passages", len(own.start)
+        yield "best entry points", int((own.bep >= 0).sum())
+    scale = (own.header or {}).get("scale")
+    if own.elements is not None and (scale, form.removeprefix("inex")) == WITHOUT_GRADES:
+        yield "exhaustivity of elements", own.elements["exhaustivity"].count()
+    if not is_inex:
+        for what, table in (("elements", own.elements), ("passages by XPath", own.places)):
+            yield what, 0 if table is None else len(table)
+        yield "names of assessors", len(own.assessors)
     if form != "fol":
-        yield "lengths of documents", int((judgements.length >= 0).sum())
+        yield "lengths of documents", int((own.length >= 0).sum())
 
 
 def topic_losses(topics: Topics, form: str) -> list[str]:
     """List what a file does not hold of topics, each as ``what: how many``."""
-    losses = [*_list_unread(topics.unread)]
+    counts = dict[str, int]()
     if form == "trec":
         rows = [asdict(topic) for topic in topics]
-        counts = {name: sum(row[name] is not None for row in rows) for name in (rows or [{}])[0]}
-        losses += [f"{name}: {n}" for name, n in counts.items() if n and name not in _TREC_TOPIC]
-    return losses
+        names = [name for name in (rows or [{}])[0] if name not in _TREC_TOPIC]
+        counts = {name: sum(row[name] is not None for row in rows) for name in names}
+    return _list_counts(topics.unread, counts)

@@ -17,6 +17,7 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
+from foveal.formats.checks import raise_problems
 from foveal.formats.fields import RowTable, drop_undecodable
 
 if TYPE_CHECKING:
@@ -277,5 +278,5 @@ def to_codepoints(
         message = f"{unit} offset {{}} is not between two characters of document {name!r}"
         problems += defects.at("span.offset", own[wrong], message, offset)
         result[own] = found
-    defects.raise_if(problems)
+    raise_problems(problems)
     return pl.Series(offset.name, result)

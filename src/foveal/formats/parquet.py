@@ -3,72 +3,52 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
+from foveal.errors import Problem
 from foveal.files.source import Source
 from foveal.formats.base import MAGIC, Format, Parsed, lazy_losses
 from foveal.formats.checks import Defects
 from foveal.formats.fields import RowTable
 from foveal.formats.objects import UNKNOWN_FIELD
-from foveal.formats.panics import without_panics
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.model import Run
-from foveal.spans import Ints
 
 _COLUMNS = RESULT_COLUMNS | {"run": pl.String}
+_STDERR = 2
+_PANIC = re.compile(rb"\n?thread '[^\n]* panicked at .*", re.DOTALL)
+_ALONE = Lock()  # standard error belongs to the whole process: one redirection at a time
 _WORDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "name"}
 
 
 def parse_run(source: Source) -> Parsed:
-    """Parse a run in a Parquet or Arrow file; lines in messages are row numbers from 1."""
-    arrow = source.data.startswith(b"ARROW1")
-    try:
-        with damage_said(source, arrow=arrow):
-            content = io.BytesIO(source.data)
-            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
-        return parse_frame(frame, source)
-    except InputError as error:
-        return Parsed(None, [*error.problems])
-
-
-@contextmanager
-def damage_said(source: Source, *, arrow: bool) -> Iterator[None]:
-    """Say of which file it was if a table cannot be read."""
-    kind = "Arrow" if arrow else "Parquet"
-    try:
-        with without_panics():
-            yield
-    except pl.exceptions.PanicException:
-        message = f"damaged {kind} file: its columns cannot be decoded"
-        raise source.error("file.damaged", None, message) from None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise source.error("file.damaged", None, f"damaged {kind} file: {reason}") from None
-
-
-def frame_to_run(frame: pl.DataFrame, source: Source) -> Run:
-    """Return a run from columns, or raise everything wrong with them."""
-    run: Run = parse_frame(frame, source).checked()
-    return run
-
-
-def parse_frame(frame: pl.DataFrame, source: Source) -> Parsed:
     """Parse columns ``topic doc`` with ``start end``, ``xpath`` or ``bep``, ``rank score tokens``.
 
-    A column ``run`` names the run. Columns that cannot be those of a run raise an error.
+    A column ``run`` names the run. Lines in messages are row numbers from 1.
     """
+    arrow, content = source.data.startswith(b"ARROW1"), io.BytesIO(source.data)
+    kind, reason = "Arrow" if arrow else "Parquet", "its columns cannot be decoded"
+    try:
+        with without_panics():
+            frame = pl.read_ipc(content) if arrow else pl.read_parquet(content)
+    except (pl.exceptions.PanicException, pl.exceptions.PolarsError, OSError) as error:
+        if not isinstance(error, pl.exceptions.PanicException):
+            reason = str(error).partition("\n")[0]
+        raise source.error("file.damaged", None, f"damaged {kind} file: {reason}") from None
     missing = [name for name in ("topic", "doc") if name not in frame.columns]
     if missing:
         message = f"column {missing[0]} is missing; found {', '.join(frame.columns)}"
         raise source.error("run.columns", None, message)
-    line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
-    table = _cast_columns(frame, source, line)
+    table = _cast_columns(frame, source)
     # A frame of a run shows a whole document as start 0 without end.
     whole = ((table.frame["start"] == 0) & table.frame["end"].is_null()).fill_null(value=False)
     table = table._replace(frame=table.frame.with_columns(table.frame["start"].set(whole, None)))
@@ -85,15 +65,12 @@ def parse_frame(frame: pl.DataFrame, source: Source) -> Parsed:
     return parsed._replace(content=replace(parsed.content, unread=kept or None))
 
 
-def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> RowTable:
+def _cast_columns(frame: pl.DataFrame, source: Source) -> RowTable:
     """Return the columns of a run in their types, null where the file has none."""
-    columns: dict[str, pl.Series] = {}
-    problems: list[Problem] = []
+    line = source.numbered(np.arange(1, len(frame) + 1, dtype=np.int64))
+    columns, problems = dict[str, pl.Series](), list[Problem]()
     for name, kind in _COLUMNS.items():
-        if name not in frame.columns:
-            columns[name] = pl.Series(name, [None] * len(frame), dtype=kind)
-            continue
-        given = frame[name]
+        given = frame[name] if name in frame.columns else pl.repeat(None, len(frame), eager=True)
         try:
             column = given.cast(kind, strict=False)
         except pl.exceptions.PolarsError:
@@ -106,6 +83,31 @@ def _cast_columns(frame: pl.DataFrame, source: Source, line: Ints) -> RowTable:
         problems += Defects(source, line).at("run.columns", lost, message, given)
         columns[name] = column
     return RowTable(pl.DataFrame(columns), line).without(problems)
+
+
+@contextmanager
+def without_panics() -> Iterator[None]:
+    """Hold standard error back while a file is read, and print it afterwards without panics.
+
+    Polars prints a trace before it raises the error of a damaged file. Output of other threads in
+    the meantime is late, never lost.
+    """
+    with _ALONE, ExitStack() as stack:
+        try:
+            held = stack.enter_context(tempfile.TemporaryFile())
+            kept = os.dup(_STDERR)
+        except OSError:  # no temporary file, or no standard error
+            yield
+            return
+        stack.callback(os.close, kept)
+        os.dup2(held.fileno(), _STDERR)
+        try:
+            yield
+        finally:
+            os.dup2(kept, _STDERR)
+            held.seek(0)
+            with suppress(OSError):  # standard error is full or closed
+                os.write(kept, _PANIC.sub(b"", held.read()))
 
 
 def write_run(run: Run) -> bytes:

@@ -21,6 +21,7 @@ from foveal.formats.checks import (
     RowRule,
     check_rules,
     list_offset_rules,
+    raise_problems,
 )
 from foveal.formats.fields import RowTable
 from foveal.formats.objects import GIVE_TEXTS, to_codepoints
@@ -29,13 +30,12 @@ from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
+# The fields of a result in JSON Lines and columnar files.
 RESULT_COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("topic", "doc", "xpath", "text"), pl.String),
     **dict.fromkeys(("rank", "start", "end", "bep", "tokens"), pl.Int64),
     "score": pl.Float64,
 }
-"""The fields of a result in JSON Lines and columnar files."""
-
 _PLACES = pl.col("start", "end", "xpath", "bep")
 _RULES = [
     *NAME_RULES,
@@ -100,7 +100,7 @@ def ranked(
 ) -> Run:
     """Return a run from rows with optional ``rank`` and ``score``, put in order within topics."""
     source, notes = defects.source, tuple[str, ...]()
-    defects.raise_if(check_rules(source.path, line, frame, _list_order_rules(frame, source)))
+    raise_problems(check_rules(source.path, line, frame, _list_order_rules(frame, source)))
     optional = [
         column
         for column in ("rank", "score", "xpath", "tokens")

@@ -13,11 +13,10 @@ from foveal.formats.base import head_fields
 from foveal.formats.fields import drop_undecodable, normalise_lines
 from foveal.formats.markup import Markup
 from foveal.formats.trec_genomics import is_run_line
-from foveal.model import UNKNOWN, Run
+from foveal.model import Run
 from foveal.spans import Ints
 
-_RANK, _NAME = 3, 5
-"""The fields of a result's rank and of the run's name; in TREC Genomics the name is last."""
+_RANK, _NAME = 3, 5  # fields of a line; in TREC Genomics the name is one further
 
 
 def _field(source: Source, run: Run, at: int) -> tuple[pl.Series, Ints]:
@@ -33,11 +32,7 @@ def line_ranks(source: Source, run: Run) -> Ints | None:
         return None
     field, line = _field(source, run, _RANK)
     rank = field.cast(pl.Int64, strict=False)
-    if rank.null_count():
-        return None
-    of_line = np.full(int(run.line.max(initial=0)) + 1, UNKNOWN, dtype=np.int64)
-    of_line[line] = rank.to_numpy()
-    return of_line[run.line]
+    return None if rank.null_count() else rank.to_numpy()[np.searchsorted(line, run.line)]
 
 
 def find_other_names(source: Source, run: Run) -> Iterator[Problem]:
@@ -48,13 +43,9 @@ def find_other_names(source: Source, run: Run) -> Iterator[Problem]:
         return
     name, line = _field(source, run, at)
     for row in name.is_first_distinct().arg_true().to_list()[1:]:
-        yield Problem(
-            "run.name",
-            source.path,
-            int(line[row]),
-            f"the run is called {name[row]!r} here, but {name[0]!r} on line {line[0]}; "
-            "expected one run in a file",
-        )
+        text = f"the run is called {name[row]!r} here, but {name[0]!r} on line {line[0]}"
+        text += "; expected one run in a file"
+        yield Problem("run.name", source.path, int(line[row]), text)
 
 
 def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
@@ -65,47 +56,32 @@ def find_repeated_topics(markup: Markup) -> Iterator[Problem]:
     >>> print(*find_repeated_topics(read_markup(Source.of_text(text, "s.xml"))))
     s.xml:2: a second <topic> of '1', first on line 1; expected one for each topic
     """
-    topics = markup.named("topic")
-    first: dict[str, int] = {}
-    for given, line in zip(
-        markup.values(topics, "topic-id", "id"), markup.line[topics].tolist(), strict=True
-    ):
-        if given is None:
-            continue
-        name = given.strip()
+    topics, first = markup.named("topic"), dict[str, int]()
+    names = markup.values(topics, "topic-id", "id")
+    for given, line in zip(names, markup.line[topics].tolist(), strict=True):
+        name = (given or "").strip()
         if name in first:
-            message = f"a second <topic> of {name!r}, first on line {first[name]}"
-            yield Problem(
-                "run.repeated_topic",
-                markup.source.path,
-                line,
-                f"{message}; expected one for each topic",
-            )
-        first.setdefault(name, line)
+            text = f"a second <topic> of {name!r}, first on line {first[name]}"
+            text += "; expected one for each topic"
+            yield Problem("run.repeated_topic", markup.source.path, line, text)
+        elif given is not None:
+            first[name] = line
 
 
 def list_notes(run: Run) -> Iterator[Problem]:
     """List the warnings of the reader, with their lines."""
+    path = run.source.path
     for note in run.notes:
-        if isinstance(note, Note) and note.code == "run.grouping":
-            yield from _find_returning_topics(run)
+        if not (isinstance(note, Note) and note.code == "run.grouping"):
+            first = note.items[0] if isinstance(note, Tally) and note.items else None
+            yield Problem("run.note", path, first[0] if isinstance(first, tuple) else first, note)
             continue
-        first = note.items[0] if isinstance(note, Tally) and note.items else None
-        line = first[0] if isinstance(first, tuple) else first
-        yield Problem("run.note", run.source.path, line, note)
-
-
-def _find_returning_topics(run: Run) -> Iterator[Problem]:
-    """Find each line on which a topic comes back after others."""
-    order = np.argsort(run.line, kind="stable")
-    topic, line = run.topic[order], run.line[order]
-    opens = np.flatnonzero(np.concatenate([[True], topic[1:] != topic[:-1]]))
-    first: dict[int, int] = {}
-    for number, at in zip(topic[opens].tolist(), line[opens].tolist(), strict=True):
-        if number in first:
-            text = (
-                f"topic {run.topics[number]!r} comes back after another one, first on line "
-                f"{first[number]}; the lines of a topic do not stand together"
-            )
-            yield Problem("run.grouping", run.source.path, at, text)
-        first.setdefault(number, at)
+        order = np.argsort(run.line, kind="stable")
+        topic, line = run.topic[order], run.line[order]
+        opens = np.flatnonzero(np.diff(topic, prepend=-1))
+        seen: dict[int, int] = {}
+        for number, at in zip(topic[opens].tolist(), line[opens].tolist(), strict=True):
+            if seen.setdefault(number, at) != at:
+                text = f"topic {run.topics[number]!r} comes back after another one, first on line "
+                text += f"{seen[number]}; the lines of a topic do not stand together"
+                yield Problem("run.grouping", path, at, text)

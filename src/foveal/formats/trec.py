@@ -18,6 +18,7 @@ from foveal.formats.fields import (
     check_rows,
     drop_bad,
     has_trailing_text,
+    is_genomics,
     one_word,
     tabulate,
 )
@@ -27,7 +28,7 @@ from foveal.spans import Ints
 
 _RUN_LINE = "topic Q0 doc rank score runid"
 _JUDGEMENT_LINE = "topic iteration doc grade"
-_JUDGEMENTS = {"topic": pl.String, "iteration": pl.String, "doc": pl.String, "grade": pl.Int64}
+_JUDGEMENTS = dict.fromkeys(("topic", "iteration", "doc"), pl.String) | {"grade": pl.Int64}
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -46,13 +47,14 @@ def parse_run(source: Source) -> Parsed:
             fields = text.split()
             if has_trailing_text(fields) and not fields[0].startswith(b"#"):
                 lines[at] = b" ".join(fields[:6])
-                cut.append(int(source.numbered(np.array([at + 1]))[0]))
+                cut.append(at + 1)
         table = tabulate(replace(source, data=b"\n".join(lines)), RUN_COLUMNS, keep, _RUN_LINE)
     doc, score, line = table.frame["doc"].rechunk(), table.frame["score"].to_numpy(), table.line
     first_rows, number = number_rows(table.frame["topic"])
     order = rank_documents(number, score, doc)
     if order is not None:
         doc, score, line = doc.gather(order), score[order], line[order]
+    first_cut = source.numbered(np.array(cut[:1], dtype=np.int64)).tolist()
     run = Run(
         name=head_fields(source)[5].decode(errors="replace") if len(doc) else source.stem,
         topics=tuple(gather(table.frame["topic"], first_rows).to_list()),
@@ -63,7 +65,7 @@ def parse_run(source: Source) -> Parsed:
         line=line,
         score=score,
         source=source.provenance,
-        notes=(Tally(ignored_text, len(cut), [min(cut)]),) if cut else (),
+        notes=(Tally(ignored_text, len(cut), first_cut),) if cut else (),
     )
     return Parsed(run, [*table.problems])
 
@@ -128,16 +130,13 @@ def parse_judgements(source: Source) -> Parsed:
     """Parse judgements of whole documents: grade above 0 is relevant."""
     keep = ("topic", "doc", "grade")
     frame, line, problems = tabulate(source, _JUDGEMENTS, keep, _JUDGEMENT_LINE)
-    none = np.zeros(0, dtype=np.int64)
+    rows = frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(line))
+    none = np.zeros(len(frame), dtype=np.int64)
     judgements = Judgements.from_rows(
-        frame.select("topic", "doc", relevant=pl.col("grade") > 0, line=pl.Series(line)),
-        np.zeros(len(frame), dtype=np.int64),
-        none,
-        none,
-        source=source.provenance,
-        has_text=False,
+        rows, none, none[:0], none[:0], source=source.provenance, has_text=False
     )
-    return drop_bad(judgements, [*problems])
+    problems += tuple(judgements.find_repeated())
+    return drop_bad(judgements, problems) if problems else Parsed(judgements, [])
 
 
 def write_judgements(judgements: Judgements) -> str:
@@ -158,20 +157,14 @@ def _is_run(source: Source) -> bool:
     fields = head_fields(source)
     if len(fields) != 6 and not has_trailing_text(fields):
         return False
-    return fields[1] == b"Q0" or not _is_genomics(source)
+    return fields[1] == b"Q0" or not is_genomics(source)
 
 
 def _is_judgements(source: Source) -> bool:
     """Return True for four fields."""
-    fields = head_fields(source)
-    return len(fields) == 4 and (b"\t" not in source.head[1] or not _is_genomics(source))
-
-
-def _is_genomics(source: Source) -> bool:
-    """Return True for a line of TREC Genomics, which may have as many fields."""
-    from foveal.formats.trec_genomics import is_gold, is_run_line
-
-    return is_run_line(head_fields(source)) or is_gold(source)
+    return len(head_fields(source)) == 4 and (
+        b"\t" not in source.head[1] or not is_genomics(source)
+    )
 
 
 FORMATS = (

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, head_fields, parse_with
-from foveal.formats.checks import MAX_OFFSET, RESERVED, RULES
-from foveal.formats.fields import tabulate
+from foveal.formats.base import Format, Parsed, head_fields
+from foveal.formats.checks import MAX_OFFSET, RULES, RowRule, check_rules
+from foveal.formats.fields import RowTable, tabulate
+from foveal.lookup import number_rows
 from foveal.model import Judgements, Run
-from foveal.model.run import ALL
 
 _RUN = {
     "topic": pl.String,
@@ -29,20 +27,28 @@ _RUN = {
     "start": pl.Int64,
     "length": pl.Int64,
 }
-_GOLD_LINE = "topic<TAB>doc<TAB>start<TAB>length<TAB>aspects"
-_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")
-"""The last field of INEX judgements and element runs."""
-
-
-class GoldPassage(NamedTuple):
-    """One line of a gold file."""
-
-    line: int
-    topic: str
-    doc: str
-    start: int
-    end: int
-    aspects: tuple[str, ...]
+_GOLD = ("topic", "doc", "start", "length", "aspects")
+_GOLD_LINE = "<TAB>".join(_GOLD)
+_GOLD_RULES = (
+    RULES["topic"],
+    RowRule(
+        "line.fields", pl.col("fields") != 5, f"{{fields}} fields found, expected 5: {_GOLD_LINE}"
+    ),
+    RowRule(
+        "line.fields",
+        (pl.col("topic") == "") | (pl.col("doc") == ""),
+        f"no name; expected {_GOLD_LINE}",
+    ),
+    *(
+        RowRule(
+            "line.number",
+            ~pl.col(name).str.contains("^[0-9]{1,12}$"),
+            f"{name} {{{name}}}; expected a whole number from 0 to {MAX_OFFSET}",
+        )
+        for name in ("start", "length")
+    ),
+)
+_PASSAGE_OR_PATH = re.compile(rb"/|[0-9]+:[0-9]+$")  # ends INEX judgements and element runs
 
 
 def is_run_line(fields: Sequence[bytes]) -> bool:
@@ -79,13 +85,12 @@ def parse_run(source: Source) -> Parsed:
     columns = _RUN if len(head) == 6 else _RUN | {"tag": pl.String}
     rules = [RULES["start"], RULES["length"]]
     frame, line, problems = tabulate(source, columns, tuple(_RUN), " ".join(columns), rules)
-    topics = frame["topic"].unique(maintain_order=True)
-    frame = (
-        frame.with_columns(line=pl.Series(line), end=pl.col("start") + pl.col("length"))
-        .join(pl.DataFrame({"topic": topics}).with_row_index("place"), on="topic")
-        .sort("place", "rank", "doc", "start", "length", "line")
-        .drop("place", "length")
+    frame = frame.with_columns(
+        line=pl.Series(line),
+        place=pl.Series(number_rows(frame["topic"]).number),
+        end=pl.col("start") + pl.col("length"),
     )
+    frame = frame.sort("place", "rank", "doc", "start", "length", "line").drop("place", "length")
     name = head[6].decode(errors="replace") if len(head) == 7 else source.stem
     return Parsed(Run.from_frame(frame, name=name, source=source.provenance), [*problems])
 
@@ -98,58 +103,39 @@ def read_run(source: Source) -> Run:
     return run
 
 
-def read_gold_passages(source: Source) -> list[GoldPassage]:
-    """Return the passages of a gold file in its order; refuse all lines of another form."""
-    passages, problems = list[GoldPassage](), list[Problem]()
-    for number, text in enumerate(source.data.decode("latin-1").split("\n"), 1):
-        if not text.strip() or text.startswith("#"):
-            continue
-        line = int(source.numbered(np.array([number]))[0])
-        fields = [field.strip() for field in text.split("\t")]
-        problem = None
-        if len(fields) != 5:
-            problem = "line.fields", f"{len(fields)} fields found, expected 5: {_GOLD_LINE}"
-        elif not fields[0] or not fields[1]:
-            problem = "line.fields", f"no name; expected {_GOLD_LINE}"
-        elif fields[0] == ALL:
-            problem = "topic.reserved", RESERVED
-        else:
-            for name, value in zip(("start", "length"), fields[2:4], strict=True):
-                if not re.fullmatch("[0-9]{1,12}", value):
-                    expected = f"expected a whole number from 0 to {MAX_OFFSET}"
-                    problem = "line.number", f"{name} {value[:20]!r}; {expected}"
-        if problem is not None:
-            problems.append(Problem(problem[0], source.path, line, problem[1]))
-            continue
-        topic, doc, start, end = *fields[:2], int(fields[2]), int(fields[2]) + int(fields[3])
-        aspects = dict.fromkeys(a for a in map(str.strip, fields[4].split("|")) if a)
-        passages.append(GoldPassage(line, topic, doc, start, end, tuple(aspects)))
-    if problems:
-        raise InputError(problems)
-    return passages
-
-
-def read_judgements(source: Source) -> Judgements:
-    """Read gold passages; their order within a document decides which one a result meets first."""
-    rows: dict[tuple[str, str], list[GoldPassage]] = {}
-    for passage in read_gold_passages(source):
-        rows.setdefault((passage.topic, passage.doc), []).append(passage)
-    flat = [passage for own in rows.values() for passage in own]
-    aspects = [[*passage.aspects] for passage in flat]
-    return Judgements.from_rows(
-        pl.DataFrame(
-            {
-                "topic": [topic for topic, _ in rows],
-                "doc": [doc for _, doc in rows],
-                "line": [own[0].line for own in rows.values()],
-            }
-        ),
-        np.array([len(own) for own in rows.values()], dtype=np.int64),
-        np.array([passage.start for passage in flat], dtype=np.int64),
-        np.array([passage.end for passage in flat], dtype=np.int64),
-        source=source.provenance,
-        aspects=pl.Series(aspects, dtype=pl.List(pl.String)) if any(aspects) else None,
+def tabulate_gold(source: Source) -> RowTable:
+    """Return the passages of a gold file: topic, doc, start, end and the list of aspects."""
+    texts = pl.Series([source.data.decode("latin-1")]).str.split("\n").explode()
+    kept = texts.str.contains(r"^[^#\s]|^\s+\S")
+    line = source.numbered(kept.arg_true().to_numpy().astype(np.int64) + 1)
+    texts = texts.filter(kept)
+    frame = texts.str.splitn("\t", len(_GOLD)).struct.unnest()
+    frame.columns = _GOLD
+    frame = frame.with_columns(pl.all().str.strip_chars(), fields=texts.str.count_matches("\t") + 1)
+    table = RowTable(frame, line).without(check_rules(source.path, line, frame, _GOLD_RULES))
+    start, length = pl.col("start").cast(pl.Int64), pl.col("length").cast(pl.Int64)
+    aspects = pl.col("aspects").str.split("|").list.eval(pl.element().str.strip_chars())
+    aspects = aspects.list.eval(pl.element().filter(pl.element() != ""))
+    rows = table.frame.select(
+        "topic", "doc", start, end=start + length, aspects=aspects.list.unique(maintain_order=True)
     )
+    return table._replace(frame=rows)
+
+
+def parse_judgements(source: Source) -> Parsed:
+    """Parse gold passages; their order within a document decides which one a result meets first."""
+    frame, line, problems = tabulate_gold(source)
+    first_rows, number = number_rows(frame["topic"], frame["doc"])
+    passages = frame[np.argsort(number, kind="stable")]
+    judgements = Judgements.from_rows(
+        frame[first_rows].select("topic", "doc", line=pl.Series(line[first_rows])),
+        np.bincount(number, minlength=len(first_rows)).astype(np.int64),
+        passages["start"].to_numpy(),
+        passages["end"].to_numpy(),
+        source=source.provenance,
+        aspects=passages["aspects"] if passages["aspects"].list.len().sum() else None,
+    )
+    return Parsed(judgements if len(judgements) else None, [*problems])
 
 
 FORMATS = (
@@ -179,6 +165,6 @@ text.""",
 The last field is a list of aspects, separated by `|`. Offsets count bytes, as in runs.""",
         "200\t14747618\t64716\t19412\tICAM-1|TNF-ALPHA\n",
         is_gold,
-        parse_with(read_judgements),
+        parse_judgements,
     ),
 )

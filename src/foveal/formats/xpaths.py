@@ -7,12 +7,8 @@ import numpy.typing as npt
 import polars as pl
 
 _STEP = r"/[^/\[\]@()\s]+(?:\[[1-9][0-9]*\])?"
-ELEMENT = f"^(?:{_STEP})+$"
-"""The path of an element, as it may be written: 1 need not be."""
-
-_BARE = r"([^/\]])(/|$)"
-"""The end of a step without an ordinal."""
-
+ELEMENT = f"^(?:{_STEP})+$"  # the path of an element, as it may be written: 1 need not be
+_BARE = r"([^/\]])(/|$)"  # the end of a step without an ordinal
 _ROOT = r"^/[^/\[\]@()\s]+(?:\[1\])?$"
 
 
