@@ -35,7 +35,7 @@ from foveal.formats.markup import (
     read_markup,
     write_attributes,
 )
-from foveal.formats.objects import unknown_attributes
+from foveal.formats.objects import count_unknown
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
@@ -140,15 +140,15 @@ def read_judgements(source: Source) -> Judgements:
         header["collection"] = collections[0]
     header |= {"version": version} if version else {}
     read = [0, *files.tolist(), *listed["number"], *marked["number"]]
+    given = (markup.attributes.get(number, {}) for number in read)
+    odd = (name for own in given if not own.keys() <= _ATTRIBUTES for name in own)
     unread = {
         UNKNOWN_GRADES: int((~known).sum()),
         "names of collections, which are not the same in all files": (
             collections.count() if collections.n_unique() > 1 else 0
         ),
         "statements of topics": len(markup.named("inex-topic")),
-        **unknown_attributes(
-            [markup.attributes[i] for i in read if i in markup.attributes], _ATTRIBUTES
-        ),
+        **count_unknown(name for name in odd if name.replace("_", "-") not in _ATTRIBUTES),
     }
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
@@ -173,9 +173,9 @@ def read_judgements(source: Source) -> Judgements:
     )
     judgements.check_distinct()
     # A document is not judged if all its grades are unknown.
-    graded = listed["row"].to_numpy()
-    rows = np.arange(len(files))
-    judged = np.isin(rows, graded[known]) | ~np.isin(rows, graded)
+    graded, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
+    judged[graded] = False
+    judged[graded[known]] = True
     return judgements if judged.all() else judgements.only(judged)
 
 
@@ -242,12 +242,10 @@ def _escape_name(name: str) -> str:
 
 def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
     """Return the elements with all columns, if the format can hold the judgements."""
-    schema: dict[str, type[pl.DataType]] = {**ELEMENT_COLUMNS, "row": pl.Int64}
-    given = pl.DataFrame(schema=schema) if judgements.elements is None else judgements.elements
-    elements = given.select(
-        pl.col(name) if name in given.columns else pl.lit(None, dtype=kind).alias(name)
-        for name, kind in schema.items()
-    )
+    elements = pl.DataFrame(schema={**ELEMENT_COLUMNS, "row": pl.Int64})
+    if judgements.elements is not None:
+        both = pl.concat([elements, judgements.elements], how="diagonal")
+        elements = both.select(elements.columns)
     header, places = judgements.header or {}, judgements.places
     places = pl.DataFrame(schema=PLACE_COLUMNS) if places is None else places
     declared = header.get("scale", scale)

@@ -422,14 +422,11 @@ def closest_places(text: str, quote: str) -> Iterator[Place]:
         low = max(begins[bucket] - slack, 0)
         there = _split(text[low : begins[bucket] + len(quote) + slack], quote)
         blocks = SequenceMatcher(None, wanted, there, autojunk=False).get_matching_blocks()[:-1]
-        if not blocks:
-            yield low, low
-            continue
-        first, last_block = blocks[0], blocks[-1]
-        start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
-        end = low + len("".join(there[: last_block.b + last_block.size]))
-        end += len("".join(wanted[last_block.a + last_block.size :]))
-        yield max(start, 0), min(end, len(text))
+        if blocks:
+            first, (a, b, length) = blocks[0], blocks[-1]
+            start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
+            end = low + len("".join(there[: b + length])) + len("".join(wanted[a + length :]))
+            yield max(start, 0), min(end, len(text))
 
 
 def similarity(quote: str, text: str) -> float:
@@ -477,10 +474,7 @@ def _lines_by_text(source: Source, key: str) -> Iterator[tuple[int, Record, list
     With the number of the line from 0 and its record come the spans without offsets, and True if
     the line was one quote, which now is a list of one span.
     """
-    if not source.data.lstrip().startswith((b"{", b"#")):
-        return
-    lines = enumerate(source.data.split(b"\n"))
-    word = f'"{key}"'.encode()
+    word, lines = f'"{key}"'.encode(), enumerate(source.data.split(b"\n"))
     for number, record in parse_lines((n, line) for n, line in lines if word in line):
         is_single = key == "quote" and isinstance(record.get(key), str)
         is_single &= "spans" not in record and "elements" not in record
@@ -505,6 +499,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     These are the documents of spans given by their text, or all that are named if the header
     declares offsets in bytes or UTF-16 units. A quote without ``doc`` may be in any document.
     """
+    source = source.in_lines()
     by_text = [record for _, record, spans, _ in _lines_by_text(source, key) if spans]
     every = key == "quote" and any(not record.get("doc") for record in by_text)
     if header_of(source)[0].get("unit", "codepoint") != "codepoint":
@@ -523,11 +518,11 @@ def locate_lines(source: Source, key: str, locator: TextLocator) -> tuple[Source
     >>> json.loads(found.data)["doc"], json.loads(found.data)["spans"]
     ('d', [{'quote': 'or not', 'start': 4, 'end': 10}])
     """
+    source = source.in_lines()
     header, texts = header_of(source)[0], locator.texts or {}
     unit, inclusive = str(header.get("unit")), header.get("end") == "inclusive"
     lines, problems, how = source.data.split(b"\n"), list[Problem](), Counter[str]()
     first: dict[tuple[str, ...], tuple[int, Record]] = {}
-
     for number, record, spans, is_single in _lines_by_text(source, key):
         if key == "text" and not isinstance(record.get("doc"), str):
             continue

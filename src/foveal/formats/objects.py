@@ -203,10 +203,13 @@ def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dic
     >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
     {'fields not known: note': 2}
     """
-    lines = enumerate(source.data.split(b"\n")[header_line:])
-    schema = frame.schema
-    names = Counter(name for _, own in parse_lines(lines) for name in _unknown_names(own, schema))
-    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
+    lines = parse_lines(enumerate(source.data.split(b"\n")[header_line:]))
+    return count_unknown(name for _, own in lines for name in _unknown_names(own, frame.schema))
+
+
+def count_unknown(names: Iterable[str]) -> dict[str, int]:
+    """Count names of fields that are not known, as losses list them."""
+    return {UNKNOWN_FIELD + name: count for name, count in Counter(names).items()}
 
 
 def _unknown_names(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -217,18 +220,6 @@ def _unknown_names(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Itera
             known = kind.inner.to_schema()
             for own in item or ():
                 yield from (f"{name}.{inner}" for inner in _unknown_names(own or {}, known))
-
-
-def unknown_attributes(found: Iterable[Mapping[str, str]], known: frozenset[str]) -> dict[str, int]:
-    """Count the attributes of elements that are not known; hyphens may be underscores."""
-    names = Counter(
-        name
-        for own in found
-        if not own.keys() <= known
-        for name in own
-        if name.replace("_", "-") not in known
-    )
-    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
 
 
 # -- units of offsets ------------------------------------------------------------------------------
