@@ -41,8 +41,8 @@ from foveal.formats.objects import (
     unknown_fields,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
-from foveal.lookup import number_rows
-from foveal.model import UNKNOWN, Judgements, Run
+from foveal.model import Judgements, Run
+from foveal.spans import Ints
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -170,8 +170,11 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     bare = _mark_bare_topics(source, table)
     frame, line = table.frame.filter(~bare), table.line[~bare]
     problems = [*table.problems, *check_rules(source.path, line, frame, _ROW_RULES)]
-    rows, spans = _split_spans(frame)
-    inner = Defects(source, line[spans["place"].to_numpy()])
+    frame, line = _split_assessors(frame, line)
+    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    spans = frame.select("doc", "length", "spans", row=number).explode("spans")
+    spans = spans.drop_nulls("spans").unnest("spans")
+    inner, outer = Defects(source, line[spans["row"].to_numpy()]), Defects(source, line)
     past = pl.col("end") + int(inclusive) > pl.col("length")
     rules = [
         *list_offset_rules(inclusive=inclusive),
@@ -179,19 +182,17 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
     ]
     problems += check_rules(source.path, inner.line, spans, rules)
-    number = pl.col("start", "end", "length", "bep").fill_null(UNKNOWN)
-    rows, spans = rows.with_columns(number), spans.with_columns(number)
     spans = spans.with_columns(pl.col("end") + int(inclusive))
-    place = rows["place"].to_numpy()
+    rows = frame.select("topic", "doc", "assessor", "length", "bep", line=pl.Series(line))
     judged, elements, ungraded = np.ones(len(frame), dtype=bool), None, 0
     has_text = (frame if len(frame) else table.frame)["spans"].count() > 0
     if frame["elements"].count() or not has_text:
-        flat = frame.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = frame.select("elements", row=number)
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
         owner = flat["row"].to_numpy()
         graded = check_elements(flat, Defects(source, line[owner]), scale=known.get("scale"))
         problems += graded.problems
-        elements = _point_to_rows(graded.elements, rows, frame["assessor"])
+        elements = graded.elements if len(graded.elements) else None
         known |= {} if graded.scale is None else {"scale": graded.scale}
         ungraded = len(flat) - len(graded.elements)
         # A document of which everything is unknown was not judged.
@@ -200,21 +201,20 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         relevant = mark_relevant(graded.elements, len(frame), graded.scale)
         if has_text:
             positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
-            relevant[spans["place"].filter(positive).to_numpy()] = False
+            relevant &= ~np.isin(line, inner.line[positive.to_numpy()])
             message = "relevant elements, but no span is relevant"
-            problems += Defects(source, line).at("judgements.spans", relevant, message)
+            problems += outer.at("judgements.spans", relevant, message)
         else:
-            rows = rows.with_columns(relevant=pl.Series(relevant[place]))
-    raise_problems(problems)
+            rows = rows.with_columns(relevant=pl.Series(relevant))
+    raise_problems([*dict.fromkeys(problems)])
     unread = unknown_fields(source, table.frame, header_line) if source.thorough else {}
     unread |= {UNKNOWN_GRADES: ungraded} if ungraded else {}
     spans = spans.with_columns(
         to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
     )
-    outer = Defects(source, line[place])
     rows = rows.with_columns(
         to_codepoints(rows[n], rows["doc"], unit, texts, outer) for n in ("length", "bep")
-    ).with_columns(line=pl.Series(outer.line))
+    )
     quotes = spans.select("quote", "prefix", "suffix")
     given = [name for name in _LABELS if spans[name].list.len().sum()]
     labels = spans.select(pl.col(given).list.unique(maintain_order=True))
@@ -235,7 +235,7 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         topics_without_documents=table.frame["topic"].filter(bare),
         notes=notes,
     )
-    judgements = judgements if judged.all() else judgements.only(judged[place])
+    judgements = judgements if judged.all() else judgements.only(judged)
     judgements.check_distinct()
     return judgements
 
@@ -258,40 +258,28 @@ def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
     return bare.to_numpy()
 
 
-def _split_spans(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row for each object and assessor, and the spans, with the ``row`` of each.
+def _split_assessors(frame: pl.DataFrame, line: Ints) -> tuple[pl.DataFrame, Ints]:
+    """Return a row for each object and assessor, and its line.
 
-    Spans may name another assessor than their object, whose number is ``place``.
+    Spans may name another assessor than their object. Elements are those of the object's assessor,
+    or of all if no span is theirs.
     """
-    place = pl.int_range(pl.len(), dtype=pl.Int64)
-    every = frame.select("topic", "doc", "length", "bep", "spans", own="assessor", place=place)
-    every = every.explode("spans", keep_nulls=True, empty_as_null=True).with_columns(
-        is_span=pl.col("spans").is_not_null()
+    if not frame["spans"].explode().struct.field("assessor").count():
+        return frame, line
+    every = frame.with_columns(own="assessor", is_given=pl.col("spans").is_not_null())
+    every = (
+        every.with_row_index("place")
+        .explode("spans")
+        .with_columns(assessor=pl.coalesce(pl.col("spans").struct.field("assessor"), "assessor"))
     )
-    every = every.unnest("spans").with_columns(
-        named="assessor", assessor=pl.coalesce("assessor", "own")
+    every = every.sort("place", "assessor", maintain_order=True)
+    rows = every.group_by("place", "assessor", maintain_order=True).agg(
+        pl.exclude("spans").first(), spans=pl.col("spans").drop_nulls()
     )
-    if every["named"].count():
-        every = every.sort("place", "assessor", maintain_order=True)
-    first_rows, number = number_rows(every["place"].to_numpy(), every["assessor"])
-    return every[first_rows], every.with_columns(row=pl.Series(number)).filter("is_span")
-
-
-def _point_to_rows(
-    elements: pl.DataFrame, rows: pl.DataFrame, assessor: pl.Series
-) -> pl.DataFrame | None:
-    """Return the elements with the rows of their object: its assessor's, else all of them."""
-    if not len(elements):
-        return None
-    own = pl.col("assessor").eq_missing(assessor.gather(rows["place"]))
-    whose = rows.select("place", own=own, number=pl.int_range(pl.len(), dtype=pl.Int64))
-    whose = whose.filter(pl.col("own") | ~pl.col("own").any().over("place"))
-    return (
-        elements.rename({"row": "place"})
-        .join(whose.select("place", row="number"), on="place", maintain_order="left_right")
-        .drop("place")
-        .sort("row", maintain_order=True)
-    )
+    is_own = pl.col("assessor").eq_missing(pl.col("own"))
+    elements = pl.when(is_own | ~is_own.any().over("place")).then("elements")
+    rows = rows.with_columns(elements=elements, spans=pl.when("is_given").then("spans"))
+    return rows, line[rows["place"].to_numpy()]
 
 
 def declared_whitespace(source: Source) -> str | None:
