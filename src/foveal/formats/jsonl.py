@@ -41,7 +41,7 @@ from foveal.formats.objects import (
     unknown_fields,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
-from foveal.model import Judgements, Run
+from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -183,7 +183,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
     ]
     problems += check_rules(source.path, inner.line, spans, rules)
     spans = spans.with_columns(pl.col("end") + int(inclusive))
-    rows = frame.select("topic", "doc", "assessor", "length", "bep", line=pl.Series(line))
+    numbers = pl.col("length", "bep").fill_null(UNKNOWN)
+    rows = frame.select("topic", "doc", "assessor", numbers, line=pl.Series(line))
     judged, elements, ungraded = np.ones(len(frame), dtype=bool), None, 0
     has_text = (frame if len(frame) else table.frame)["spans"].count() > 0
     if frame["elements"].count() or not has_text:
