@@ -126,6 +126,15 @@ def test_results_with_places_keep_them() -> None:
     assert placed.notes == ("spans located by their text: 1",)
 
 
+def test_results_of_a_json_array_are_located() -> None:
+    results = [{"topic": "1", "doc": "d", "text": text} for text in ("at noon", "again")]
+    source = Source.of_text(json.dumps(results, indent=1), "a.json")
+    assert documents_needed(source, "text") == (frozenset("d"), False)
+    placed = locate_results(source, TEXTS)
+    assert placed.start.tolist() == [TEXT.index("at noon"), TEXT.index("again")]
+    assert placed.line.tolist() == [2, 7]
+
+
 def test_the_order_and_the_lines_stay() -> None:
     source = run({"text": "again", "rank": 2}, {"text": "noon", "rank": 1})
     placed = locate_results(source, TEXTS)

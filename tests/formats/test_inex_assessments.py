@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foveal
-from foveal.formats.inex_assessments import parse_judgements
 from inputs import (
     FOLDER_FORMATS,
     JUDGEMENT_FORMATS,
@@ -235,20 +234,16 @@ def test_a_bad_pool_is_named(text: str, message: str) -> None:
     assert refusal(read_judgements, text).startswith(message)
 
 
-def test_good_files_are_parsed_beside_bad_ones() -> None:
+def test_every_problem_of_a_file_is_reported() -> None:
     files = [sized(), sized(size="x"), '<passage start="/a" end="/b"/>', "<best-entry-point/>"]
     lines = "".join(f'<file name="{i}">\n{line}\n</file>\n' for i, line in enumerate(files))
-    head = '<assessments topic="1" whitespace-text-node="squeeze">\n'
-    again = '<file/>\n<file name="0"/>\n</assessments>'
-    found = parse_judgements(text_source(f"{head}{lines}{again}"))
-    assert found.content.doc.to_list() == ["0", "2"]
-    assert elements(found.content) == [(0, "/a[1]")]
-    assert sorted(problem.code for problem in found.problems) == [
-        "doc.missing",
+    text = f'<assessments topic="1">\n{lines}<file/>\n</assessments>'
+    with pytest.raises(foveal.InputError) as caught:
+        read_judgements(text)
+    assert [problem.code for problem in caught.value.problems] == [
         "element.size",
-        "judgements.header",
-        "judgements.repeated",
         "passage.path",
+        "doc.missing",
     ]
 
 

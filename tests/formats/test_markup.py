@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from foveal.files.source import is_xml
-from foveal.files.xml import Limits
+from foveal.files.xml import MARKUP, Limits
 from foveal.formats.markup import Markup, read_markup
 from inputs import refusal, text_source
 
@@ -122,11 +122,11 @@ def test_empty_lines_may_come_first() -> None:
             f"x:1002: not valid XML, column 1: elements are nested more than {LIMITS.depth}",
         ),
         (
-            f"<a>\n<{'b' * (LIMITS.markup + 600_000)}/></a>",
+            f"<a>\n<{'b' * (MARKUP + 600_000)}/></a>",
             "x:2: not valid XML, column 1: a tag, comment or declaration has more",
         ),
         (
-            f"<!-- {'b' * (LIMITS.markup + 600_000)} --><a/>",
+            f"<!-- {'b' * (MARKUP + 600_000)} --><a/>",
             "x:1: not valid XML, column 1: a tag, comment or declaration has more",
         ),
         (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import foveal
 from foveal.analysis.pooling import pool
-from foveal.formats.pool_files import Pool, parse_pool, pool_lines, read_pool, write_pool
+from foveal.formats.pool_files import Pool, pool_lines, read_pool, write_pool
 from inputs import refusal, text_source
 
 HEADER = {"type": "header", "format": "foveal-pool", "version": 1, "pooled": "document"}
@@ -151,10 +151,11 @@ def test_a_pool_is_neither_a_run_nor_judgements() -> None:
         assert refusal(reader, text_source(text)).startswith("x:1: ")
 
 
-def test_good_lines_are_parsed_beside_bad_ones() -> None:
+def test_every_bad_line_is_reported() -> None:
     head = '{"type":"header","format":"foveal-pool","version":1,"pooled":"document"}\n'
     line = '{"topic":"7","doc":"%s","priority":%d,"rank":2,"runs":[{"run":"a","rank":2}]}\n'
-    text = head + line % ("d1", 0) + line % ("d2", 1)
-    found = parse_pool(text_source(text))
-    assert found.content.entries["doc"].to_list() == ["d2"]
-    assert [problem.code for problem in found.problems] == ["pool.priority"]
+    text = head + line % ("d1", 0) + line % ("d2", 1) + line % ("", 2) + "{"
+    with pytest.raises(foveal.InputError) as caught:
+        read_pool(text_source(text))
+    codes = [problem.code for problem in caught.value.problems]
+    assert codes == ["pool.priority", "doc.missing", "json.syntax"]

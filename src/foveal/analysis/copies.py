@@ -23,7 +23,7 @@ from foveal.analysis.segmentation import Segmentation
 from foveal.errors import InputError, UsageError, some
 from foveal.files.source import Source
 from foveal.formats.checks import RowRule, check_rules, list_offset_rules, raise_problems
-from foveal.formats.objects import check_counted, header_of, read_objects
+from foveal.formats.objects import CODEPOINTS, read_header, tabulate_objects
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -155,9 +155,7 @@ def _split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def read_same_text(path: str | Path) -> Copies:
     """Read classes from JSON Lines: ``class``, ``doc``, ``start``, ``end`` of each passage."""
     source = Source.open(str(path))
-    header, line = header_of(source)
-    check_counted(source, header, line)
-    table = read_objects(source, _SCHEMA, line)
+    table = tabulate_objects(source, _SCHEMA, read_header(source, **CODEPOINTS)[1]).checked()
     absent = [
         RowRule("copies.field", pl.col(name).is_null(), f"{name} is missing") for name in _SCHEMA
     ]

@@ -23,7 +23,7 @@ from foveal.formats.checks import (
     list_offset_rules,
     raise_problems,
 )
-from foveal.formats.objects import check_counted, header_of, loads, read_objects
+from foveal.formats.objects import CODEPOINTS, loads, read_header, tabulate_objects
 from foveal.model import UNKNOWN, Run
 from foveal.spans import Ints
 
@@ -210,9 +210,8 @@ def read_segmentation(path: str | Path) -> Segmentation:
     A run is read as the segmentation into its results, each once.
     """
     source = Source.open(str(path))
-    header, line = header_of(source)
-    check_counted(source, header, line)
-    table = read_objects(source, _CHUNK, line)
+    header, line = read_header(source, **CODEPOINTS)
+    table = tabulate_objects(source, _CHUNK, line).checked()
     frame = table.frame.with_columns(pl.col("topic").fill_null("-"))
     raise_problems(check_rules(source.path, table.line, frame, _UNIT_RULES))
     units = frame.unique(["doc", "start", "end"], keep="first", maintain_order=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from codecs import BOM_UTF32_BE, BOM_UTF32_LE
 from collections import Counter
 from collections.abc import Callable
 from html.entities import html5
@@ -19,34 +18,33 @@ from xml.parsers import expat
 
 from foveal.errors import Problem
 
-BYTES_PER_ELEMENT = 16
-"""A longer document may have one more element for each so many bytes."""
-MARKUP = 4_000_000
-"""Bytes of one tag, comment or instruction, and of everything before the root element."""
-ATTRIBUTES = 1000
-"""Attributes that a document may declare for one tag: expat visits them at each element."""
-NAME = 1000
-"""Characters of the name of a tag or an attribute."""
-NAMES = 100_000
-"""Distinct names of tags, attributes and entities in one document."""
+BYTES_PER_ELEMENT = 16  # a longer document may have one more element for each so many bytes
+MARKUP = 4_000_000  # bytes of one tag or comment, and of everything before the root element
+ATTRIBUTES = 1000  # attributes declared for one tag: expat visits them at each element
+NAME = 1000  # characters of the name of a tag or an attribute
+NAMES = 100_000  # distinct names of tags, attributes and entities in one document
+_CHUNK = 1 << 19  # bytes that are parsed between two checks of the limits
 
-_CHUNK = 1 << 19
-"""Bytes that are parsed between two checks of the limits."""
+# Python's codecs in which documents are written. It also has codecs for data that are not text, or
+# that expand a little text to a lot.
 _ENCODINGS = re.compile(
     r"ascii|utf-8(-sig)?|utf-(16|32)(-[lb]e)?|iso8859-\d+|cp\d+|koi8-[rtu]|kz1048|ptcp154|tis-620|"
     r"hp-roman8|mac-\w+|big5(hkscs)?|euc_\w+|gb(k|2312|18030)|iso2022_kr|johab|shift_jis\w*"
 )
-"""Names of Python's codecs in which documents are written.
-
-Python also has codecs for data that are not text, or that expand a little text to a lot."""
-_DECLARED_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)""")
-_UTF32 = {
-    BOM_UTF32_LE: "utf-32",
-    BOM_UTF32_BE: "utf-32",
+_OF_EXPAT = ("utf-8", "us-ascii", "iso-8859-1")
+_DECLARED = re.compile(rb"""(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
+_FIRST_BYTES = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
     b"<\0\0\0": "utf-32-le",
     b"\0\0\0<": "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
 }
-"""First bytes of documents in UTF-32."""
+Opening = Callable[[str, Any], object]  # a handler of opening tags
+Closing = Callable[[str], object]  # a handler of closing tags or text
 _PREDEFINED = frozenset(("lt", "gt", "amp", "quot", "apos"))
 _REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)([^\s#;&<>]+);")
 
@@ -67,9 +65,8 @@ class DocumentError(Exception):
 
     def at(self, place: str) -> Problem:
         """Return the problem of the document at this place."""
-        if self.line is None:
-            return Problem(self.code, place, None, self.message)
-        return Problem(self.code, place, self.line, f"column {self.column}: {self.message}")
+        message = self.message if self.line is None else f"column {self.column}: {self.message}"
+        return Problem(self.code, place, self.line, message)
 
 
 class Limits(NamedTuple):
@@ -95,19 +92,6 @@ class Limits(NamedTuple):
     elements: int = 1_000_000
     size: int = 1 << 30
 
-    def max_elements(self, size: int) -> int:
-        """Return how many elements a document of `size` bytes may have.
-
-        >>> Limits().max_elements(32_000_000)
-        3000000
-        """
-        return self.elements + size // BYTES_PER_ELEMENT
-
-    @property
-    def markup(self) -> int:
-        """Bytes of one tag; longer attributes need longer tags."""
-        return max(MARKUP, 4 * self.attribute)
-
 
 def is_standard_entity(name: str) -> bool:
     """Return True for the predefined entities of XML and the named ones of HTML.
@@ -128,12 +112,11 @@ def explain_undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentErr
 
 def parse_xml(
     data: bytes,
-    opening: Callable[[str, Any], object],
-    closing: Callable[[str], object] | None = None,
-    text: Callable[[str], object] | None = None,
+    opening: Opening,
+    closing: Closing | None = None,
+    text: Closing | None = None,
     *,
     limits: Limits | None = None,
-    watch: bool = True,
     listed_attributes: bool = False,
     on_parser: Callable[[expat.XMLParserType], object] | None = None,
 ) -> None:
@@ -146,43 +129,40 @@ def parse_xml(
     opening, closing, text : callable
         Called as expat calls its handlers.
     limits : Limits, optional
-    watch : bool
-        Check depth, attribute lengths and number of elements. A caller that checks them saves the
-        time; in documents with entities of their own they are always checked.
     listed_attributes : bool
         Pass attributes as a list of names and values, without those that a DTD adds.
     on_parser : callable, optional
         Called first with the parser, which knows the line.
     """
-    handlers, limits = (opening, closing, text), limits or Limits()
-    # Expat takes UTF-32 for UTF-16.
-    encoding = next((codec for begin, codec in _UTF32.items() if data.startswith(begin)), None)
+    encoding = next((own for first, own in _FIRST_BYTES.items() if data.startswith(first)), None)
+    if encoding is not None:
+        data = _to_utf8(data, encoding)
+    declared = _DECLARED.match(data)
+    if declared is not None and (name := declared[1].decode()).lower() not in _OF_EXPAT:
+        try:
+            codec = codecs.lookup(name).name
+        except (LookupError, ValueError):
+            codec = ""
+        if not _ENCODINGS.fullmatch(codec):
+            expected = "UTF-8, UTF-16, ISO-8859-1 or another usual encoding of text"
+            message = f"encoding {name!r} is not read; expected {expected}"
+            raise DocumentError("xml.encoding", message, 1, 1)
+        data, encoding = (data if encoding else _to_utf8(data, name)), name
+    safe = _SafeParser(data, encoding and "utf-8", limits or Limits(), opening, closing, text)
+    safe.parser.ordered_attributes = safe.parser.specified_attributes = listed_attributes
+    if on_parser is not None:
+        on_parser(safe.parser)
+    safe.run()
+
+
+def _to_utf8(data: bytes, encoding: str) -> bytes:
     try:
-        if encoding is None:
-            parser = _SafeParser(data, handlers, limits, watch=watch, listed=listed_attributes)
-            return parser.run(on_parser)
-    except ValueError:
-        pass  # several bytes per character: expat leaves these encodings to us, before any tag
-    if encoding is None:
-        declared = _DECLARED_ENCODING.match(data)
-        encoding = declared[1].decode() if declared else "utf-8"
-    try:
-        data = data.decode(encoding).encode()
+        return data.decode(encoding).encode()
     except UnicodeDecodeError as error:
         raise explain_undecodable(error, encoding) from None
     except UnicodeError as error:  # of codecs that refuse everything
         message = f"cannot be read as {encoding}: {error}"
         raise DocumentError("xml.encoding", message, 1, 1) from None
-    parser = _SafeParser(data, handlers, limits, "utf-8", watch=watch, listed=listed_attributes)
-    return parser.run(on_parser)
-
-
-_Handlers = tuple[
-    Callable[[str, Any], object],
-    Callable[[str], object] | None,
-    Callable[[str], object] | None,
-]
-"""Functions for opening tags, closing tags and text."""
 
 
 class _SafeParser:
@@ -191,25 +171,18 @@ class _SafeParser:
     def __init__(
         self,
         data: bytes,
-        handlers: _Handlers,
+        encoding: str | None,
         limits: Limits,
-        encoding: str | None = None,
-        *,
-        watch: bool,
-        listed: bool,
+        opening: Opening,
+        closing: Closing | None,
+        text: Closing | None,
     ) -> None:
-        self.data, self.handlers, self.limits, self.listed = data, handlers, limits, listed
-        self.has_root = self.has_entities = self.is_watched = False
-        self.text_left = len(data) + limits.expansion
-        """Characters that text and tags may still have."""
-        self.nested_entities = 0
+        self.data, self.limits, self.has_root, self.nested_entities = data, limits, False, 0
         self.declared_attributes: Counter[str] = Counter()
         self.names: dict[str, Any] = {}
         self.parser = parser = expat.ParserCreate(encoding, None, self.names)
         parser.buffer_text = True
-        parser.ordered_attributes = parser.specified_attributes = listed
-        plain = data.translate(None, b"\0") if b"\0" in data[:4] else data  # UTF-16
-        referred = {*_REFERENCE.findall(plain)} if b"&" in plain else set()
+        referred = {*_REFERENCE.findall(data)} if b"&" in data else set()
         if referred:
             # Every document has a DTD now; the standard entities it refers to are read in its
             # stead. What they do not declare is reported to us.
@@ -220,11 +193,16 @@ class _SafeParser:
             for name in (name.decode(errors="replace") for name in sorted(referred))
             if f"{name};" in html5
         ).encode()
+        # Most documents are too small to exceed a limit: a check at each tag would cost a tenth.
+        fewest, tags = min(limits.depth, limits.elements), data.count(b"<")
+        opens_many = tags > fewest and tags - data.count(b"</") > fewest
+        if opens_many or len(data) > limits.attribute or b"<!ENTITY" in data:
+            opening, closing, text = self._watch(opening, closing, text)
+        self.opening = opening
         self.calls: dict[str, Callable[..., Any] | None] = {
-            "XmlDeclHandler": self._check_encoding,
             "StartElementHandler": self._open_root,
-            "EndElementHandler": handlers[1],
-            "CharacterDataHandler": handlers[2],
+            "EndElementHandler": closing,
+            "CharacterDataHandler": text,
             "SkippedEntityHandler": self._refuse_entity,
             "ExternalEntityRefHandler": self._replace_external,
             "AttlistDeclHandler": self._check_declared_attributes,
@@ -232,28 +210,15 @@ class _SafeParser:
         }
         for name, handler in self.calls.items():
             setattr(parser, name, handler)
-        # Most documents are too small to exceed a limit: a check at each tag would cost a tenth.
-        fewest, tags = min(limits.depth, limits.elements), data.count(b"<")
-        opens_many = tags > fewest and tags - data.count(b"</") > fewest
-        if watch and (opens_many or len(data) > limits.attribute):
-            self._watch_tags()
 
-    def run(self, on_parser: Callable[[expat.XMLParserType], object] | None) -> None:
+    def run(self) -> None:
         """Parse chunk by chunk, so that nothing grows unseen."""
-        data, parser, limits, names = memoryview(self.data), self.parser, self.limits, self.names
-        seen = 0
+        data, parser, names, seen = memoryview(self.data), self.parser, self.names, 0
+        longest = max(MARKUP, 4 * self.limits.attribute)  # longer attributes need longer tags
         try:
-            if on_parser is not None:
-                on_parser(parser)
             for begin in range(0, max(len(data), 1), _CHUNK):
                 end = begin + _CHUNK
-                try:
-                    parser.Parse(data[begin:end], end >= len(data))
-                except expat.ExpatError as error:
-                    message, place = expat.errors.messages[error.code], (error.lineno, error.offset)
-                    if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.has_root:
-                        message = "the document breaks off here, before its root element is closed"
-                    raise DocumentError("xml.malformed", message, place[0], place[1] + 1) from None
+                parser.Parse(data[begin:end], end >= len(data))
                 for name in islice(names, seen, None):
                     if name is not None and len(name) > NAME:
                         message = f"the name '{name[:20]}...' has more than {NAME} characters"
@@ -261,15 +226,19 @@ class _SafeParser:
                 seen = len(names)
                 if seen > NAMES:
                     self._fail(f"more than {NAMES} different names of tags and attributes")
-                if end < len(data):
-                    # Expat keeps a tag, comment or declaration until it ends.
-                    if end - parser.CurrentByteIndex > limits.markup:
-                        message = (
-                            f"a tag, comment or declaration has more than {limits.markup} bytes"
-                        )
-                        self._fail(message)
-                    if end > limits.markup and not self.has_root:
-                        self._fail(f"no element begins within the first {limits.markup} bytes")
+                if end >= len(data):
+                    break
+                # Expat keeps a tag, comment or declaration until it ends.
+                if end - parser.CurrentByteIndex > longest:
+                    self._fail(f"a tag, comment or declaration has more than {longest} bytes")
+                if end > longest and not self.has_root:
+                    self._fail(f"no element begins within the first {longest} bytes")
+        except expat.ExpatError as error:
+            message = expat.errors.messages[error.code]
+            if message == expat.errors.XML_ERROR_NO_ELEMENTS and self.has_root:
+                message = "the document breaks off here, before its root element is closed"
+            place = error.lineno, error.offset + 1
+            raise DocumentError("xml.malformed", message, *place) from None
         finally:
             # The handlers and the parser hold each other, and the text; release it now.
             for name in self.calls:
@@ -280,18 +249,20 @@ class _SafeParser:
         parser = self.parser
         raise DocumentError(code, message, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
 
-    # -- handlers -------------------------------------------------------------------------------
+    def _watch(
+        self, opening: Opening, closing: Closing | None, text: Closing | None
+    ) -> tuple[Opening, Closing, Closing | None]:
+        """Return handlers that check depth, attributes, elements and expansion, and call these."""
+        limits, size, has_entities = self.limits, len(self.data), b"<!ENTITY" in self.data
+        most, depth, elements = limits.elements + size // BYTES_PER_ELEMENT, 0, 0
+        text_left = size + limits.expansion
 
-    def _open_root(self, tag: str, attributes: Any) -> None:
-        self.has_root = True
-        self.parser.StartElementHandler = self.handlers[0]
-        self.handlers[0](tag, attributes)
-
-    def _watch_tags(self) -> None:
-        """From here on, check depth, attributes and number of elements."""
-        opening, closing, text = self.handlers
-        limits, size, listed = self.limits, len(self.data), self.listed
-        most, depth, elements = limits.max_elements(size), 0, 0
+        def spend(characters: int) -> None:
+            # Expat's own protection lets 8 MB pass, and more than that in large documents.
+            nonlocal text_left
+            text_left -= characters
+            if text_left < 0:
+                self._fail(f"entities add more than {limits.expansion} characters to the document")
 
         def watch_opening(tag: str, attributes: Any) -> None:
             nonlocal depth, elements
@@ -301,11 +272,11 @@ class _SafeParser:
                 self._fail(f"elements are nested more than {limits.depth} deep")
             if elements > most:
                 self._fail(f"more than {most} elements in a document of {size} bytes")
-            values = attributes if listed else attributes.values()
+            values = attributes if type(attributes) is list else attributes.values()
             if values and max(map(len, values)) > limits.attribute:
                 self._fail(f"an attribute of <{tag}> has more than {limits.attribute} characters")
-            if self.has_entities:
-                self._spend(len("</>") + len(tag) + sum(map(len, values)))
+            if has_entities:
+                spend(len("</>") + len(tag) + sum(map(len, values)))
             opening(tag, attributes)
 
         def watch_closing(tag: str) -> None:
@@ -314,24 +285,19 @@ class _SafeParser:
             if closing is not None:
                 closing(tag)
 
-        self.is_watched = True
-        self.handlers = watch_opening, watch_closing, text
-        self.parser.EndElementHandler = watch_closing
+        def watch_text(piece: str) -> None:
+            spend(len(piece))
+            if text is not None:
+                text(piece)
 
-    def _spend(self, characters: int) -> None:
-        """Count characters against those of the document and of what entities may add.
+        return watch_opening, watch_closing, watch_text if has_entities else text
 
-        Expat's own protection lets 8 MB pass, and more than that in large documents.
-        """
-        self.text_left -= characters
-        if self.text_left < 0:
-            most = self.limits.expansion
-            self._fail(f"entities add more than {most} characters to the document")
+    # -- handlers -------------------------------------------------------------------------------
 
-    def _watch_text(self, piece: str) -> None:
-        self._spend(len(piece))
-        if self.handlers[2] is not None:
-            self.handlers[2](piece)
+    def _open_root(self, tag: str, attributes: Any) -> None:
+        self.has_root = True
+        self.parser.StartElementHandler = self.opening
+        self.opening(tag, attributes)
 
     def _check_declared_entity(
         self,
@@ -340,12 +306,7 @@ class _SafeParser:
         value: str | None,
         *_: object,
     ) -> None:
-        """Bound what entities add, and how deep they lie in each other: expat calls itself."""
-        if not self.has_entities:
-            self.has_entities = True
-            self.parser.CharacterDataHandler = self._watch_text
-            if not self.is_watched:
-                self._watch_tags()
+        """Bound how deep entities lie in each other: expat calls itself."""
         if value is not None and ("&" in value or "%" in value):
             self.nested_entities += 1
             if self.nested_entities > self.limits.depth:
@@ -355,15 +316,6 @@ class _SafeParser:
         self.declared_attributes[tag] += 1
         if self.declared_attributes[tag] > ATTRIBUTES:
             self._fail(f"more than {ATTRIBUTES} attributes are declared for <{tag}>")
-
-    def _check_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        try:
-            name = codecs.lookup(encoding or "utf-8").name
-        except (LookupError, ValueError):
-            name = ""
-        if not _ENCODINGS.fullmatch(name):
-            expected = "UTF-8, UTF-16, ISO-8859-1 or another usual encoding of text"
-            self._fail(f"encoding {encoding!r} is not read; expected {expected}", "xml.encoding")
 
     def _refuse_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat's
         if not is_parameter:

@@ -74,6 +74,11 @@ def never(_source: Source) -> bool:
     return False
 
 
+def parse_with(read: Callable[..., Any]) -> Callable[..., Parsed]:
+    """Return a parse function from a reader that raises: one problem refuses the whole file."""
+    return lambda source, **texts: Parsed(read(source, **texts), [])
+
+
 def lazy_losses(function: str, **settings: str) -> Callable[[Any], list[str]]:
     """Return a function of `foveal.formats.losses`, which is imported when it is called."""
     return lambda content: getattr(import_module("foveal.formats.losses"), function)(

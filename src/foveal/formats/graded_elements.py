@@ -14,26 +14,20 @@ from foveal.formats.checks import MAX_OFFSET, Defects, RowRule, check_rules
 from foveal.formats.xpaths import ELEMENT, canonical_paths
 from foveal.spans import Ints
 
-GRADES = {
+GRADES = {  # scale to its grades, each with the pattern of its values
     "2002": {"relevance": "[0-3]", "coverage": "[ELSN]"},
     "2003": {"exhaustivity": "[0-3]", "specificity": "[0-3]"},
     "2005": {"exhaustivity": "[012?]"},
     "2006": {},
 }
-"""Scale to its grades, each with the pattern of its values."""
-
 _GRADE_NAMES = ("exhaustivity", "specificity", "relevance", "coverage")
 SIZES = ("size", "rsize")
-OF_POOLS = ("inpool", "inferred")
-"""Columns that tell how an assessment came about; most files do not have them."""
-
+OF_POOLS = ("inpool", "inferred")  # how an assessment came about; most files do not tell
 ELEMENT_COLUMNS: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("xpath", *_GRADE_NAMES), pl.String),
     **dict.fromkeys(SIZES, pl.Int64),
     **dict.fromkeys(OF_POOLS, pl.String),
 }
-"""The columns of assessed elements."""
-
 UNKNOWN_GRADES = "elements of unknown grade (U)"
 
 
@@ -57,8 +51,8 @@ def mark_relevant(
 
 # -- rules -----------------------------------------------------------------------------------------
 
+# Elements that are judged: ``U`` is unknown.
 _KNOWN = ~((pl.col("exhaustivity") == "U") | (pl.col("specificity") == "U")).fill_null(value=False)
-"""Elements that are judged: ``U`` is unknown."""
 _PATH_RULES = (
     RowRule(
         "element.path",
@@ -71,15 +65,13 @@ _PATH_RULES = (
         "element {xpath} comes twice for one document",
     ),
 )
+# Pairs of grades that exclude each other: what is too small is not highly relevant; what is not
+# relevant has no coverage and is not specific.
 _CONTRADICTIONS = {
     "2002": ((pl.col("relevance") == "3") & (pl.col("coverage") == "S"))
     | ((pl.col("relevance") == "0") != (pl.col("coverage") == "N")),
     "2003": (pl.col("exhaustivity") == "0") & pl.col("specificity").is_in(["1", "2", "3"]),
 }
-"""Scale to pairs of grades that exclude each other.
-
-What is too small is not highly relevant. What is not relevant has no coverage and is not specific.
-"""
 
 
 def size_rule(name: str, possible: pl.Expr) -> RowRule:
@@ -102,10 +94,9 @@ def _list_rules(scale: str) -> Iterator[RowRule]:
     if scale in _CONTRADICTIONS:
         pair = " and ".join(f"{name} {{{name}}}" for name in grades)
         yield RowRule("element.grade", _CONTRADICTIONS[scale], f"{pair} exclude each other")
-    needed = scale in ("2005", "2006")
     for name in SIZES:
-        possible = pl.col(name).is_between(0, MAX_OFFSET).fill_null(value=not needed)
-        yield size_rule(name, possible)
+        is_optional = scale in ("2002", "2003")
+        yield size_rule(name, pl.col(name).is_between(0, MAX_OFFSET).fill_null(value=is_optional))
     more = pl.col("rsize") > pl.col("size")
     yield RowRule("element.size", more, "rsize {rsize} is more than size {size}")
 
@@ -121,18 +112,13 @@ def find_wrong_elements(
     return check_rules(path, line, whole, [*_PATH_RULES, *(_RULES[scale] if scale else ())])
 
 
-# -- checks ----------------------------------------------------------------------------------------
-
-
 class GradedElements(NamedTuple):
-    """The good elements of a file, with every ordinal in their paths, and the problems of others.
-
-    `known` marks elements that are here; grades of the others are unknown (``U``) or wrong.
-    """
+    """The elements of a file that are judged, with every ordinal in their paths."""
 
     elements: pl.DataFrame
     scale: str | None
     known: npt.NDArray[np.bool_]
+    """Marks the rows that are here; grades of the others are unknown (``U``)."""
     problems: list[Problem]
 
 
@@ -146,21 +132,16 @@ def check_elements(
     frame : polars.DataFrame
         The columns of `ELEMENT_COLUMNS` and ``row``, the judgement of each element.
     defects : Defects
-        The lines of the elements. All elements on the line of a problem are left out.
+        The lines of the elements.
     scale : str, optional
         As the file declares it; else the grades tell.
     """
     path, line, problems = defects.source.path, defects.line, list[Problem]()
     if scale is None and len(frame):
-        grades = pl.coalesce(
-            pl.when(pl.any_horizontal(pl.col("relevance", "coverage").is_not_null())).then(
-                pl.lit("2002")
-            ),
-            pl.when(pl.col("specificity").is_not_null()).then(pl.lit("2003")),
-            pl.when(pl.col("exhaustivity").is_not_null()).then(pl.lit("2005")),
-            pl.lit("2006"),
-        )
-        scales = frame.select(grades).to_series()
+        tells = {"relevance": "2002", "coverage": "2002"}
+        tells |= {"specificity": "2003", "exhaustivity": "2005"}
+        told = (pl.when(pl.col(own).is_not_null()).then(pl.lit(x)) for own, x in tells.items())
+        scales = frame.select(pl.coalesce(*told, pl.lit("2006"))).to_series()
         scale = str(scales[0])
         for other in (scales != scale).arg_true()[:1]:
             text = f"grades of the scale of {scales[other]}, but the first element has those of "
@@ -168,7 +149,6 @@ def check_elements(
     # A second scale makes every grade of its elements wrong: one message is enough.
     problems = problems or find_wrong_elements(path, line, frame, scale)
     known = frame.select(_KNOWN).to_series().to_numpy()
-    known = known & ~np.isin(line, [problem.line or 0 for problem in problems])
     elements = frame.with_columns(canonical_paths(frame["xpath"])).filter(known)
     unused = [name for name in OF_POOLS if elements[name].null_count() == len(elements)]
     return GradedElements(elements.drop(unused), scale, known, problems)

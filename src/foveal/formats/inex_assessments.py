@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, lazy_losses, never
-from foveal.formats.checks import RESERVED, Defects, RowRule, check_rules
+from foveal.formats.base import Format, lazy_losses, never, parse_with
+from foveal.formats.checks import RESERVED, Defects, RowRule, check_rules, raise_problems
 from foveal.formats.graded_elements import (
     ELEMENT_COLUMNS,
     OF_POOLS,
@@ -27,25 +27,28 @@ from foveal.formats.graded_elements import (
     mark_relevant,
     size_rule,
 )
-from foveal.formats.markup import BLANKS, escape_xml, find_root, find_unfit, read_markup
-from foveal.formats.objects import unknown_attributes
+from foveal.formats.markup import (
+    BLANKS,
+    escape_xml,
+    find_root,
+    find_unfit,
+    read_markup,
+    write_attributes,
+)
+from foveal.formats.objects import count_unknown
 from foveal.model import Judgements
 from foveal.model.judgements import PLACE_COLUMNS
 from foveal.model.run import ALL
 
+# Columns of elements, and of passages and best entry points, and the attributes that hold them.
 _NAMES: dict[str, tuple[str, ...]] = {name: (name,) for name in ELEMENT_COLUMNS}
 _NAMES |= {"xpath": ("path",), "exhaustivity": ("exhaustivity", "exhaustiveness")}
-"""Columns of elements and the attributes that hold them."""
 _PLACES = {"start": ("start", "path"), "end": ("end",), "size": ("size",)}
-"""Columns of passages and best entry points, and the attributes that hold them."""
-_ATTRIBUTES = frozenset(
+_ATTRIBUTES = frozenset(  # all attributes that are read
     ["topic", "pool", "version", "whitespace-text-node", "name", "file", "collection"]
     + [name for names in (*_NAMES.values(), *_PLACES.values()) for name in names]
 )
-"""All attributes that are read."""
-_WHITESPACE = ("keep", "merge", "strip")
-"""Rules for white space; a file without one keeps it."""
-
+_WHITESPACE = ("keep", "merge", "strip")  # rules for white space; a file without one keeps it
 
 # -- reading ---------------------------------------------------------------------------------------
 
@@ -80,36 +83,29 @@ _PLACE_RULES = (
 )
 
 
-def parse_judgements(source: Source) -> Parsed:
-    """Return the judgements of files without a problem, and the problems of the others."""
-    try:
-        markup = read_markup(source)
-    except InputError as error:
-        return Parsed(None, [*error.problems])
+def read_judgements(source: Source) -> Judgements:
+    """Read the judgements of one assessor on one topic."""
+    markup = read_markup(source)
     topic, pool, version, rule = (
         markup.values([0], name)[0] for name in ("topic", "pool", "version", "whitespace-text-node")
     )
-    problems: list[Problem] = []
-
-    def add_problem(code: str, line: int | None, message: str) -> None:
-        problems.append(Problem(code, source.path, line, message))
-
     files, head_line = markup.named("file"), int(markup.line[0])
     if not topic:
-        add_problem("topic.missing", head_line, 'topic is missing; expected <assessments topic="">')
-    elif topic == ALL:
-        add_problem("topic.reserved", head_line, RESERVED)
-    elif not len(files):
-        add_problem("judgements.empty", None, "the judgements are empty: no document is judged")
-    if problems:
-        return Parsed(None, problems)
+        message = 'topic is missing; expected <assessments topic="">'
+        raise source.error("topic.missing", head_line, message)
+    if topic == ALL:
+        raise source.error("topic.reserved", head_line, RESERVED)
+    if not len(files):
+        message = "the judgements are empty: no document is judged"
+        raise source.error("judgements.empty", None, message)
     if (rule or _WHITESPACE[0]) not in _WHITESPACE:
         message = f"whitespace-text-node {rule!r} is not known; expected {' or '.join(_WHITESPACE)}"
-        add_problem("judgements.header", head_line, message)
-        rule = None
-    doc = [name or "" for name in markup.values(files, "name", "file")]
-    for i in (i for i, name in enumerate(doc) if not name):
-        add_problem("doc.missing", int(markup.line[files[i]]), "file without a name")
+        raise source.error("judgements.header", head_line, message)
+    doc = np.array([name or "" for name in markup.values(files, "name", "file")])
+    no_name = Defects(source, markup.line[files]).at(
+        "doc.missing", doc == "", "file without a name"
+    )
+    problems = [*no_name]
 
     def read_columns(names: dict[str, tuple[str, ...]], *tags: str) -> pl.DataFrame:
         """Return attributes of the elements in files, their lines and the rows of their files."""
@@ -128,10 +124,10 @@ def parse_judgements(source: Source) -> Parsed:
     )
     problems += wrong or more
     marked = read_columns(_PLACES, "passage", "best-entry-point")
-    places = marked.with_columns(
-        bep=marked["number"].is_in(markup.named("best-entry-point"))
-    ).select(*PLACE_COLUMNS, "size")
+    is_entry = pl.Series("bep", np.isin(marked["number"], markup.named("best-entry-point")))
+    places = marked.with_columns(is_entry).select(*PLACE_COLUMNS, "size")
     problems += check_rules(source.path, places["line"].to_numpy(), places, _PLACE_RULES)
+    raise_problems(problems)
     places = places.with_columns(_parse_size("size")).sort("row", "bep", maintain_order=True)
     relevant = mark_relevant(elements, len(files), scale)
     relevant[places.filter(~pl.col("bep"))["row"].to_numpy()] = True
@@ -144,22 +140,22 @@ def parse_judgements(source: Source) -> Parsed:
         header["collection"] = collections[0]
     header |= {"version": version} if version else {}
     read = [0, *files.tolist(), *listed["number"], *marked["number"]]
+    given = (markup.attributes.get(number, {}) for number in read)
+    odd = (name for own in given if not own.keys() <= _ATTRIBUTES for name in own)
     unread = {
-        UNKNOWN_GRADES: len(listed) - len(elements),
+        UNKNOWN_GRADES: int((~known).sum()),
         "names of collections, which are not the same in all files": (
             collections.count() if collections.n_unique() > 1 else 0
         ),
         "statements of topics": len(markup.named("inex-topic")),
-        **unknown_attributes(
-            [markup.attributes[i] for i in read if i in markup.attributes], _ATTRIBUTES
-        ),
+        **count_unknown(name for name in odd if name.replace("_", "-") not in _ATTRIBUTES),
     }
     none = np.zeros(0, dtype=np.int64)
     judgements = Judgements.from_rows(
         pl.DataFrame(
             {
                 "topic": [topic] * len(files),
-                "doc": doc,
+                "doc": doc.tolist(),
                 "line": markup.line[files],
                 "assessor": pl.Series([pool or None] * len(files), dtype=pl.String),
                 "relevant": relevant,
@@ -175,32 +171,24 @@ def parse_judgements(source: Source) -> Parsed:
         header=header,
         unread={what: n for what, n in unread.items() if n} or None,
     )
-    problems += judgements.find_repeated()
-    # A document is not judged if all its grades are unknown, or if anything about it is wrong.
-    rows, bad = np.arange(len(files)), [problem.line or 0 for problem in problems]
-    graded = listed["row"].to_numpy()
-    judged = np.isin(rows, graded[known]) | ~np.isin(rows, graded)
-    judged &= ~np.isin(markup.line[files], bad)
-    for table in (listed, marked):
-        judged[table.filter(pl.col("line").is_in(bad))["row"].to_numpy()] = False
-    if problems and not judged.any():
-        return Parsed(None, problems)
-    return Parsed(judgements if judged.all() else judgements.only(judged), problems)
+    raise_problems(judgements.find_repeated())
+    # A document is not judged if all its grades are unknown.
+    graded, judged = listed["row"].to_numpy(), np.ones(len(files), dtype=bool)
+    judged[graded] = False
+    judged[graded[known]] = True
+    return judgements if judged.all() else judgements.only(judged)
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
-_WRITTEN = {
+_WRITTEN = {  # scale to the attributes of an element, and the columns they hold
     "2002": {"relevance": "relevance", "coverage": "coverage"},
     "2003": {"exhaustiveness": "exhaustivity", "specificity": "specificity"},
     "2005": {"exhaustivity": "exhaustivity", "size": "size", "rsize": "rsize"},
     "2006": {"size": "size", "rsize": "rsize"},
 }
-"""Scale to the attributes of an element, and the columns they hold."""
-WITHOUT_GRADES = ("2005", "2006")
-"""A scale, and another that is the same without grades."""
-_BY_GRADES = ("2002", "2003")
-"""Scales of files without passages and sizes."""
+WITHOUT_GRADES = ("2005", "2006")  # a scale, and another that is the same without grades
+_BY_GRADES = ("2002", "2003")  # scales of files without passages and sizes
 _UNSAFE = re.compile(r'[/\\:*?"<>|%\x00-\x1f\x7f]|^\.')
 _UNHELD = "this format cannot hold it, JSON Lines can"
 
@@ -210,47 +198,41 @@ def _write_pools(judgements: Judgements, scale: str) -> dict[str, str]:
     elements, places = _check_writable(judgements, scale), judgements.places
     by_grades = scale in _BY_GRADES
 
-    def write_attributes(names: dict[str, str]) -> pl.Expr:
-        """Return attributes of columns, without those that are null."""
-        return pl.concat_str(
-            pl.format(f' {name}="{{}}"', escape_xml(pl.col(own).cast(pl.String))).fill_null("")
-            for name, own in names.items()
-        )
+    def write_tags(tag: str, names: dict[str, str]) -> pl.Expr:
+        """Return empty tags with attributes of columns, without those that are null."""
+        values = ((n, escape_xml(pl.col(own).cast(pl.String))) for n, own in names.items())
+        attributes = (pl.format(f' {n}="{{}}"', value).fill_null("") for n, value in values)
+        return pl.format(f"    <{tag}{{}}/>\n", pl.concat_str(attributes))
 
     columns = {"path": "xpath", **_WRITTEN[scale], **dict(zip(OF_POOLS, OF_POOLS, strict=True))}
-    tag = "path" if by_grades else "element"
-    text = pl.format(f"    <{tag}{{}}/>\n", write_attributes(columns))
+    text = write_tags("path" if by_grades else "element", columns)
     children = elements.select("row", text=text)
     if places is not None:
         columns = {name: name for name in ("start", "end", "size") if name in places}
-        text = (
-            pl.when("bep")
-            .then(pl.format("    <best-entry-point{}/>\n", write_attributes({"path": "start"})))
-            .otherwise(pl.format("    <passage{}/>\n", write_attributes(columns)))
+        entry, passage = (
+            write_tags("best-entry-point", {"path": "start"}),
+            write_tags("passage", columns),
         )
+        text = pl.when("bep").then(entry).otherwise(passage)
         children = pl.concat([places.select("row", text=text), children])
     inside = dict(children.group_by("row").agg(pl.col("text").str.join("")).iter_rows())
-
-    def write_header(name: str, attribute: str) -> str:
-        value = (judgements.header or {}).get(name)
-        return f' {attribute}="{escape_xml(value)}"' if isinstance(value, str) else ""
-
-    version, collection = (write_header(name, name) for name in ("version", "collection"))
-    blanks = "" if by_grades else write_header("whitespace", "whitespace-text-node")
+    header = {n: own for n, own in (judgements.header or {}).items() if isinstance(own, str)}
+    whitespace = None if by_grades else header.get("whitespace")
+    version = {"version": header.get("version"), "whitespace-text-node": whitespace}
     files: dict[str, list[str]] = {}
     assessors = [None] * len(judgements) if judgements.assessor is None else judgements.assessor
     for row, assessor in enumerate(assessors):
         topic = judgements.topics[judgements.topic[row]]
-        pool = "" if assessor is None else f' pool="{escape_xml(assessor)}"'
-        opening = f'<assessments{pool} topic="{escape_xml(topic)}"{version}{blanks}>\n'
         # A name must be one file in one folder, and another for every topic and assessor.
         name = _escape_name(topic)
         if assessor is not None:
             name = f"{name.replace('-', '%2D')}-{_escape_name(assessor)}"
-        doc = escape_xml(str(judgements.doc[row]))
-        opened = f'  <file{collection} {"file" if by_grades else "name"}="{doc}"'
-        file = f"{opened}>\n{inside[row]}  </file>\n" if row in inside else f"{opened}/>\n"
-        files.setdefault(name, [f'<?xml version="1.0" encoding="UTF-8"?>\n{opening}']).append(file)
+        head = write_attributes({"pool": assessor, "topic": topic, **version})
+        opening = f'<?xml version="1.0" encoding="UTF-8"?>\n<assessments{head}>\n'
+        doc = {"file" if by_grades else "name": judgements.doc[row]}
+        file = f"  <file{write_attributes({'collection': header.get('collection'), **doc})}"
+        file += f">\n{inside[row]}  </file>\n" if row in inside else "/>\n"
+        files.setdefault(name, [opening]).append(file)
     return {f"{name}.xml": f"{''.join(parts)}</assessments>\n" for name, parts in files.items()}
 
 
@@ -260,12 +242,10 @@ def _escape_name(name: str) -> str:
 
 def _check_writable(judgements: Judgements, scale: str) -> pl.DataFrame:
     """Return the elements with all columns, if the format can hold the judgements."""
-    schema: dict[str, type[pl.DataType]] = {**ELEMENT_COLUMNS, "row": pl.Int64}
-    given = pl.DataFrame(schema=schema) if judgements.elements is None else judgements.elements
-    elements = given.select(
-        pl.col(name) if name in given.columns else pl.lit(None, dtype=kind).alias(name)
-        for name, kind in schema.items()
-    )
+    elements = pl.DataFrame(schema={**ELEMENT_COLUMNS, "row": pl.Int64})
+    if judgements.elements is not None:
+        both = pl.concat([elements, judgements.elements], how="diagonal")
+        elements = both.select(elements.columns)
     header, places = judgements.header or {}, judgements.places
     places = pl.DataFrame(schema=PLACE_COLUMNS) if places is None else places
     declared = header.get("scale", scale)
@@ -331,7 +311,7 @@ FORMATS = (
         _EXPLANATION,
         _EXAMPLE,
         lambda source: find_root(source) == "assessments",
-        parse_judgements,
+        parse_with(read_judgements),
     ),
     *(
         Format(
@@ -340,7 +320,7 @@ FORMATS = (
             f"INEX XML assessments on the scale of {scale}, a file for each pool.",
             "",
             never,  # recognised as the format inex, whatever the scale
-            parse_judgements,
+            parse_with(read_judgements),
             partial(_write_pools, scale=scale),
             lazy_losses("judgement_losses", form=f"inex{scale}"),
             is_folder=True,

@@ -23,6 +23,7 @@ from foveal.formats.markup import (
     find_root,
     find_unfit,
     read_markup,
+    write_attributes,
 )
 from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.model import Run
@@ -31,7 +32,7 @@ from foveal.spans import Ints
 _ROOT = "inex-submission"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PATH, _PASSAGE = rf"^/[^{BLANKS}]+$", rf"^/[^{BLANKS}]+ /[^{BLANKS}]+$"
-_FIELDS = (
+_FIELDS = (  # columns, the elements that hold them, and the attributes where the text does not
     ("doc", "file", ("file", "name")),
     ("doc", "in", ("file", "name")),
     ("path", "path", ("path", "name")),
@@ -40,12 +41,10 @@ _FIELDS = (
     ("start", "passage", ("start",)),
     ("end", "passage", ("end",)),
 )
-"""Columns, the elements that hold them, and the attributes where the text does not."""
 _TEXTLESS = ("in", "passage")
 _RANK = pl.col("rank").cast(pl.Float64, strict=False)
 _SCORE = pl.col("rsv").cast(pl.Float64, strict=False)
-_LARGEST = 2**53
-"""Up to here every whole number is exact as a float."""
+_LARGEST = 2**53  # up to here every whole number is exact as a float
 _RULES = (
     RowRule(
         "topic.missing",
@@ -196,10 +195,10 @@ def write_run(run: Run) -> str:
     attributes = {"run-id": run.name, "task": run.task, "result-type": kind}
     attributes |= {name: value for name, value in header.items() if isinstance(value, str)}
     about = attributes.pop("description", None)
-    parts = [f"<{_ROOT}{_write_attributes(attributes)}>\n"]
+    parts = [f"<{_ROOT}{write_attributes(attributes)}>\n"]
     fields, collections = header.get("topic-fields"), header.get("collections")
     if isinstance(fields, Mapping):
-        parts.append(f"  <topic-fields{_write_attributes(fields)}/>\n")
+        parts.append(f"  <topic-fields{write_attributes(fields)}/>\n")
     if about is not None:
         parts.append(f"  <description>{escape_xml_lines(about)}</description>\n")
     if isinstance(collections, list):
@@ -209,11 +208,6 @@ def write_run(run: Run) -> str:
         own = lines[int(run.bounds[i]) : int(run.bounds[i + 1])]
         parts += [f'  <topic topic-id="{escape_xml(topic)}">\n', *own, "  </topic>\n"]
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{"".join(parts)}</{_ROOT}>\n'
-
-
-def _write_attributes(values: Mapping[str, str | None]) -> str:
-    given = ((name, value) for name, value in values.items() if value is not None)
-    return "".join(f' {name}="{escape_xml(value)}"' for name, value in given)
 
 
 FORMATS = (

@@ -13,13 +13,14 @@ import polars as pl
 
 from foveal.errors import InputError, Tally
 from foveal.files.source import Source
-from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses
+from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind, lazy_losses, parse_with
 from foveal.formats.checks import (
     NAME_RULES,
     Defects,
     RowRule,
     check_rules,
     list_offset_rules,
+    raise_problems,
     range_rule,
 )
 from foveal.formats.fields import RowTable, check_rows
@@ -34,17 +35,14 @@ from foveal.formats.objects import (
     header_of,
     header_problems,
     loads,
+    read_header,
     tabulate_objects,
     to_codepoints,
     unknown_fields,
 )
-from foveal.formats.ranking import (
-    RESULT_COLUMNS,
-    parse_results,
-)
-from foveal.lookup import number_rows
+from foveal.formats.ranking import RESULT_COLUMNS, parse_results
 from foveal.model import UNKNOWN, Judgements, Run
-from foveal.model.run import ALL
+from foveal.spans import Ints
 
 # -- runs ------------------------------------------------------------------------------------------
 
@@ -123,16 +121,13 @@ def _write_objects(records: Iterable[Mapping[str, Any]]) -> str:
 
 # -- judgements ------------------------------------------------------------------------------------
 
+# Names in the header and ours for them; ``version`` there is that of the format.
 _KEPT = {name: name for name in ("collection", "scale", "whitespace")}
 _KEPT |= {"assessments-version": "version"}
-"""Names in the header and ours for them; ``version`` there is that of the format."""
-
+# Words for the rules by which white space counts, and ours for them.
 _WHITESPACE = {rule: rule for rule in ("keep", "merge", "strip")}
 _WHITESPACE |= {"merge-whitespace": "merge", "strip-whitespace-nodes": "strip"}
-"""Words for the rules by which white space counts, and ours for them."""
-
-_LABELS = ("sets", "aspects")
-"""Lists of names that a span may have."""
+_LABELS = ("sets", "aspects")  # lists of names that a span may have
 _SPAN: dict[str, Any] = {
     **dict.fromkeys(("start", "end"), pl.Int64),
     "grade": pl.Float64,
@@ -157,77 +152,71 @@ _ROW_RULES = [
 ]
 
 
-def parse_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Parsed:
-    """Parse judgements with spans, best entry points, assessors and elements."""
-    header, header_line = header_of(source)
+def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -> Judgements:
+    """Read judgements with spans, best entry points, assessors and elements."""
     allowed = {"format": JSON_FORMATS["judgements"], "scale": GRADES, "whitespace": _WHITESPACE}
-    wrong = header_problems(source, header, header_line, **allowed)
-    header = {name: value for name, value in header.items() if name not in wrong}
+    header, header_line = read_header(source, **allowed)
     unit, inclusive = header.get("unit", "codepoint"), header.get("end") == "inclusive"
-    problems, notes = [*wrong.values()], tuple[str, ...]()
-    try:
-        if b'"quote"' in source.data:
-            from foveal.formats.locate import TextLocator, locate_lines
-
-            source, notes = locate_lines(source, "quote", TextLocator(texts))
-        strict = any(f'"{name}"'.encode() in source.data for name in _LABELS)
-        table = tabulate_objects(source, _JUDGEMENT, header_line, strict=strict)
-        problems += table.problems
-        bare = _mark_bare_topics(source, table)
-        frame, line = table.frame.filter(~bare), table.line[~bare]
-        problems += check_rules(source.path, line, frame, _ROW_RULES)
-        frame = frame.with_columns(pl.col("topic", "doc").fill_null(""))
-        rows, spans = _split_spans(frame)
-        inner = Defects(source, line[spans["place"].to_numpy()])
-        past = pl.col("end") + int(inclusive) > pl.col("length")
-        rules = [
-            *list_offset_rules(inclusive=inclusive),
-            RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
-            RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
-        ]
-        problems += check_rules(source.path, inner.line, spans, rules)
-        number = pl.col("start", "end", "length", "bep").fill_null(UNKNOWN)
-        rows, spans = rows.with_columns(number), spans.with_columns(number)
-        spans = spans.with_columns(pl.col("end") + int(inclusive))
-        spans = spans.with_columns(
-            to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
-        )
-        outer = Defects(source, line[rows["place"].to_numpy()])
-        rows = rows.with_columns(
-            to_codepoints(rows[n], rows["doc"], unit, texts, outer) for n in ("length", "bep")
-        )
-    except InputError as error:
-        return Parsed(None, [*problems, *error.problems])
     known = {ours: header[name] for name, ours in _KEPT.items() if name in header}
     known |= {"scale": str(known["scale"])} if "scale" in known else {}
     known |= {"whitespace": _WHITESPACE[known["whitespace"]]} if "whitespace" in known else {}
-    is_asked = source.thorough and not problems
-    unread = unknown_fields(source, table.frame, header_line) if is_asked else {}
-    place = rows["place"].to_numpy()
-    judged, elements = np.ones(len(frame), dtype=bool), None
+    notes = tuple[str, ...]()
+    if b'"quote"' in source.data:
+        from foveal.formats.locate import TextLocator, locate_lines
+
+        source, notes = locate_lines(source, "quote", TextLocator(texts))
+    strict = any(f'"{name}"'.encode() in source.data for name in _LABELS)
+    table = tabulate_objects(source, _JUDGEMENT, header_line, strict=strict)
+    bare = _mark_bare_topics(source, table)
+    frame, line = table.frame.filter(~bare), table.line[~bare]
+    problems = [*table.problems, *check_rules(source.path, line, frame, _ROW_RULES)]
+    frame, line = _split_assessors(frame, line)
+    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    spans = frame.select("doc", "length", "spans", row=number).explode("spans")
+    spans = spans.drop_nulls("spans").unnest("spans")
+    inner, outer = Defects(source, line[spans["row"].to_numpy()]), Defects(source, line)
+    past = pl.col("end") + int(inclusive) > pl.col("length")
+    rules = [
+        *list_offset_rules(inclusive=inclusive),
+        RowRule("span.incomplete", _NO_OFFSETS, "a span without start and end"),
+        RowRule("judgements.length", past, f"end {{end}} {_PAST}"),
+    ]
+    problems += check_rules(source.path, inner.line, spans, rules)
+    spans = spans.with_columns(pl.col("end") + int(inclusive))
+    numbers = pl.col("length", "bep").fill_null(UNKNOWN)
+    rows = frame.select("topic", "doc", "assessor", numbers, line=pl.Series(line))
+    judged, elements, ungraded = np.ones(len(frame), dtype=bool), None, 0
     has_text = (frame if len(frame) else table.frame)["spans"].count() > 0
     if frame["elements"].count() or not has_text:
-        flat = frame.select("elements", row=pl.int_range(pl.len(), dtype=pl.Int64))
+        flat = frame.select("elements", row=number)
         flat = flat.explode("elements").drop_nulls("elements").unnest("elements")
         owner = flat["row"].to_numpy()
         graded = check_elements(flat, Defects(source, line[owner]), scale=known.get("scale"))
         problems += graded.problems
-        elements = _point_to_rows(graded.elements, rows, frame["assessor"])
+        elements = graded.elements if len(graded.elements) else None
         known |= {} if graded.scale is None else {"scale": graded.scale}
         ungraded = len(flat) - len(graded.elements)
-        unread |= {UNKNOWN_GRADES: ungraded} if ungraded else {}
         # A document of which everything is unknown was not judged.
         judged[owner] = frame["spans"].is_not_null().to_numpy()[owner]
         judged[owner[graded.known]] = True
         relevant = mark_relevant(graded.elements, len(frame), graded.scale)
         if has_text:
             positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
-            relevant[spans["place"].filter(positive).to_numpy()] = False
+            positive = positive.fill_null(value=False).to_numpy()  # an end may be missing
+            relevant &= ~np.isin(line, inner.line[positive])
             message = "relevant elements, but no span is relevant"
-            problems += Defects(source, line).at("judgements.spans", relevant, message)
+            problems += outer.at("judgements.spans", relevant, message)
         else:
-            rows = rows.with_columns(relevant=pl.Series(relevant[place]))
-    rows = rows.with_columns(line=pl.Series(line[place]))
+            rows = rows.with_columns(relevant=pl.Series(relevant))
+    raise_problems([*dict.fromkeys(problems)])
+    unread = unknown_fields(source, table.frame, header_line) if source.thorough else {}
+    unread |= {UNKNOWN_GRADES: ungraded} if ungraded else {}
+    spans = spans.with_columns(
+        to_codepoints(spans[n], spans["doc"], unit, texts, inner) for n in ("start", "end")
+    )
+    rows = rows.with_columns(
+        to_codepoints(rows[n], rows["doc"], unit, texts, outer) for n in ("length", "bep")
+    )
     quotes = spans.select("quote", "prefix", "suffix")
     given = [name for name in _LABELS if spans[name].list.len().sum()]
     labels = spans.select(pl.col(given).list.unique(maintain_order=True))
@@ -248,14 +237,9 @@ def parse_judgements(source: Source, *, texts: Mapping[str, str] | None = None) 
         topics_without_documents=table.frame["topic"].filter(bare),
         notes=notes,
     )
-    judged &= (frame["topic"] != ALL).to_numpy()
-    judged[np.isin(line, [problem.line or 0 for problem in problems])] = False
-    judgements = judgements if judged.all() else judgements.only(judged[place])
-    if repeated := judgements.find_repeated():
-        problems += repeated
-        lines = [problem.line or 0 for problem in repeated]
-        judgements = judgements.only(~np.isin(judgements.line, lines))
-    return Parsed(None if problems and not judgements.topics else judgements, problems)
+    judgements = judgements if judged.all() else judgements.only(judged)
+    raise_problems(judgements.find_repeated())
+    return judgements
 
 
 def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
@@ -276,40 +260,28 @@ def _mark_bare_topics(source: Source, table: RowTable) -> npt.NDArray[np.bool_]:
     return bare.to_numpy()
 
 
-def _split_spans(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a row for each object and assessor, and the spans, with the ``row`` of each.
+def _split_assessors(frame: pl.DataFrame, line: Ints) -> tuple[pl.DataFrame, Ints]:
+    """Return a row for each object and assessor, and its line.
 
-    Spans may name another assessor than their object, whose number is ``place``.
+    Spans may name another assessor than their object. Elements are those of the object's assessor,
+    or of all if no span is theirs.
     """
-    place = pl.int_range(pl.len(), dtype=pl.Int64)
-    every = frame.select("topic", "doc", "length", "bep", "spans", own="assessor", place=place)
-    every = every.explode("spans", keep_nulls=True, empty_as_null=True).with_columns(
-        is_span=pl.col("spans").is_not_null()
+    if not frame["spans"].explode().struct.field("assessor").count():
+        return frame, line
+    every = frame.with_columns(own="assessor", is_given=pl.col("spans").is_not_null())
+    every = (
+        every.with_row_index("place")
+        .explode("spans")
+        .with_columns(assessor=pl.coalesce(pl.col("spans").struct.field("assessor"), "assessor"))
     )
-    every = every.unnest("spans").with_columns(
-        named="assessor", assessor=pl.coalesce("assessor", "own")
+    every = every.sort("place", "assessor", maintain_order=True)
+    rows = every.group_by("place", "assessor", maintain_order=True).agg(
+        pl.exclude("spans").first(), spans=pl.col("spans").drop_nulls()
     )
-    if every["named"].count():
-        every = every.sort("place", "assessor", maintain_order=True)
-    first_rows, number = number_rows(every["place"].to_numpy(), every["assessor"])
-    return every[first_rows], every.with_columns(row=pl.Series(number)).filter("is_span")
-
-
-def _point_to_rows(
-    elements: pl.DataFrame, rows: pl.DataFrame, assessor: pl.Series
-) -> pl.DataFrame | None:
-    """Return the elements with the rows of their object: its assessor's, else all of them."""
-    if not len(elements):
-        return None
-    own = pl.col("assessor").eq_missing(assessor.gather(rows["place"]))
-    whose = rows.select("place", own=own, number=pl.int_range(pl.len(), dtype=pl.Int64))
-    whose = whose.filter(pl.col("own") | ~pl.col("own").any().over("place"))
-    return (
-        elements.rename({"row": "place"})
-        .join(whose.select("place", row="number"), on="place", maintain_order="left_right")
-        .drop("place")
-        .sort("row", maintain_order=True)
-    )
+    is_own = pl.col("assessor").eq_missing(pl.col("own"))
+    elements = pl.when(is_own | ~is_own.any().over("place")).then("elements")
+    rows = rows.with_columns(elements=elements, spans=pl.when("is_given").then("spans"))
+    return rows, line[rows["place"].to_numpy()]
 
 
 def declared_whitespace(source: Source) -> str | None:
@@ -444,7 +416,7 @@ and document belong together.""",
 {"topic": "1", "doc": "fords", "length": 3579, "assessor": "ann", "spans": []}
 """,
         lambda source: json_kind(source) == "judgements",
-        parse_judgements,
+        parse_with(read_judgements),
         write_judgements,
         lazy_losses("judgement_losses", form="jsonl"),
         uses_texts=True,

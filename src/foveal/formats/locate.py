@@ -17,7 +17,7 @@ import numpy as np
 from foveal.errors import InputError, Problem, UsageError, counted, some
 from foveal.files.source import Source
 from foveal.formats.checks import MAX_OFFSET
-from foveal.formats.objects import GIVE_TEXTS, header_of, parse_lines
+from foveal.formats.objects import GIVE_TEXTS, count_units, header_of, parse_lines
 from foveal.spans import Ints
 
 Place = tuple[int, int]
@@ -26,27 +26,23 @@ EXPECTED_SPAN = f"expected 0 <= start <= end <= {MAX_OFFSET}"
 EXACT, NORMALISED, AMBIGUOUS = "exact", "normalised", "ambiguous"
 ABSENT, NO_DOCUMENT = "absent", "no document"
 GIVEN, MOVED = "given", "moved"
-NEAR = 100
-"""Characters by which a quote may be moved."""
+NEAR = 100  # characters by which a quote may be moved
 _CODES = {
     AMBIGUOUS: "span.ambiguous",
     ABSENT: "span.not_found",
     NO_DOCUMENT: "span.unknown_document",
 }
+# Soft hyphens and characters without width, which text extraction adds and drops.
 _IGNORED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
-"""Soft hyphens and characters without width, which text extraction adds and drops."""
+# Curly quotation marks and dashes, and the character of a keyboard for each.
 _SAME = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"')
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
 )
-"""Curly quotation marks and dashes, and the character of a keyboard for each."""
-_LONG = 1000
-"""Characters from which texts are compared by words, which takes a hundredth of the time."""
-_CLOSE = 0.6
-"""Similarity from which a message shows a passage as the closest one."""
-_MOST_COMPARED = 20
-"""Texts whose closest passage is searched for: no more messages than that are shown."""
+_LONG = 1000  # longer texts are compared by words, which takes a hundredth of the time
+_CLOSE = 0.6  # similarity from which a message shows a passage as the closest one
+_MOST_COMPARED = 20  # texts whose closest passage is searched for: no more messages are shown
 
 
 def occurrences(text: str, wanted: str) -> Iterator[int]:
@@ -81,17 +77,15 @@ class Normalised:
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
         distinct, which = np.unique(points, return_inverse=True)
         written = [_decompose(chr(point)) for point in distinct.tolist()]
-        table = np.full((len(written), max(map(len, written), default=0)), -1, dtype=np.int32)
-        for row, own in zip(table, written, strict=True):
-            row[: len(own)] = [*map(ord, own)]
-        spelled = table[which]
+        table = np.full((2, len(written), max(map(len, written), default=0)), -1, dtype=np.int32)
+        for row, own in enumerate(written):
+            table[:, row, : len(own)] = [[*map(ord, own)], [*map(unicodedata.combining, own)]]
+        spelled, classes = table[:, which]
         source, column = np.nonzero(spelled >= 0)
-        points = spelled[source, column]
-        # Marks after a character may be written in any order; put them into the canonical one.
-        distinct, which = np.unique(points, return_inverse=True)
-        marks = np.array([unicodedata.combining(chr(p)) for p in distinct.tolist()], dtype=np.int64)
+        points, marks = spelled[source, column], classes[source, column]
         if marks.any():
-            order = np.lexsort((marks[which], np.cumsum(marks[which] == 0)))
+            # Marks after a character may be written in any order; put them into the canonical one.
+            order = np.lexsort((marks, np.cumsum(marks == 0)))
             points, source = points[order], source[order]
         is_blank = points == ord(" ")
         kept = ~(is_blank & np.concatenate([[False], is_blank[:-1]])[: len(points)])
@@ -122,8 +116,7 @@ class Normalised:
 
 def normalise(text: str) -> str:
     """Return a text without white space around it, as it is searched for in normalised texts."""
-    normalised: str = Normalised(text).text.strip(" ")
-    return normalised
+    return str(Normalised(text).text).strip(" ")
 
 
 def _decompose(character: str) -> str:
@@ -138,12 +131,13 @@ def _decompose(character: str) -> str:
 
 
 class Match(NamedTuple):
-    """The places of a text in a document, and how they were found."""
+    """The places of a text in a document: one, or all of them where it is ambiguous.
+
+    `how` is `EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`.
+    """
 
     how: str
-    """`EXACT`, `NORMALISED`, `AMBIGUOUS`, `ABSENT` or `NO_DOCUMENT`."""
     places: tuple[Place, ...] = ()
-    """One place, or all of them where the text is ambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,14 +422,11 @@ def closest_places(text: str, quote: str) -> Iterator[Place]:
         low = max(begins[bucket] - slack, 0)
         there = _split(text[low : begins[bucket] + len(quote) + slack], quote)
         blocks = SequenceMatcher(None, wanted, there, autojunk=False).get_matching_blocks()[:-1]
-        if not blocks:
-            yield low, low
-            continue
-        first, last_block = blocks[0], blocks[-1]
-        start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
-        end = low + len("".join(there[: last_block.b + last_block.size]))
-        end += len("".join(wanted[last_block.a + last_block.size :]))
-        yield max(start, 0), min(end, len(text))
+        if blocks:
+            first, (a, b, length) = blocks[0], blocks[-1]
+            start = low + len("".join(there[: first.b])) - len("".join(wanted[: first.a]))
+            end = low + len("".join(there[: b + length])) + len("".join(wanted[a + length :]))
+            yield max(start, 0), min(end, len(text))
 
 
 def similarity(quote: str, text: str) -> float:
@@ -471,10 +462,8 @@ def _mark_differences(quote: str, passage: str) -> str:
 
 # -- JSON Lines with spans given by their text -----------------------------------------------------
 
+# Fields of a span, which a line that is one quote has itself.
 _OF_SPAN = ("start", "end", "grade", "quote", "prefix", "suffix", "sets", "aspects")
-"""Fields of a span, which a line that is one quote has itself."""
-_ENCODINGS = {"codepoint": ("utf-32-le", 4), "byte": ("utf-8", 1), "utf16": ("utf-16-le", 2)}
-"""Units of offsets, with an encoding and the bytes of a unit in it."""
 
 Record = dict[str, Any]
 
@@ -485,10 +474,7 @@ def _lines_by_text(source: Source, key: str) -> Iterator[tuple[int, Record, list
     With the number of the line from 0 and its record come the spans without offsets, and True if
     the line was one quote, which now is a list of one span.
     """
-    if not source.data.lstrip().startswith((b"{", b"#")):
-        return
-    lines = enumerate(source.data.split(b"\n"))
-    word = f'"{key}"'.encode()
+    word, lines = f'"{key}"'.encode(), enumerate(source.data.split(b"\n"))
     for number, record in parse_lines((n, line) for n, line in lines if word in line):
         is_single = key == "quote" and isinstance(record.get(key), str)
         is_single &= "spans" not in record and "elements" not in record
@@ -513,6 +499,7 @@ def documents_needed(source: Source, key: str) -> tuple[frozenset[str], bool]:
     These are the documents of spans given by their text, or all that are named if the header
     declares offsets in bytes or UTF-16 units. A quote without ``doc`` may be in any document.
     """
+    source = source.in_lines()
     by_text = [record for _, record, spans, _ in _lines_by_text(source, key) if spans]
     every = key == "quote" and any(not record.get("doc") for record in by_text)
     if header_of(source)[0].get("unit", "codepoint") != "codepoint":
@@ -531,14 +518,11 @@ def locate_lines(source: Source, key: str, locator: TextLocator) -> tuple[Source
     >>> json.loads(found.data)["doc"], json.loads(found.data)["spans"]
     ('d', [{'quote': 'or not', 'start': 4, 'end': 10}])
     """
+    source = source.in_lines()
     header, texts = header_of(source)[0], locator.texts or {}
-    encoding, size = _ENCODINGS.get(str(header.get("unit")), _ENCODINGS["codepoint"])
+    unit, inclusive = str(header.get("unit")), header.get("end") == "inclusive"
     lines, problems, how = source.data.split(b"\n"), list[Problem](), Counter[str]()
     first: dict[tuple[str, ...], tuple[int, Record]] = {}
-
-    def count(text: str) -> int:
-        return len(text.encode(encoding, "surrogatepass")) // size
-
     for number, record, spans, is_single in _lines_by_text(source, key):
         if key == "text" and not isinstance(record.get("doc"), str):
             continue
@@ -554,10 +538,10 @@ def locate_lines(source: Source, key: str, locator: TextLocator) -> tuple[Source
                 if start == end:
                     span["bep"] = 0  # a point, which holds nothing
                     continue
-                text, inclusive = texts[doc], header.get("end") == "inclusive"
-                span |= {"start": count(text[:start]), "end": count(text[:end]) - inclusive}
+                start, end, length = count_units(texts[doc], unit)[[start, end, -1]].tolist()
+                span |= {"start": start, "end": end - inclusive}
                 if key == "quote" and record.get("length") is None:
-                    record["length"] = count(text)
+                    record["length"] = length
             place = number
             if is_single:
                 whose = tuple(str(record.get(name)) for name in ("topic", "doc", "assessor"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 from xml.parsers.expat import XMLParserType
@@ -17,18 +17,16 @@ from foveal.files.source import Source, is_xml
 from foveal.files.xml import DocumentError, is_standard_entity, parse_xml
 from foveal.spans import Ints
 
-BLANKS = " \t\r\n"
-"""White space of XML; other blanks are part of names."""
-
+BLANKS = " \t\r\n"  # white space of XML; other blanks are part of names
+# The root element of nearly all files, in encodings that contain ASCII.
 _FIRST_TAG = re.compile(
     rb"\s*(?:<\?xml [^<>]*\?>\s*)?(?:<!--(?:[^-]|-[^-])*-->\s*|<!DOCTYPE [^\[\]<>]*>\s*)*"
     rb"<([A-Za-z_][A-Za-z0-9_.-]*)[\s/>]"
 )
-"""The root element of nearly all files, in encodings that contain ASCII."""
 _REFERENCE = re.compile(rb"&([A-Za-z_:][\w:.-]*);")
 _ENTITY = re.compile(rb"<!ENTITY\s+([A-Za-z_:][\w:.-]*)\s")
 _VALUE = re.compile(rb"=\s*(?:\"[^\"<]*&[^\"<]*\"|'[^'<]*&[^'<]*')")
-_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_ESCAPES: dict[str, Any] = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _ESCAPES |= {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _UNFIT = r"^[ \t\r\n]|[ \t\r\n]$|^$|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 
@@ -162,12 +160,14 @@ def _check_references(source: Source) -> None:
 
 def escape_xml(text: str | pl.Expr) -> Any:
     """Return text as XML writes it, in elements and in attributes."""
-    for character, written in _ESCAPES.items():
-        if isinstance(text, str):
-            text = text.replace(character, written)
-        else:
-            text = text.str.replace_all(character, written, literal=True)
-    return text
+    if isinstance(text, str):
+        return text.translate(str.maketrans(_ESCAPES))
+    return text.str.replace_many(_ESCAPES)
+
+
+def write_attributes(values: Mapping[str, str | None]) -> str:
+    """Return attributes as a tag has them after its name, without those that are None."""
+    return "".join(f' {n}="{escape_xml(own)}"' for n, own in values.items() if own is not None)
 
 
 def escape_xml_lines(text: str) -> str:

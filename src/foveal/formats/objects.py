@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 import numpy as np
@@ -17,28 +17,23 @@ import polars as pl
 
 from foveal.errors import InputError, Problem
 from foveal.files.source import Source
-from foveal.formats.checks import raise_problems
+from foveal.formats.checks import Defects, raise_problems
 from foveal.formats.fields import RowTable, drop_undecodable
+from foveal.spans import Ints
 
-if TYPE_CHECKING:
-    from foveal.formats.checks import Defects
-
-UNKNOWN_FIELD = "fields not known: "
-"""Precedes the name of such a field where losses are listed."""
+UNKNOWN_FIELD = "fields not known: "  # precedes the name of such a field in lists of losses
 GIVE_TEXTS = (
     "give the texts of the documents (--texts PATH, or -C INDEX with --documents SOURCE; in Python "
     "texts=), to 'foveal convert' first if a command has no such option"
 )
-"""What to do where offsets cannot be found or converted without the texts."""
-
+# Unit of offsets to the last character that takes one unit, two units and so on.
 _LAST_CHARACTERS = {"byte": (0x7F, 0x7FF, 0xFFFF), "utf16": (0xFFFF,)}
-"""Unit of offsets to the last character that takes one unit, two units and so on."""
-_HEADER: dict[str, Collection[str]] = {
+_HEADER: dict[str, Collection[str]] = {  # entries of every header, and their values
     "unit": ("codepoint", *_LAST_CHARACTERS),
     "end": ("exclusive", "inclusive"),
     "version": ("1",),
 }
-"""Entries of every header, and their values."""
+CODEPOINTS = {"unit": ("codepoint",), "end": ("exclusive",)}  # of files with such offsets only
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -92,29 +87,22 @@ def header_problems(
         value = header.get(name, "")
         if not isinstance(value, str | None) or _CONTROL.search(value or ""):
             expected[name] = "text without control characters"
-    return {
-        name: Problem(
-            "json.header",
-            source.path,
-            line,
-            f"header says {name} {header[name]!r}; expected {text}",
-        )
+    messages = {
+        name: f"header says {name} {header[name]!r}; expected {text}"
         for name, text in expected.items()
     }
+    return {n: Problem("json.header", source.path, line, text) for n, text in messages.items()}
 
 
-def check_counted(source: Source, header: Mapping[str, Any], line: int) -> None:
-    """Refuse a file that declares other offsets than code points with an exclusive end."""
-    if wrong := header_problems(source, header, line, unit=["codepoint"], end=["exclusive"]):
+def read_header(source: Source, **allowed: Collection[str]) -> tuple[dict[str, Any], int]:
+    """Return the header object and its line, as `header_of`; refuse one with a wrong entry."""
+    header, line = header_of(source)
+    if wrong := header_problems(source, header, line, **allowed):
         raise InputError(wrong.values())
+    return header, line
 
 
 # -- objects ---------------------------------------------------------------------------------------
-
-
-def read_objects(source: Source, schema: Mapping[str, Any], header_line: int) -> RowTable:
-    """Return the objects after the header as columns; refuse a file with a bad line."""
-    return tabulate_objects(source, schema, header_line).checked()
 
 
 def tabulate_objects(
@@ -141,10 +129,9 @@ def tabulate_objects(
             loads(line, decode)
             good[number] = line
         except ValueError as error:
-            is_json = isinstance(error, msgspec.ValidationError)
-            code, what = (
-                ("json.value", "wrong value") if is_json else ("json.syntax", "not valid JSON")
-            )
+            code, what = "json.syntax", "not valid JSON"
+            if isinstance(error, msgspec.ValidationError):
+                code, what = "json.value", "wrong value"
             problems += (Problem(code, source.path, number, f"{what}: {error}"),)
     frame = parse_objects(b"\n".join(good.values()), schema)
     if frame is None or len(frame) != len(good):
@@ -216,10 +203,13 @@ def unknown_fields(source: Source, frame: pl.DataFrame, header_line: int) -> dic
     >>> unknown_fields(source, pl.DataFrame({"topic": ["1", "2"]}), 0)
     {'fields not known: note': 2}
     """
-    lines = enumerate(source.data.split(b"\n")[header_line:])
-    schema = frame.schema
-    names = Counter(name for _, own in parse_lines(lines) for name in _unknown_names(own, schema))
-    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
+    lines = parse_lines(enumerate(source.data.split(b"\n")[header_line:]))
+    return count_unknown(name for _, own in lines for name in _unknown_names(own, frame.schema))
+
+
+def count_unknown(names: Iterable[str]) -> dict[str, int]:
+    """Count names of fields that are not known, as losses list them."""
+    return {UNKNOWN_FIELD + name: count for name, count in Counter(names).items()}
 
 
 def _unknown_names(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
@@ -232,19 +222,20 @@ def _unknown_names(value: Mapping[str, Any], schema: Mapping[str, Any]) -> Itera
                 yield from (f"{name}.{inner}" for inner in _unknown_names(own or {}, known))
 
 
-def unknown_attributes(found: Iterable[Mapping[str, str]], known: frozenset[str]) -> dict[str, int]:
-    """Count the attributes of elements that are not known; hyphens may be underscores."""
-    names = Counter(
-        name
-        for own in found
-        if not own.keys() <= known
-        for name in own
-        if name.replace("_", "-") not in known
-    )
-    return {UNKNOWN_FIELD + name: count for name, count in names.items()}
-
-
 # -- units of offsets ------------------------------------------------------------------------------
+
+
+def count_units(text: str, unit: str) -> Ints:
+    """Return the units before each character of a text, and those of all of it.
+
+    >>> count_units("né𝄞", "byte").tolist(), count_units("né𝄞", "utf16").tolist()
+    ([0, 1, 3, 7], [0, 1, 2, 4])
+    """
+    if unit not in _LAST_CHARACTERS:
+        return np.arange(len(text) + 1)
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    width = 1 + sum((points > last for last in _LAST_CHARACTERS[unit]), np.zeros_like(points))
+    return np.append(0, np.cumsum(width, dtype=np.int64))
 
 
 def to_codepoints(
@@ -270,11 +261,9 @@ def to_codepoints(
             message = f"document {name!r} is not among the texts"
             problems += defects.at("texts.missing", own[:1], message)
             continue
-        points = np.frombuffer(texts[str(name)].encode("utf-32-le"), dtype=np.uint32)
-        width = 1 + sum((points > last for last in _LAST_CHARACTERS[unit]), np.zeros_like(points))
-        starts = np.append(0, np.cumsum(width, dtype=np.int64))
+        starts = count_units(texts[str(name)], unit)
         found = np.searchsorted(starts, at)
-        wrong = starts[np.minimum(found, len(points))] != at
+        wrong = starts[np.minimum(found, len(starts) - 1)] != at
         message = f"{unit} offset {{}} is not between two characters of document {name!r}"
         problems += defects.at("span.offset", own[wrong], message, offset)
         result[own] = found

@@ -10,21 +10,26 @@ from typing import Any
 
 import polars as pl
 
-from foveal.errors import InputError
 from foveal.files.atomic import write_file
 from foveal.files.source import Source
-from foveal.formats.base import JSON_FORMATS, Format, Parsed, json_kind
-from foveal.formats.checks import MAX_OFFSET, NAME_RULES, RULES, RowRule, check_rules
-from foveal.formats.objects import check_counted, header_of, header_problems, tabulate_objects
+from foveal.formats.base import JSON_FORMATS, Format, json_kind, parse_with
+from foveal.formats.checks import (
+    MAX_OFFSET,
+    NAME_RULES,
+    RULES,
+    RowRule,
+    check_rules,
+    raise_problems,
+)
+from foveal.formats.objects import CODEPOINTS, header_of, read_header, tabulate_objects
 from foveal.lookup import sort_topics
 
 FORMAT = JSON_FORMATS["pool"][0]
-UNITS = ("document", "span", "element")
-"""Kinds of things that are pooled, one per line."""
+UNITS = ("document", "span", "element")  # what is pooled, one per line
 
 _RUN = {"run": pl.String, "rank": pl.Int64}
 _PLACE = {"start": pl.Int64, "end": pl.Int64, "xpath": pl.String}
-POOL_COLUMNS: dict[str, Any] = {
+POOL_COLUMNS: dict[str, Any] = {  # of `Pool.entries`, which are the fields of a line
     "topic": pl.String,
     "doc": pl.String,
     **_PLACE,
@@ -34,8 +39,6 @@ POOL_COLUMNS: dict[str, Any] = {
     "runs": pl.List(pl.Struct(_RUN)),
     "support": pl.List(pl.Struct(_RUN | _PLACE)),
 }
-"""The columns of `Pool.entries`, which are the fields of a line."""
-
 _OPTIONAL = ("start", "end", "xpath", "relevant", "support")
 
 
@@ -110,55 +113,41 @@ def read_pool(path: str | Path | Source) -> Pool:
     >>> pool, pool.entries["rank"].to_list()
     (<Pool: 1 topics, 1 documents>, [2])
     """
-    pool: Pool = parse_pool(path if isinstance(path, Source) else Source.open(path)).checked()
-    return pool
-
-
-def parse_pool(source: Source) -> Parsed:
-    """Return the pool of the good lines, and the problems of the others."""
-    header, line = header_of(source)
+    source = path if isinstance(path, Source) else Source.open(path)
+    if not header_of(source)[0]:
+        message = f"this is no pool; expected a first line with format {FORMAT!r}"
+        raise source.error("pool.format", None, message)
+    header, line = read_header(source, format=(FORMAT,), **CODEPOINTS)
     pooled = header.get("pooled", UNITS[0])
-    try:
-        if not header:
-            message = f"this is no pool; expected a first line with format {FORMAT!r}"
-            raise source.error("pool.format", None, message)
-        if wrong := header_problems(source, header, line, format=(FORMAT,)):
-            raise InputError(wrong.values())
-        check_counted(source, header, line)
-        if pooled not in UNITS:
-            message = f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
-            raise source.error("pool.header", line, message)
-    except InputError as error:
-        return Parsed(None, [*error.problems])
+    if pooled not in UNITS:
+        message = f"header says pooled {pooled!r}; expected {' or '.join(UNITS)}"
+        raise source.error("pool.header", line, message)
     unit = {"span": ("start", "end"), "element": ("xpath",)}.get(pooled, ())
     repeated = RowRule(
         "pool.repeated",
         ~pl.struct("topic", "doc", *unit).is_first_distinct(),
         f"a second {pooled} of document {{doc}} for topic {{topic}}; expected each once",
     )
-    table = tabulate_objects(source, POOL_COLUMNS, line)
-    table = table.without(check_rules(source.path, table.line, table.frame, [*_RULES, repeated]))
-    entries, problems = table.frame, [*table.problems]
-    if problems and not len(entries):
-        return Parsed(None, problems)
-    topics = sort_topics(entries["topic"].to_list())
-    place = pl.Series(topics, dtype=pl.String).to_frame("topic").with_row_index("place")
-    entries = entries.join(place, on="topic", maintain_order="left").sort("place", "priority")
+    entries, lines, problems = tabulate_objects(source, POOL_COLUMNS, line)
+    raise_problems([*problems, *check_rules(source.path, lines, entries, [*_RULES, repeated])])
+    place = {topic: i for i, topic in enumerate(sort_topics(entries["topic"].to_list()))}
+    entries = entries.sort(pl.col("topic").replace_strict(place, return_dtype=pl.Int64), "priority")
     known = ("type", "format", "version", "unit", "end", "pooled")
     kept = {name: value for name, value in header.items() if name not in known}
-    return Parsed(Pool(entries.drop("place"), pooled, kept), problems)
-
-
-def _from_one(name: str) -> RowRule:
-    broken = pl.col(name).fill_null(0) < 1
-    return RowRule(f"pool.{name}", broken, f"{name} {{{name}}}; expected a whole number from 1")
+    return Pool(entries, pooled, kept)
 
 
 _START, _END = pl.col("start"), pl.col("end")
 _RULES = (
     *NAME_RULES,
-    _from_one("priority"),
-    _from_one("rank"),
+    *(
+        RowRule(
+            f"pool.{name}",
+            pl.col(name).fill_null(0) < 1,
+            f"{name} {{{name}}}; expected a whole number from 1",
+        )
+        for name in ("priority", "rank")
+    ),
     RowRule(
         "pool.runs",
         pl.col("runs").list.len().fill_null(0) == 0,
@@ -191,7 +180,7 @@ that runs returned of a document.""",
         '{"type":"header","format":"foveal-pool","version":1,"pooled":"document"}\n'
         '{"topic":"7","doc":"d1","priority":1,"rank":2,"runs":[{"run":"a","rank":2}]}\n',
         lambda source: json_kind(source) == "pool",
-        parse_pool,
+        parse_with(read_pool),
         pool_lines,
     ),
 )

@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
-from foveal.errors import InputError, Problem, UsageError
+from foveal.errors import UsageError
 from foveal.files.source import Source
-from foveal.formats.base import Format, Parsed, json_kind
+from foveal.formats.base import Format, json_kind, parse_with
 from foveal.model import Results
 
+# Write names to csv as they are, also those that a spreadsheet runs as formulas.
 EXACT_CSV: ContextVar[bool] = ContextVar("EXACT_CSV", default=False)
-"""Write names to csv as they are, also those that a spreadsheet runs as formulas."""
 _FIELDS = ("run", "topic", "measure", "value")
+_WORDS = {"None": "none", "True": "true", "False": "false"}
 
 
 def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str) -> str:
@@ -30,22 +31,18 @@ def separated(header: Sequence[str], rows: Iterable[Sequence[object]], form: str
     >>> separated(["run", "AP"], [("a", 0.5), ("b", float("nan"))], "tsv")
     'run\tAP\na\t0.5\nb\tnan\n'
     """
-    lines = [list(header), *([_field(value) for value in row] for row in rows)]
+    lines = [list(header)]
+    lines += [
+        [own if isinstance(own, str) else _WORDS.get(repr(own), repr(own)) for own in row]
+        for row in rows
+    ]
     if form == "csv":
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([*map(_no_formula, line)] for line in lines)
         return text.getvalue()
-    for name in (name for line in lines for name in line if not _UNFIT.isdisjoint(name)):
+    for name in (name for line in lines for name in line if not {*"\t\n\r"}.isdisjoint(name)):
         raise UsageError(f"{name!r} cannot be a field of tsv; csv and json can hold it")
     return "".join("\t".join(line) + "\n" for line in lines)
-
-
-_UNFIT = frozenset("\t\n\r")
-_WORDS = {"None": "none", "True": "true", "False": "false"}
-
-
-def _field(value: object) -> str:
-    return value if isinstance(value, str) else _WORDS.get(repr(value), repr(value))
 
 
 def _no_formula(field: str) -> str:
@@ -96,25 +93,13 @@ class _Meta(msgspec.Struct):
     topics: dict[str, Any] = {}
 
 
-def read_results(path: str | Path) -> Results:
+def read_results(path: str | Path | Source) -> Results:
     """Read results saved by ``foveal evaluate -f json``, without scoring again."""
-    results: Results = parse_saved(Source.open(path)).checked()
-    return results
-
-
-def parse_saved(source: Source) -> Parsed:
-    """Return saved results, or the problem that keeps them from being read."""
-    line = None
+    source, line = path if isinstance(path, Source) else Source.open(path), None
+    source.check_utf8()
     try:
-        source.check_utf8()
         results = Results.from_json(source.data)
         msgspec.convert(results.meta, _Meta)
-        if results.runs:
-            return Parsed(results, [])
-        message = "the saved results are empty: they hold no score of a run"
-        return Parsed(None, [Problem("results.empty", source.path, None, message)])
-    except InputError as error:
-        return Parsed(None, [*error.problems])
     except json.JSONDecodeError as error:
         line, found = error.lineno, f"no JSON ({error.msg} in column {error.colno})"
     except RecursionError:
@@ -123,8 +108,13 @@ def parse_saved(source: Source) -> Parsed:
         found = f"{error} in the meta"
     except (ValueError, UsageError) as error:
         found = str(error)
+    else:
+        if results.runs:
+            return results
+        message = "the saved results are empty: they hold no score of a run"
+        raise source.error("results.empty", None, message)
     message = f"these are not saved results, as 'foveal evaluate -f json' writes them: {found}"
-    return Parsed(None, [Problem("results.format", source.path, line, message)])
+    raise source.error("results.format", line, message)
 
 
 FORMATS = (
@@ -137,7 +127,7 @@ One object with the `scores` of every run, measure and topic at full precision, 
 inputs, options and versions.""",
         "",
         lambda source: json_kind(source) == "results",
-        parse_saved,
+        parse_with(read_results),
         Results.to_json,
     ),
 )

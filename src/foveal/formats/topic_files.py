@@ -15,22 +15,22 @@ from foveal.files.source import Source, list_files
 from foveal.formats.base import (
     JSON_FORMATS,
     Format,
-    Parsed,
     detect_format,
     json_kind,
     lazy_losses,
+    parse_with,
 )
-from foveal.formats.checks import RESERVED
+from foveal.formats.checks import RESERVED, raise_problems
 from foveal.formats.markup import (
     BLANKS,
-    escape_xml,
     escape_xml_lines,
     find_root,
     find_unfit,
     normalise_tag,
     read_markup,
+    write_attributes,
 )
-from foveal.formats.objects import header_of, header_problems, tabulate_objects, unknown_fields
+from foveal.formats.objects import read_header, tabulate_objects, unknown_fields
 from foveal.model import Topic, Topics
 from foveal.model.run import ALL
 
@@ -38,21 +38,19 @@ _JSON_FORMAT = JSON_FORMATS["topics"][0]
 
 _TEXTS = ("title", "castitle", "description", "narrative", "keywords", "phrasetitle", "parent")
 _DECLARED = ("query_type", "ct_no")
-_TREC = {
+_TREC = {  # tag to field, the label written after the tag, and the pattern of the label
     "num": ("id", "Number:", r"Number\s*:"),
     "title": ("title", "", r"Topic\s*:"),
     "desc": ("description", "Description:", r"Description\s*:"),
     "narr": ("narrative", "Narrative:", r"Narrative\s*:"),
     "con": ("keywords", "Concepts:", r"Concept(?:s|\(s\))?\s*:"),
 }
-"""Tag to field, the label written after the tag, and the pattern of the label."""
 _TOP = re.compile(r"<top>(.*?)(?:</top>|(?=<top>)|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(
     r"<(/?)(top|num|title|desc|narr|con|head|dom|smry|fac|def|nat|time)>", re.IGNORECASE
 )
 
-Record = dict[str, str | None]
-"""The fields of a topic, with its id."""
+Record = dict[str, str | None]  # the fields of a topic, with its id
 
 
 def read_topics(
@@ -72,9 +70,9 @@ def read_topics(
 
 def _make_topics(
     source: Source, records: Iterable[tuple[int, Record]], problems: list[Problem]
-) -> Parsed:
+) -> Topics:
     """Return topics from records with their lines; empty texts are none."""
-    topics, lines = dict[str, Topic](), dict[str, int]()
+    topics, lines = list[Topic](), list[int]()
     for line, record in records:
         fields = {name: (value or "").strip(BLANKS) or None for name, value in record.items()}
         name = fields.pop("id")
@@ -82,32 +80,25 @@ def _make_topics(
             problems.append(Problem("topic.missing", source.path, line, "topic without an id"))
         elif name == ALL:
             problems.append(Problem("topic.reserved", source.path, line, RESERVED))
-        elif name in topics:
-            message = f"topic {name!r} is already given on line {lines[name]}"
-            problems.append(Problem("topics.repeated", source.path, line, message))
         else:
-            topics[name], lines[name] = Topic(name, **fields), line
-    if topics:
-        found = Topics.of(topics.values(), line=[*lines.values()], source=source.provenance)
-        return Parsed(found, problems)
-    message = "the topics are empty: the file holds no topic"
-    return Parsed(None, problems or [Problem("topics.empty", source.path, None, message)])
+            topics.append(Topic(name, **fields))
+            lines.append(line)
+    raise_problems(problems)
+    if not topics:
+        message = "the topics are empty: the file holds no topic"
+        raise source.error("topics.empty", None, message)
+    return Topics.of(topics, line=lines, source=source.provenance)
 
 
-def parse_xml(source: Source) -> Parsed:
-    """Parse INEX files of one or many topics."""
-    try:
-        markup = read_markup(source)
-    except InputError as error:
-        return Parsed(None, [*error.problems])
-    records, problems, end = list[tuple[int, Record]](), list[Problem](), 0
+def read_xml(source: Source) -> Topics:
+    """Read INEX files of one or many topics."""
+    markup, records, problems, end = read_markup(source), list[tuple[int, Record]](), [], 0
     for number in markup.named("topic", "inex-topic").tolist():
         if number < end:
             continue  # inside an earlier one
         end = int(markup.end[number])
         record: Record = {"id": markup.values([number], "topic-id", "id")[0]}
         record |= {name: markup.values([number], name.replace("_", "-"))[0] for name in _DECLARED}
-        again = list[Problem]()
         for child in range(number + 1, end):
             tag = normalise_tag(markup.tags[child])
             name = "keywords" if tag == "ontopic-keywords" else tag
@@ -115,46 +106,37 @@ def parse_xml(source: Source) -> Parsed:
                 continue
             if name in record:
                 line, message = int(markup.line[child]), f"a second <{name}> in one topic"
-                again.append(Problem("topics.repeated_field", source.path, line, message))
+                problems.append(Problem("topics.repeated_field", source.path, line, message))
             inside = range(child + 1, int(markup.end[child])) if name == "title" else ()
-            parts = zip(inside, markup.texts(inside), strict=True)
             # In 2002 the mark-up of the title is the query: <te>, <cw>, <ce>.
             query = (
-                f"<{markup.tags[i]}>{own.strip(BLANKS)}</{markup.tags[i]}>" for i, own in parts
+                f"<{markup.tags[i]}>{own.strip(BLANKS)}</{markup.tags[i]}>"
+                for i, own in zip(inside, markup.texts(inside), strict=True)
             )
             record[name] = " ".join(query) or markup.texts([child])[0]
-        problems += again
-        if not again:
-            records.append((int(markup.line[number]), record))
+        records.append((int(markup.line[number]), record))
     if not end:
         message = f"no topic in <{markup.tags[0]}>; expected <inex_topic> or <topic> elements"
-        problems.append(Problem("topics.empty", source.path, int(markup.line[0]), message))
+        raise source.error("topics.empty", int(markup.line[0]), message)
     return _make_topics(source, records, problems)
 
 
-def parse_json(source: Source) -> Parsed:
-    """Parse objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
-    header, header_line = header_of(source)
-    if wrong := header_problems(source, header, header_line, format=(_JSON_FORMAT,)):
-        return Parsed(None, [*wrong.values()])
+def read_json(source: Source) -> Topics:
+    """Read objects, ``{"topic": ..., "title": ...}``; ``query`` is another name of title."""
+    _, header_line = read_header(source, format=(_JSON_FORMAT,))
     names = ("topic", "query", *_TEXTS, *_DECLARED)
     frame, line, problems = tabulate_objects(source, dict.fromkeys(names, pl.String), header_line)
     records = frame.select(
         *_TEXTS[1:], *_DECLARED, id="topic", title=pl.coalesce("title", "query")
     ).to_dicts()
-    found = _make_topics(source, zip(line.tolist(), records, strict=True), [*problems])
-    if found.content is None:
-        return found
+    topics = _make_topics(source, zip(line.tolist(), records, strict=True), [*problems])
     unread = unknown_fields(source, frame, header_line) if source.thorough else None
-    return found._replace(content=replace(found.content, unread=unread or None))
+    return replace(topics, unread=unread or None)
 
 
-def parse_trec(source: Source) -> Parsed:
-    """Parse the topics of TREC, whose tags need not be closed."""
-    try:
-        source.check_utf8()
-    except InputError as error:
-        return Parsed(None, [*error.problems])
+def read_trec(source: Source) -> Topics:
+    """Read the topics of TREC, whose tags need not be closed."""
+    source.check_utf8()
     text = source.data.decode()
     records, problems = list[tuple[int, Record]](), list[Problem]()
     for top in _TOP.finditer(text):
@@ -166,11 +148,9 @@ def parse_trec(source: Source) -> Parsed:
             if record.get(field) is not None:
                 message = f"a second <{tag.lower()}> in one topic"
                 problems.append(Problem("topics.repeated_field", source.path, line, message))
-                break
-            if field:
+            elif field:
                 record[field] = re.sub(f"^{label}", "", value.strip(BLANKS), flags=re.IGNORECASE)
-        else:
-            records.append((line, record))
+        records.append((line, record))
     return _make_topics(source, records, problems)
 
 
@@ -199,20 +179,15 @@ def write_xml(topics: Topics) -> str:
     """Write a file of INEX topics."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<inex-topic-file>\n']
     for at, record in enumerate(_list_records(topics)):
-        unfit = find_unfit(pl.Series(record.values()))
-        if unfit is not None:
+        if (unfit := find_unfit(pl.Series(record.values()))) is not None:
             raise _refuse(topics, at, unfit, "XML")
-        attributes = [
-            f' {name}="{escape_xml(record[name])}"'
-            for name in ("id", "ct_no", "query_type")
-            if name in record
-        ]
+        opened = write_attributes({n: record.get(n) for n in ("id", "ct_no", "query_type")})
         texts = [
             f"  <{name}>{escape_xml_lines(record[name])}</{name}>\n"
             for name in _TEXTS
             if name in record
         ]
-        parts += ["<topic", *attributes, ">\n", *texts, "</topic>\n"]
+        parts += [f"<topic{opened}>\n", *texts, "</topic>\n"]
     return "".join([*parts, "</inex-topic-file>\n"])
 
 
@@ -254,7 +229,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
 `<description>`, `<narrative>`, `<keywords>`, `<phrasetitle>` and `<parent>`, all optional.""",
         '<topic id="289">\n<title>river crossings</title>\n</topic>\n',
         lambda source: re.match("topics?$|inex-topic", find_root(source)) is not None,
-        parse_xml,
+        parse_with(read_xml),
         write_xml,
         lazy_losses("topic_losses", form="inex"),
     ),
@@ -267,7 +242,7 @@ Each `<topic id="...">` or `<inex_topic topic_id="...">` holds `<title>`, `<cast
 `phrasetitle`, `parent`, `query_type` and `ct_no` are optional.""",
         '{"topic": "1", "title": "river crossings"}\n',
         lambda source: json_kind(source) == "topics",
-        parse_json,
+        parse_with(read_json),
         write_json,
         lazy_losses("topic_losses", form="jsonl"),
     ),
@@ -280,7 +255,7 @@ Each `<top>` holds `<num> Number:`, `<title>`, `<desc> Description:`, `<narr> Na
 `<con> Concepts:`. Tags need not be closed.""",
         "<top>\n<num> Number: 401\n<title> river crossings\n</top>\n",
         lambda source: find_root(source) == "top",
-        parse_trec,
+        parse_with(read_trec),
         write_trec,
         lazy_losses("topic_losses", form="trec"),
     ),
