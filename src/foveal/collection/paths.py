@@ -22,14 +22,12 @@ from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-_BARE = r"([^/\]])(/|$)"
-"""The end of a step without an ordinal."""
+_BARE = r"([^/\]])(/|$)"  # the end of a step without an ordinal
 _POINT = (
     r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
     r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
 )
-_BEYOND = 1 << 62
-"""A number that no text node and no offset has."""
+_BEYOND = 1 << 62  # a number that no text node and no offset has
 
 
 class Points(NamedTuple):
@@ -126,9 +124,8 @@ def _numbers(texts: pl.Series, default: int) -> Ints:
 class PathIndex:
     """Paths as an index has them: the parent of each, and tag and ordinal of its last step.
 
-    They turn from numbers to XPaths and back without writing all of them. Together they may take
-    many times the memory of the rest of the index, for each repeats those above it; and few runs
-    name more than a small part of them.
+    They turn from numbers to XPaths and back without writing all of them: together they may take
+    many times the memory of the rest of the index.
 
     >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
     >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
@@ -179,19 +176,19 @@ class PathIndex:
         if not len(self):
             return np.full(len(xpaths), UNKNOWN)
         rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
-        steps = xpaths.gather(rooted).str.slice(1).str.split("/")
-        depth = steps.list.len().to_numpy().astype(np.int64)
-        table = steps.explode().rename("step").to_frame()
-        table = table.join(self._step_texts, on="step", how="left", maintain_order="left")
+        parts = xpaths.gather(rooted).str.slice(1).str.split("/")
+        depth = parts.list.len().to_numpy().astype(np.int64)
+        table = parts.explode().rename("step").to_frame()
+        steps, keys, order = self._keys
+        table = table.join(steps, on="step", how="left", maintain_order="left")
         step = table["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-        keys, order = self._keys
         first = np.cumsum(depth) - depth
         found = np.full(len(rooted), UNKNOWN)
         left = np.arange(len(rooted))
         for level in range(int(depth.max(initial=0))):
             left = left[depth[left] > level]
             own = step[first[left] + level]
-            key = np.where(own >= 0, (found[left] + 1) * len(self._steps[0]) + own, UNKNOWN)
+            key = np.where(own >= 0, (found[left] + 1) * len(steps) + own, UNKNOWN)
             at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
             found[left] = np.where(keys[at] == key, order[at], UNKNOWN)
             left = left[found[left] >= 0]
@@ -200,41 +197,24 @@ class PathIndex:
         return number
 
     @cached_property
-    def _steps(self) -> tuple[Ints, Ints]:
-        """Tag and ordinal of the distinct last steps in one number, and which each path has."""
-        return distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
-
-    @cached_property
-    def _step_texts(self) -> pl.DataFrame:
-        """The distinct steps as they are written, such as ``p[2]``."""
-        tag, ordinal = (self._steps[0] >> 32).tolist(), (self._steps[0] & 0xFFFFFFFF).tolist()
-        texts = [f"{self._tags[t]}[{k}]" for t, k in zip(tag, ordinal, strict=True)]
-        return pl.DataFrame(
-            {"step": pl.Series(texts, dtype=pl.String), "number": np.arange(len(texts))}
-        )
-
-    @cached_property
-    def _keys(self) -> tuple[Ints, Ints]:
-        """Parent and step of each path in one number, sorted, and whose they are."""
-        steps, step = self._steps
+    def _keys(self) -> tuple[pl.DataFrame, Ints, Ints]:
+        """The distinct last steps, such as ``p[2]``, with their numbers; parent and step of each
+        path in one number, sorted, and whose they are.
+        """
+        steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
+        pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
+        texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
         key = (self._parent.astype(np.int64) + 1) * len(steps) + step
         order = np.argsort(key)
-        return key[order], order
+        table = pl.DataFrame({"step": texts, "number": np.arange(len(steps))})
+        return table, key[order], order
 
 
 # -- text nodes ------------------------------------------------------------------------------------
 
 
 class TextNodes(NamedTuple):
-    """The text nodes of some elements, element after element.
-
-    Parameters
-    ----------
-    start, end : int64 array
-        Where each begins and ends.
-    owner : int64 array
-        The element that it is a child of.
-    """
+    """Start and end of the text nodes of some elements, and whose they are, in order of these."""
 
     start: Ints
     end: Ints
@@ -253,18 +233,8 @@ class TextNodes(NamedTuple):
 def text_nodes(
     start: Ints, end: Ints, parent: Ints, child_start: Ints, child_end: Ints
 ) -> TextNodes:
-    """Return the text nodes of elements, given where their children are.
+    """Return the text nodes of elements, given their children in any order.
 
-    Parameters
-    ----------
-    start, end : int64 array
-        The elements.
-    parent : int64 array
-        For each child the number of its element; children come in any order.
-    child_start, child_end : int64 array
-
-    Examples
-    --------
     ``<a>..<b>..</b><c/>.....</a>``:
 
     >>> text_nodes(*map(np.array, ([0], [9], [0, 0], [2, 4], [4, 4])))

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees, held
+from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees
 from foveal.collection.paths import owners
 from foveal.errors import InputError, Problem, Tally
 from foveal.formats.xpaths import ELEMENT
+from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
@@ -52,35 +53,23 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
     """Return the run on the collection's text, and the results without a place (left empty)."""
     # Each document of a topic is looked up once: half of the results, or a third.
     number = collection.numbers(run.doc.gather(run.documents.first_rows))
-    length = collection.lengths_of(number)[run.documents.number]
+    length = collection.lengths(number)[run.documents.number]
     number = number[run.documents.number]
-    # Mostly every result is a path in a document of the collection.
-    by_path_only = run.xpath is not None and not run.xpath.null_count()
-    if by_path_only and bool((run.end < 0).all()) and bool((length >= 0).all()):
-        assert run.xpath is not None
-        found = collection.resolve_numbered(run.doc, number, run.xpath)
-        if not found.problem:
-            start, end, _, element = found
-            return run.with_columns(start=start, end=end, length=length, element=element), []
-    start, end = run.start.copy(), run.end.copy()
-    element = np.full(len(run), UNKNOWN)
+    start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
+    problem = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    by_path = np.flatnonzero((end < 0) & named & (length >= 0))
-    whole = (end < 0) & ~named
+    whole = (run.end < 0) & ~named
     end[whole] = length[whole]
-    problem: dict[int, str] = {
-        i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()
-    }
+    by_path = np.flatnonzero((run.end < 0) & named & (length >= 0))
     if len(by_path) and run.xpath is not None:
-        # To gather long texts takes as long as to look them up, and mostly it is all of them.
-        some = len(by_path) < len(run)
         doc, xpath = run.doc, run.xpath
-        if some:
-            doc, xpath, number = doc.gather(by_path), xpath.gather(by_path), number[by_path]
-        found = collection.resolve_numbered(doc, number, xpath)
-        start[by_path], end[by_path] = found.start, found.end
-        element[by_path] = found.element
+        rows: Ints | slice = slice(None)
+        # To gather long texts takes as long as to look them up, and mostly it is all of them.
+        if len(by_path) < len(run):
+            rows, doc, xpath = by_path, doc.gather(by_path), xpath.gather(by_path)
+        found = collection.resolve(doc, xpath, number[rows])
+        start[rows], end[rows], element[rows] = found.start, found.end, found.element
         problem |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
@@ -98,7 +87,7 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
     """Return the judgements on the collection's text: lengths checked, XPaths as passages."""
-    length = collection.lengths_of(collection.numbers(judgements.doc))
+    length = collection.lengths(judgements.doc)
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
         raise InputError.at(
@@ -248,25 +237,27 @@ def place_elements(
     left = _list_unnamed(run, placed, lenient=lenient, passages=passages)
     if not len(left):
         return placed
-    docs = placed.doc.gather(left)
-    names = docs.unique(maintain_order=True)
-    table = pl.DataFrame({"doc": names, "number": np.arange(len(names))})
-    joined = docs.rename("doc").to_frame().join(table, on="doc", maintain_order="left")
-    trees, tree = collection.trees(names), joined["number"].to_numpy()
-    element = _find_extents(trees, tree, placed.start[left], placed.end[left])
+    docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
+    numbered = number_rows(docs)
+    trees, tree = collection.trees(docs.gather(numbered.first_rows)), numbered.number
+    element = _find_extents(trees, tree, start, end)
     if snap:  # a place without extent is a point, not an empty element there
-        element[placed.start[left] == placed.end[left]] = UNKNOWN
+        element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
     odd = np.flatnonzero(element < 0)
     points: list[str] = []
     if len(odd) and passages and not snap:
-        points = _list_points(placed, collection, left[odd])
+        opening = collection.points(docs.gather(odd), start[odd], np.zeros(len(odd), dtype=bool))
+        closing = collection.points(docs.gather(odd), end[odd], (end > start)[odd])
+        points = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
     elif len(odd):
-        rows = left[odd]
-        element[odd] = _find_enclosing(placed, collection, trees, tree[odd], rows)
+        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
+        if placed.xpath is not None:  # an attribute or a point is in the element of its path
+            owner = owners(placed.xpath.gather(left[odd]))
+            own = collection.resolve(docs.gather(odd), owner).element
+            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
         if not snap:
-            around = collection.xpaths(trees.path[element[odd]])
             raise InputError(
                 Problem(
                     "run.element",
@@ -275,8 +266,11 @@ def place_elements(
                     f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
                     f"element; the smallest around it is {xpath} (--snap takes it)",
                 )
-                for row, xpath in zip(rows.tolist(), around, strict=True)
+                for row, xpath in zip(
+                    left[odd].tolist(), collection.xpaths(trees.path[around]), strict=True
+                )
             )
+        element[odd] = around
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
@@ -299,16 +293,12 @@ def place_elements(
 
 def _clip(run: Run) -> Run:
     assert run.length is not None
-    past = (run.length >= 0) & ((run.end > run.length) | (run.start > run.length))
+    past = (run.length >= 0) & (run.end > run.length)
     if not past.any():
         return run
-    note = Tally(CLIPPED, int(past.sum()))
-    return replace(
-        run,
-        start=np.where(past, np.minimum(run.start, run.length), run.start),
-        end=np.where(past, np.minimum(run.end, run.length), run.end),
-        notes=(*run.notes, note),
-    )
+    most = np.where(past, run.length, run.end)
+    start, notes = np.minimum(run.start, most), (*run.notes, Tally(CLIPPED, int(past.sum())))
+    return replace(run, start=start, end=most, notes=notes)
 
 
 def _list_unnamed(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
@@ -332,54 +322,15 @@ def _list_unnamed(run: Run, placed: Run, *, lenient: bool, passages: bool) -> In
 
 def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
     """Return the deepest element with each extent, `UNKNOWN` for no element."""
-    of_tree = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
+    on = ["tree", "start", "end"]
     elements = pl.DataFrame(
         {
-            "tree": of_tree,
+            "tree": np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds)),
             "start": trees.start,
             "end": trees.end,
             "element": np.arange(len(trees.path)),
         }
-    ).unique(["tree", "start", "end"], keep="last", maintain_order=True)
+    ).unique(on, keep="last", maintain_order=True)
     asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
-    on = ["tree", "start", "end"]
     found = asked.join(elements, on=on, how="left", maintain_order="left")
     return found["element"].fill_null(UNKNOWN).to_numpy().copy()
-
-
-def _find_enclosing(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
-    """Return the element of each attribute or point by its path, else the smallest around it.
-
-    Of elements of the same size that is the deepest.
-    """
-    assert run.length is not None
-    found = np.empty(len(tree), dtype=np.int64)
-    spans = held(run.start[rows], run.end[rows], run.length[rows])
-    asked = zip(tree.tolist(), *(column.tolist() for column in spans), strict=True)
-    for i, (number, first, after) in enumerate(asked):
-        own = slice(int(trees.bounds[number]), int(trees.bounds[number + 1]))
-        starts, ends = trees.start[own], trees.end[own]
-        around = (starts <= first) & (ends >= after)
-        size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
-        # Children come after their parents; without any text the root is meant.
-        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
-    if run.xpath is not None:
-        paths = collection.path_numbers(owners(run.xpath.gather(rows)))
-        for i in np.flatnonzero(paths >= 0).tolist():
-            first, last = trees.bounds[tree[i]], trees.bounds[tree[i] + 1]
-            # The elements of a document are sorted by their paths.
-            found[i] = first + np.searchsorted(trees.path[first:last], paths[i])
-    return found
-
-
-def _list_points(run: Run, collection: Collection, which: Ints) -> list[str]:
-    """Return the points between which each result lies, document by document."""
-    ranges = np.empty(len(which), dtype=object)
-    asked = pl.DataFrame({"doc": run.doc.gather(which), "at": np.arange(len(which))})
-    for (doc,), group in asked.group_by("doc"):
-        at = group["at"].to_numpy()
-        start, end = run.start[which[at]], run.end[which[at]]
-        opening = collection.points(str(doc), start, np.zeros(len(at), dtype=bool))
-        closing = collection.points(str(doc), end, end > start)
-        ranges[at] = [f"{a} {b}" for a, b in zip(opening, closing, strict=True)]
-    return list(ranges.tolist())

@@ -221,7 +221,7 @@ class DocumentSource:
                 if isinstance(document, Item):
                     contents.update(os.fsencode(document.place) + f"\0{length}\n".encode())
                     place = str(PurePosixPath(document.place)).split("/")[:-1]
-                    both = [place if folders is None else folders, place]
+                    both: Any = [place if folders is None else folders, place]
                     folders = os.path.commonprefix(both)  # noqa: RUF071 - of lists, not of texts
                 batch.append(document)
                 size += length
