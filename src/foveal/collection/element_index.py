@@ -316,14 +316,19 @@ class Collection:
             last = closes.gather(distinct.number)
             closing = self.find(doc, self.path_numbers(last.element))
             since, end = self._inside(doc, closing, last)
-        inner = first.inner | last.inner
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
         # A last element that is not empty and ends where the first begins: they are swapped.
         misplaced = (start < 0) | (end < 0) | (start > end) | ((start == end) & (since < end))
         missing = (opening < 0) | (closing < 0)
-        merged = ((first.node > 0) | (last.node > 0)) & (self.whitespace == "merge")
+        in_text = (first.node > 0) | (last.node > 0)
+        inner = in_text | first.attribute | last.attribute
         messages = np.select(
-            [malformed | (missing & inner), missing, merged, misplaced],
+            [
+                malformed | (missing & inner),
+                missing,
+                in_text & (self.whitespace == "merge"),
+                misplaced,
+            ],
             [NO_PLACE, NO_PATH, MERGED, NO_PLACE],
             "",
         )

@@ -17,12 +17,11 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import distinct
-from foveal.formats.xpaths import ELEMENT, PATHS
+from foveal.formats.xpaths import ELEMENT, PATHS, canonical_paths
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-_BARE = r"([^/\]])(/|$)"  # the end of a step without an ordinal
 _POINT = (
     r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
     r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
@@ -33,18 +32,10 @@ _BEYOND = 1 << 62  # a number that no text node and no offset has
 class Points(NamedTuple):
     """Places: elements, and in them a text node and an offset where the path goes on that far."""
 
-    element: pl.Series
-    """Paths with every ordinal, null where they are malformed."""
-    node: Ints
-    """The number of the text node, 0 where there is none."""
-    offset: Ints
-    """-1 where there is none."""
+    element: pl.Series  # paths with every ordinal, null where they are malformed
+    node: Ints  # the number of the text node, 0 for none
+    offset: Ints  # -1 for none
     attribute: npt.NDArray[np.bool_]
-
-    @property
-    def inner(self) -> npt.NDArray[np.bool_]:
-        """Which are places in an element, not the element itself."""
-        return (self.node > 0) | self.attribute
 
     def gather(self, rows: Ints) -> Points:
         """Return the points of these rows."""
@@ -58,7 +49,7 @@ def canonical(path: str) -> str | None:
     >>> canonical("/article/bdy[1]/sec[2]")
     '/article[1]/bdy[1]/sec[2]'
     """
-    return re.sub(_BARE, r"\1[1]\2", path) if re.fullmatch(ELEMENT, path) else None
+    return str(canonical_paths(pl.Series([path]))[0]) if re.fullmatch(ELEMENT, path) else None
 
 
 def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
@@ -70,15 +61,13 @@ def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
     >>> last.node.tolist(), last.offset.tolist(), last.attribute.tolist()
     ([1, 0, 0], [2, -1, -1], [False, True, False])
     """
-    parts = pl.DataFrame({"parts": paths.fill_null("")}).select(
-        pl.col("parts").str.extract_all(r"\S+")
-    )["parts"]
+    parts = paths.fill_null("").str.extract_all(r"\S+")
     count = parts.list.len()
     parts = parts.set(~count.is_in([1, 2]), None)
-    first = _points(parts.list.get(0, null_on_oob=True))
+    first = _parse_points(parts.list.get(0, null_on_oob=True))
     if (count < 2).all():
         return first, first
-    return first, _points(parts.list.get(-1, null_on_oob=True))
+    return first, _parse_points(parts.list.get(-1, null_on_oob=True))
 
 
 def owners(paths: pl.Series) -> pl.Series:
@@ -89,33 +78,26 @@ def owners(paths: pl.Series) -> pl.Series:
     >>> owners(pl.Series(["/a/p/@id", "/a/p/text()[2].5", "/a/p", "/a/p/text()"])).to_list()
     ['/a[1]/p[1]', '/a[1]/p[1]', None, None]
     """
-    points = _points(paths.str.strip_chars())
+    points = _parse_points(paths.str.strip_chars())
     without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
     return points.element.set(~without_extent, None)
 
 
-def _points(paths: pl.Series) -> Points:
+def _parse_points(paths: pl.Series) -> Points:
     """Parse paths that may end in a text node, an offset or an attribute."""
-    found = pl.DataFrame({"path": paths}).select(pl.col("path").str.extract_groups(_POINT))
-    found = found.unnest("path")
-    has_text = found["text"].is_not_null()
-    element = found.select(
-        pl.when(pl.col("element").str.contains(ELEMENT)).then(
-            pl.col("element").str.replace_all(_BARE, "${1}[1]${2}")
-        )
-    )["element"]
-    node = _numbers(found["node"], 1)
+    found = paths.str.extract_groups(_POINT).struct.unnest()
+    element = found["element"]
+    is_path = element.str.contains(ELEMENT).fill_null(value=False)
+    node, offset = (
+        found[name].cast(pl.Int64, strict=False).fill_null(_BEYOND).set(found[name].is_null(), none)
+        for name, none in (("node", 1), ("offset", -1))
+    )
     return Points(
-        element,
-        np.where(has_text.to_numpy(), node, 0),
-        _numbers(found["offset"], -1),
+        canonical_paths(element).set(~is_path, None),
+        np.where(found["text"].is_null().to_numpy(), 0, node.to_numpy()),
+        offset.to_numpy(),
         found["attribute"].is_not_null().to_numpy(),
     )
-
-
-def _numbers(texts: pl.Series, default: int) -> Ints:
-    numbers = texts.cast(pl.Int64, strict=False).fill_null(_BEYOND).to_numpy()
-    return np.where(texts.is_null().to_numpy(), default, np.minimum(numbers, _BEYOND))
 
 
 # -- paths of an index -----------------------------------------------------------------------------
