@@ -19,10 +19,9 @@ from foveal.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
 _SHOWN = 3
-
+# Notes on results.
 CLIPPED = "results clipped at the end of their document: {}"
 MAPPED = "results mapped to the smallest element around them: {}"
-"""Notes on results."""
 
 
 def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run:
@@ -43,10 +42,9 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
 
 def describe_missing(number: int, shown: Sequence[str]) -> str:
     """Return the note on `number` results that have no place."""
-    more = "; ..." if number > _SHOWN else ""
-    return (
-        f"results that the collection does not hold: {number} ({'; '.join(shown[:_SHOWN])}{more})"
-    )
+    more = ["..."] if number > _SHOWN else []
+    listed = "; ".join([*shown[:_SHOWN], *more])
+    return f"results that the collection does not hold: {number} ({listed})"
 
 
 def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
@@ -87,56 +85,44 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
     """Return the judgements on the collection's text: lengths checked, XPaths as passages."""
-    length = collection.lengths(judgements.doc)
+    doc, length, file = judgements.doc, collection.lengths(judgements.doc), judgements.sources[0]
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
-        raise InputError.at(
-            "index.whitespace",
-            judgements.sources[0].path,
-            None,
+        message = (
             f"offsets count white space by the rule {declared!r}, but the index "
-            f"{collection.path} was built with {collection.whitespace!r}",
+            f"{collection.path} was built with {collection.whitespace!r}"
         )
+        raise InputError.at("index.whitespace", file.path, None, message)
     reach = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(reach, judgements.row, judgements.end)
     unknown = length < 0
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
-    problems = [
-        judgements.problem(
-            "collection.length",
-            i,
-            f"document {judgements.doc[i]!r} is {judgements.length[i]} characters long here, but "
-            f"{length[i]} in the collection; the index is of other documents or white space",
-        )
+    wrong = {
+        i: f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
+        "in the collection; the index is of other documents or white space"
         for i in np.flatnonzero(differs).tolist()
-    ]
-    problems += [
-        judgements.problem(
-            "collection.length",
-            i,
-            f"a span ends at {reach[i]}, past the end of document {judgements.doc[i]!r} of "
-            f"{length[i]} characters in the collection",
-        )
+    } | {
+        i: f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
+        "characters in the collection"
         for i in np.flatnonzero(beyond).tolist()
-    ]
-    if problems:
-        raise InputError(problems)
+    }
+    if wrong:
+        raise InputError(
+            judgements.problem("collection.length", i, text) for i, text in wrong.items()
+        )
     notes = judgements.notes
     if unknown.all() and len(unknown):
-        raise InputError.at(
-            "collection.unknown_document",
-            judgements.sources[0].path,
-            None,
-            f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
-            f"{collection.path}; it is of another collection",
+        message = (
+            f"none of the judged documents ({doc[0]}, ...) is in the index "
+            f"{collection.path}; it is of another collection"
         )
+        raise InputError.at("collection.unknown_document", file.path, None, message)
     if unknown.any():
-        missing = pl.Series(judgements.doc).filter(pl.Series(unknown)).unique(maintain_order=True)
+        missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    known = np.where(unknown, judgements.length, length)
-    placed = replace(judgements, length=np.where(known < 0, UNKNOWN, known), notes=notes)
+    placed = replace(judgements, length=np.where(unknown, judgements.length, length), notes=notes)
     return placed if judgements.places is None else _with_places(placed, collection)
 
 
@@ -144,35 +130,28 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     """Return judgements with passages and best entry points that were XPaths as offsets."""
     assert judgements.places is not None
     places = judgements.places.sort("row", maintain_order=True)
-    row = places["row"].to_numpy()
+    row, line = places["row"].to_numpy(), places["line"].to_list()
     xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
     found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
     if found.problem:
+        code = "collection.unknown_path"
         raise InputError(
-            judgements.problem(
-                "collection.unknown_path",
-                int(row[i]),
-                found.problem[i],
-                line=int(places["line"][i]),
-            )
+            judgements.problem(code, int(row[i]), found.problem[i], line=line[i])
             for i in sorted(found.problem)
         )
     entry = places["bep"].to_numpy()
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
-    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
-    if len(lost):
-        first = judgements.problem(
-            "judgements.passages", int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}"
+    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
+    if lost:
+        place = f"document {judgements.doc[lost[0]]!r}"
+        first = judgements.problem("judgements.passages", lost[0], place)
+        note = (
+            f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
+            f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
         )
-        notes = (
-            *notes,
-            (
-                f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
-                f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
-            ),
-        )
+        notes = (*notes, note)
     return replace(
         judgements,
         notes=notes,
@@ -219,8 +198,6 @@ def place_elements(
 
     Parameters
     ----------
-    run : Run
-    collection : Collection
     snap : bool
         A result that is no element becomes the smallest one around it.
     lenient : bool
@@ -232,9 +209,24 @@ def place_elements(
     With neither `snap` nor `passages`, a result that is no element is an error.
     """
     placed = place_run(run, collection, lenient=lenient)
-    if lenient:
-        placed = _clip(placed)
-    left = _list_unnamed(run, placed, lenient=lenient, passages=passages)
+    length, numbers = placed.length, placed.element
+    assert length is not None
+    assert numbers is not None
+    past = (length >= 0) & (placed.end > length)
+    if lenient and past.any():
+        end = np.where(past, length, placed.end)
+        notes = (*placed.notes, Tally(CLIPPED, int(past.sum())))
+        placed = placed.with_columns(start=np.minimum(placed.start, end), end=end, notes=notes)
+        past[:] = False
+    # Which results need the name of an element? Those without a place get none.
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
+    done: Bools = named if passages else numbers >= 0
+    others = np.flatnonzero(~done & named)
+    if len(others) and run.xpath is not None:
+        is_path = run.xpath.gather(others).str.contains(ELEMENT)
+        done[others] = is_path.fill_null(value=False).to_numpy()
+    lost = named & (run.end < 0) & (placed.end == 0) & lenient
+    left = np.flatnonzero(~done & ~lost & ~past & (length >= 0))
     if not len(left):
         return placed
     docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
@@ -258,29 +250,25 @@ def place_elements(
             own = collection.resolve(docs.gather(odd), owner).element
             around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
         if not snap:
-            raise InputError(
-                Problem(
-                    "run.element",
-                    placed.source.path,
-                    int(placed.line[row]),
+            problems = []
+            texts = collection.xpaths(trees.path[around])
+            for row, text in zip(left[odd].tolist(), texts, strict=True):
+                message = (
                     f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
-                    f"element; the smallest around it is {xpath} (--snap takes it)",
+                    f"element; the smallest around it is {text} (--snap takes it)"
                 )
-                for row, xpath in zip(
-                    left[odd].tolist(), collection.xpaths(trees.path[around]), strict=True
-                )
-            )
+                line = int(placed.line[row])
+                problems.append(Problem("run.element", placed.source.path, line, message))
+            raise InputError(problems)
         element[odd] = around
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
-    start, end = placed.start.copy(), placed.end.copy()
+    start, end, numbers = placed.start.copy(), placed.end.copy(), numbers.copy()
     known = np.flatnonzero(element >= 0)
     rows, found = left[known], element[known]
     xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
-    assert placed.element is not None
-    numbers = placed.element.copy()
     numbers[rows] = found - trees.bounds[tree[known]]
     notes = placed.notes
     if points:
@@ -289,35 +277,6 @@ def place_elements(
         notes = (*notes, Tally(MAPPED, len(odd)))
     series = pl.Series(xpath.tolist(), dtype=pl.String)
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
-
-
-def _clip(run: Run) -> Run:
-    assert run.length is not None
-    past = (run.length >= 0) & (run.end > run.length)
-    if not past.any():
-        return run
-    most = np.where(past, run.length, run.end)
-    start, notes = np.minimum(run.start, most), (*run.notes, Tally(CLIPPED, int(past.sum())))
-    return replace(run, start=start, end=most, notes=notes)
-
-
-def _list_unnamed(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
-    """Return the results that need the name of an element; those without a place get none."""
-    assert placed.length is not None
-    if not passages and placed.element is not None and (placed.element >= 0).all():
-        return np.zeros(0, dtype=np.int64)
-    by_path = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    lost = by_path & (run.end < 0) & (placed.end == 0) & lenient
-    inside = (placed.end <= placed.length) & (placed.start <= placed.length)
-    done = by_path
-    if not passages:
-        assert placed.element is not None
-        done = placed.element >= 0
-        others = np.flatnonzero(~done & by_path)
-        if len(others) and run.xpath is not None:
-            is_path = run.xpath.gather(others).str.contains(ELEMENT)
-            done[others] = is_path.fill_null(value=False).to_numpy()
-    return np.flatnonzero(~done & ~lost & inside & (placed.length >= 0))
 
 
 def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
