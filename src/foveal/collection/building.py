@@ -33,40 +33,25 @@ _MOST_FAILURES = 100  # beyond those allowed, after which a build stops
 _BLOCK_ELEMENTS = 500_000  # elements of an index that are taken over at once
 _STEP_BITS = 31
 # The arrays that grow while an index is built, and their types.
-_RAW = {
-    "path": "<u4",
-    "start": "<u4",
-    "end": "<u4",
-    "doc_elements": "<u4",
-    "doc_length": "<u4",
-    "doc_digest": "|u1",
-}
+_RAW = dict.fromkeys(("path", "start", "end", "doc_elements", "doc_length"), "<u4")
+_RAW["doc_digest"] = "|u1"
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """Options that decide the bytes of an index.
-
-    Parameters
-    ----------
-    whitespace : {"keep", "merge", "strip"}
-    name_tag : str, optional
-        Name documents by the text of their first such element instead of by their path.
-    max_errors : int
-        Documents that may fail before the build does.
-    limits : Limits
-    """
+    """Options that decide the bytes of an index."""
 
     whitespace: str = "keep"
     name_tag: str | None = None
+    """Name documents by the text of their first such element instead of by their path."""
     max_errors: int = 0
+    """Documents that may fail before the build does."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.whitespace not in WHITESPACE:
-            raise UsageError(
-                f"white space {self.whitespace!r} is not one of {', '.join(WHITESPACE)}"
-            )
+            expected = ", ".join(WHITESPACE)
+            raise UsageError(f"white space {self.whitespace!r} is not one of {expected}")
 
 
 _SHARD = "the number of a shard and how many there are, such as 3/8"
@@ -74,9 +59,7 @@ _SHARD = "the number of a shard and how many there are, such as 3/8"
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several shares of the sources, all of about the same size.
-
-    Batches are dealt out in their order, so that the shares one after the other are the whole.
+    """One of several shares of the sources, of about the same size; in their order the whole.
 
     >>> Shard.parse("3/8")
     Shard(number=3, of=8)

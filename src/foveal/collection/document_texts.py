@@ -48,19 +48,6 @@ class _SourceDocument(NamedTuple):
 class SourceTexts:
     """The texts of the documents that a collection was indexed from.
 
-    Parameters
-    ----------
-    source : str or path
-        A directory, zip, tar or single file, as ``foveal index`` takes it.
-    name_tag : str, optional
-        Documents are named by the text of their first such element (``--name-from``).
-    limits : Limits, optional
-    whitespace : {"keep", "merge", "strip"}
-    index : Collection, optional
-        An index of the source, whose hashes `read` compares.
-
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "d.txt").write_text("To be")
@@ -69,10 +56,13 @@ class SourceTexts:
     """
 
     source: str | Path
+    """A directory, zip, tar or single file, as ``foveal index`` takes it."""
     name_tag: str | None = None
+    """Documents are named by the text of their first such element (``--name-from``)."""
     limits: Limits = field(default_factory=Limits)
     whitespace: str = "keep"
     index: Collection | None = None
+    """An index of the source, whose hashes `read` compares."""
 
     @classmethod
     def given(
@@ -129,13 +119,8 @@ class SourceTexts:
     ) -> Iterator[tuple[str, str]]:
         """Yield name and whole text of documents, in the order in which the source has them.
 
-        Parameters
-        ----------
-        digests : mapping of str to bytes
-            The hashes of their texts, as `Collection.digests` has them. A text of another hash is
-            no longer what was indexed, and is not given out.
-        progress : callable, optional
-            Called with the share of the source that is done.
+        `digests` are the hashes of their texts, as `Collection.digests` has them; a text of another
+        hash is not what was indexed. `progress` is called with the share of the source done.
         """
         left, failures = dict(digests), list[Problem]()
         for one in self._read(digests, failures, progress=progress):

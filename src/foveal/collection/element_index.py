@@ -30,9 +30,10 @@ from foveal.spans import Ints, lay_out, ordered
 Bools = npt.NDArray[np.bool_]
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
-NO_PATH = "document {doc!r} has no element {xpath!r}"
-NO_PLACE = "{xpath!r} is no place in document {doc!r}"
-MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
+_NO_PATH = "document {doc!r} has no element {xpath!r}"
+_NO_PLACE = "{xpath!r} is no place in document {doc!r}"
+_MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
+_PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
 _FEW_ELEMENTS = 1 << 22  # looked up by slots of their own, which take 16 to 24 bytes each
 _AT_ONCE = 1_000_000  # elements of documents whose text nodes are worked out together
@@ -110,16 +111,15 @@ class Collection:
     """
 
     def __init__(self, path: str, header: dict[str, Any], sections: IndexSections) -> None:
-        self.path = path
-        self.header = header
+        self.path, self.header = path, header
         self.whitespace = str(header["whitespace"])
         self.elements = int(header["elements"])
+        # The hash is that of the header, which holds those of all else.
         self.source = Provenance(path, sections.identity)
-        """The index file; its hash is that of the header, which holds those of all else."""
         self._sections = sections
         self._asked = 0
+        # Returns the numbers of documents by name, `UNKNOWN` for those not in the collection.
         self.numbers = CachedTextFunction(self._search)
-        """Returns the numbers of documents, `UNKNOWN` for those not in the collection."""
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
@@ -184,10 +184,6 @@ class Collection:
         """Return the XPaths of paths by their numbers; of all, which may be many."""
         return self._paths.texts(np.arange(len(self._paths)) if paths is None else paths)
 
-    def path_numbers(self, xpaths: pl.Series) -> Ints:
-        """Return the numbers of XPaths with all ordinals, `UNKNOWN` for unknown ones."""
-        return self._paths.numbers(xpaths)
-
     def path_counts(self) -> Ints:
         """Return how many elements have each path."""
         return np.bincount(self._sections["path"], minlength=len(self._parent)).astype(np.int64)
@@ -205,17 +201,15 @@ class Collection:
         return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
 
     def _search(self, names: pl.Series) -> Ints:
-        """Return the numbers of documents that were not asked for before.
-
-        A name that is not known is looked up without the extension of a file.
-        """
-        number, asked = np.full(len(names), UNKNOWN), names
-        rows = np.arange(len(names))
+        """Return the numbers of documents; an unknown name is tried without a file's extension."""
+        number, rows, asked = np.full(len(names), UNKNOWN), np.arange(len(names)), names
         for _ in range(2):
             # The table that is hashed is the smaller one: of a collection only few are asked for.
             found = pl.DataFrame({"doc": asked, "row": rows}).join(self.documents, on="doc")
             number[found["row"].to_numpy()] = found["code"].to_numpy()
             rows = np.flatnonzero(number < 0)
+            if not len(rows):
+                break
             short = [name_of(doc) if "." in doc else doc for doc in names.gather(rows)]
             asked = pl.Series(short, dtype=pl.String)
         return number
@@ -258,8 +252,7 @@ class Collection:
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
 
-        All searches run at once, each in its document's part. Document after document they stay in
-        the processor's cache.
+        All searches run at once, document after document to stay in the processor's cache.
         """
         column, found = self._sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
@@ -283,38 +276,37 @@ class Collection:
     def resolve(self, docs: pl.Series, xpaths: pl.Series, doc: Ints | None = None) -> Resolved:
         """Return the span of each document and XPath; `doc` are the documents' numbers if known."""
         doc = self.numbers(docs) if doc is None else doc
-        path = self.path_numbers(xpaths)
+        path = self._paths.numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
         if (element >= 0).all():  # so it mostly is
             return Resolved(start, end, {}, element - self._bounds[doc])
         place = np.where(element < 0, UNKNOWN, element - self._bounds[np.maximum(doc, 0)])
-        wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
-        wrong |= dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
+        wrong = np.select([doc < 0, (element < 0) & (path >= 0)], [1, 2], 0)
         # What is left is no element that is written with all its ordinals.
         left = np.flatnonzero((doc >= 0) & (path < 0))
         if len(left):
-            start[left], end[left], misplaced = self._places(doc[left], xpaths.gather(left))
-            wrong |= {int(left[i]): message for i, message in misplaced.items()}
-        at = list(wrong)
-        names = zip(docs.gather(at), xpaths.gather(at), strict=True)
+            start[left], end[left], wrong[left] = self._places(doc[left], xpaths.gather(left))
         problem = {
-            i: wrong[i].format(doc=name, xpath=xpath)
-            for i, (name, xpath) in zip(at, names, strict=True)
+            i: _PROBLEMS[wrong[i]].format(doc=docs[i], xpath=xpaths[i])
+            for i in np.flatnonzero(wrong).tolist()
         }
         return Resolved(start, end, problem, place)
 
-    def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
-        """Resolve elements, ranges, points and attributes in all their spellings."""
+    def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, Ints]:
+        """Resolve elements, ranges, points and attributes in all their spellings.
+
+        Also returns which of `_PROBLEMS` each has.
+        """
         distinct = number_rows(xpaths)
         opens, closes = parse_ranges(xpaths.gather(distinct.first_rows))
         first = opens.gather(distinct.number)
-        opening = closing = self.find(doc, self.path_numbers(first.element))
+        opening = closing = self.find(doc, self._paths.numbers(first.element))
         start, end = self._inside(doc, opening, first)
         since, last = start, first
         if closes is not opens:
             last = closes.gather(distinct.number)
-            closing = self.find(doc, self.path_numbers(last.element))
+            closing = self.find(doc, self._paths.numbers(last.element))
             since, end = self._inside(doc, closing, last)
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
         # A last element that is not empty and ends where the first begins: they are swapped.
@@ -322,19 +314,11 @@ class Collection:
         missing = (opening < 0) | (closing < 0)
         in_text = (first.node > 0) | (last.node > 0)
         inner = in_text | first.attribute | last.attribute
-        messages = np.select(
-            [
-                malformed | (missing & inner),
-                missing,
-                in_text & (self.whitespace == "merge"),
-                misplaced,
-            ],
-            [NO_PLACE, NO_PATH, MERGED, NO_PLACE],
-            "",
+        merged = in_text & (self.whitespace == "merge")
+        wrong = np.select(
+            [malformed | (missing & inner), missing, merged, misplaced], [3, 2, 4, 3], 0
         )
-        wrong = {i: str(messages[i]) for i in np.flatnonzero(messages != "").tolist()}
-        lost = list(wrong)
-        start[lost] = end[lost] = UNKNOWN
+        start[wrong > 0] = end[wrong > 0] = UNKNOWN
         return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
@@ -438,7 +422,9 @@ class Collection:
     def children(self, doc: str, xpath: str) -> list[Element]:
         """Return the elements just below one, in document order."""
         tree, path = self._tree(doc), self.element(doc, xpath).xpath
-        return self._elements(tree, self._parent[tree.path] == self.path_numbers(pl.Series([path])))
+        return self._elements(
+            tree, self._parent[tree.path] == self._paths.numbers(pl.Series([path]))
+        )
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
         """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""

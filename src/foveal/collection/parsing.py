@@ -187,9 +187,9 @@ class Recorder:
             message = f"no <{tag}> element to name the document by"
             raise DocumentError("document.name", message) from None
         marks = self._last_marks()
+        opening, closing, _ = _tree(marks < 0)
         opened = np.flatnonzero(marks >= 0)[number]
-        levels = np.cumsum(np.where(marks < 0, -1, 1))[opened:]
-        closed = opened + np.argmax(levels < levels[0])
+        (closed,) = closing[opening == opened]
         return "".join(pieces[marks[opened] : ~marks[closed]]).strip()
 
     def batch(self) -> Batch:

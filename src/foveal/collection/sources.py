@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from operator import truediv
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, Self
 
@@ -30,15 +31,9 @@ from foveal.files.xml import DocumentError, Limits, explain_undecodable
 
 XML, TEXT, LINE = "xml", "text", "line"
 _KINDS = {
-    ".xml": XML,
-    ".nxml": XML,
-    ".tei": XML,
-    ".txt": TEXT,
-    ".text": TEXT,
-    ".md": TEXT,
-    ".markdown": TEXT,
-    ".jsonl": LINE,
-    ".ndjson": LINE,
+    **dict.fromkeys((".xml", ".nxml", ".tei"), XML),
+    **dict.fromkeys((".txt", ".text", ".md", ".markdown"), TEXT),
+    **dict.fromkeys((".jsonl", ".ndjson"), LINE),
 }
 _NO_MEMORY = "the document takes more memory than there is"
 _HEAD = 256
@@ -50,6 +45,9 @@ _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
 _BLOCK = 1 << 20  # bytes that are read at once
 _TAR_NAME = 1 << 20  # bytes of the name and other properties of a member of a tar file
+# Name and kind (None if not known yet) of a file that holds documents, its content, and a function
+# that returns the share of the source that was read.
+_Member = tuple[str, str | None, Any, Callable[[], float]]
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 
 
@@ -118,12 +116,11 @@ class DocumentSource:
     ----------
     path : Path
     is_archive : bool
-        True if documents are members of a zip or tar file. Then `contents`, `passed_over` and
-        `folder` are known when all batches are out.
-    contents : str
-        A hash of the names and sizes of the documents; of a single file, its size.
+        True for a zip or tar file: the last three attributes are known when all batches are out.
     size : int
         Bytes on the disk.
+    contents : str
+        A hash of the names and sizes of the documents; of a single file, its size.
     passed_over : Counter
         Kinds of files that are not documents, and how many of each.
     folder : str
@@ -134,7 +131,7 @@ class DocumentSource:
         self.path, self.folder, self.is_archive = path, "", False
         self.passed_over: Counter[str] = Counter()
         self._files: list[tuple[str, int]] = []
-        self._items: Callable[[int], Iterator[tuple[Item, float]]] | None = None
+        self._members: Callable[[], Iterator[_Member]] | None = None
         problem = None
         try:
             if not path.exists():
@@ -152,11 +149,11 @@ class DocumentSource:
                 self.size = path.stat().st_size
                 self.contents = str(self.size)
                 if zipfile.is_zipfile(path):
-                    self.is_archive, self._items = True, self._zip_items
+                    self.is_archive, self._members = True, self._zip_members
                 elif _is_tar(path):
-                    self.is_archive, self._items = True, self._tar_items
+                    self.is_archive, self._members = True, self._tar_members
                 elif _find_kind(path) is not None:
-                    self._items = self._file_items
+                    self._members = self._only_member
                 else:
                     expected = "a directory, zip, tar, XML, text or JSON Lines file"
                     problem = "collection.format", f"is no collection; expected {expected}"
@@ -244,32 +241,36 @@ class DocumentSource:
         for name, length in self._files:
             before += length
             yield name, length, before / max(self.size, 1)
-        for item, done in self._items(most) if self._items else ():
-            yield item, len(item.data), done
+        for member, kind, stream, measure in self._members() if self._members else ():
+            own = kind or self._recognise(member, partial(stream.peek, _HEAD))
+            for item in (
+                _read_documents(member.removeprefix("./"), own, stream, most) if own else ()
+            ):
+                yield item, len(item.data), measure()
 
-    def _zip_items(self, most: int) -> Iterator[tuple[Item, float]]:
+    def _zip_members(self) -> Iterator[_Member]:
         with zipfile.ZipFile(self.path) as archive:
             members = sorted(m for m in archive.namelist() if m[-1] != "/")
             for number, member in enumerate(members, 1):
                 with archive.open(member) as stream:
-                    for item in self._member_items(member, stream, most):
-                        yield item, number / len(members)
+                    yield member, None, stream, partial(truediv, number, len(members))
 
-    def _tar_items(self, most: int) -> Iterator[tuple[Item, float]]:
+    def _tar_members(self) -> Iterator[_Member]:
         with self.path.open("rb") as raw, _open_tar(raw, self.path) as archive:
             for member in archive:
                 stream = archive.extractfile(member) if member.isfile() else None
                 if stream is not None:
-                    for item in self._member_items(member.name, stream, most):
-                        yield item, raw.tell() / self.size
+                    yield member.name, None, stream, lambda: raw.tell() / self.size
                 elif not member.isdir():
                     self.passed_over["no files"] += 1
 
-    def _member_items(self, member: str, stream: Any, most: int) -> Iterator[Item]:
-        """Yield the documents of a file in an archive."""
-        kind = self._recognise(member, partial(stream.peek, _HEAD))
-        if kind is not None:
-            yield from _read_documents(member.removeprefix("./"), kind, stream, most)
+    def _only_member(self) -> Iterator[_Member]:
+        name, kind = self.path.name, _find_kind(self.path)
+        if kind != LINE and _kind(name) is None and not _is_bare(self.path):  # compressed
+            name = self.path.stem
+        with self.path.open("rb") as raw:
+            stream = _expand(raw, self.path)
+            yield name, kind, stream, lambda: raw.tell() / self.size if kind == LINE else 1.0
 
     def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
         """Return the kind of a file by its extension or first bytes; count a file that has none."""
@@ -284,14 +285,6 @@ class DocumentSource:
                 reason = "files without extension that are no XML"
             self.passed_over[reason] += kind is None
         return kind
-
-    def _file_items(self, most: int) -> Iterator[tuple[Item, float]]:
-        name, kind = self.path.name, _find_kind(self.path)
-        if kind != LINE and _kind(name) is None and not _is_bare(self.path):  # compressed
-            name = self.path.stem
-        with self.path.open("rb") as raw:
-            for item in _read_documents(name, kind or XML, _expand(raw, self.path), most):
-                yield item, raw.tell() / self.size if kind == LINE else 1.0
 
 
 def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Iterator[Item]:
