@@ -272,6 +272,11 @@ def build_index(
                 same_file = os.path.realpath(one.path) == os.path.realpath(output)
                 if isinstance(one, IndexSource) and same_file:
                     one.check_unchanged()
+            header: dict[str, Any] = {
+                "foveal": __version__,
+                "source": ", ".join(names),
+                "whitespace": options.whitespace,
+            }
             cut: dict[str, Any] = {}
             if shard is not None:
                 # Times are not compared: copies of the sources on other machines have others.
@@ -280,8 +285,6 @@ def build_index(
                 cut_from = hashlib.blake2b(f"{contents}{rules}".encode(), digest_size=16)
                 batch_range = {"batches": batches, "cut_from": cut_from.hexdigest()}
                 cut = {"shard": asdict(shard) | batch_range}
-            facts = {"source": ", ".join(names), "whitespace": options.whitespace}
-            header = {"foveal": __version__, **facts}
             return writer.finish(header, tuple(sorted(passed_over.items())), cut)
     except OSError as error:
         place, reason = str(error.filename or output), error.strerror or error
@@ -361,10 +364,7 @@ def _place_prefix(source: DocumentSource, sources: Sequence[DocumentSource | Ind
 def _parse(task: Task, options: BuildOptions, within: str = "") -> ParsedBatch:
     """Parse one batch, all places of which begin with `within`."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    places: list[str] = []
-    inside: list[bool] = []
-    failures: list[Problem] = []
-    size = 0
+    places, inside, failures, size = list[str](), list[bool](), list[Problem](), 0
     for item in task.read():
         size += len(item.data)
         # A file name that is not UTF-8 must not spoil the message that mentions it.

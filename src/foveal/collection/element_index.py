@@ -12,14 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import (
-    PathIndex,
-    Points,
-    TextNodes,
-    canonical,
-    parse_ranges,
-    text_nodes,
-)
+from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
@@ -68,13 +61,24 @@ class Trees(NamedTuple):
     start: Ints
     end: Ints
 
-    def text_nodes(self, elements: Ints | slice = slice(None)) -> TextNodes:
-        """Return the text nodes of these elements; those of others are not divided by children."""
+    def text_nodes(self, elements: Ints | slice = slice(None)) -> tuple[Ints, Ints, Ints]:
+        """Return start, end and element of the text nodes of these elements, in order of elements.
+
+        Other elements are not divided by their children.
+        """
         asked = np.zeros(len(self.path), dtype=bool)
         asked[elements] = True
-        below = np.flatnonzero((self.parent >= 0) & asked[self.parent])
-        children = (self.parent[below], self.start[below], self.end[below])
-        return text_nodes(self.start, self.end, *children)
+        child = np.flatnonzero((self.parent >= 0) & asked[self.parent])
+        child = child[np.lexsort((self.end[child], self.start[child], self.parent[child]))]
+        parent, element = self.parent[child], np.arange(len(self.path))
+        children = np.bincount(parent, minlength=len(element))
+        # One gap before each child, and one after the last; also an empty child divides the text.
+        before, after = np.arange(len(child)) + parent, np.cumsum(children) + element
+        start, end = np.empty((2, len(child) + len(element)), dtype=np.int64)
+        start[after - children], start[before + 1] = self.start, self.end[child]
+        end[before], end[after] = self.start[child], self.end
+        full = start < end
+        return start[full], end[full], np.repeat(element, children + 1)[full]
 
     def find_enclosing(self, tree: Ints, start: Ints, end: Ints) -> Ints:
         """Return the smallest element that holds each span, `UNKNOWN` where none does.
@@ -340,9 +344,10 @@ class Collection:
         for rows, trees, tree in self._trees_in_parts(doc[asked]):
             at = asked[rows]
             own = element[at] - self._bounds[doc[at]] + trees.bounds[tree]
-            nodes = trees.text_nodes(own)
-            node = nodes.find(own, points.node[at])
-            start[at], end[at] = (np.append(ends, UNKNOWN)[node] for ends in nodes[:2])
+            begins, ends, owner = trees.text_nodes(own)
+            node = np.searchsorted(owner, own) + np.minimum(points.node[at], len(owner) + 1) - 1
+            node[node >= np.searchsorted(owner, own, side="right")] = UNKNOWN  # it has fewer
+            start[at], end[at] = np.append(begins, UNKNOWN)[node], np.append(ends, UNKNOWN)[node]
         offset = points.offset
         inside = (start >= 0) & (offset <= end - start)
         point = np.where(inside, start + offset, UNKNOWN)
@@ -450,14 +455,13 @@ class Collection:
         for rows, trees, tree in self._trees_in_parts(doc):
             root = trees.bounds[:-1]
             path[rows], ordinal[rows] = trees.path[root[tree]], 0
-            nodes, base = trees.text_nodes(), lay_out(trees.end[root])
-            start = nodes.start + base[np.searchsorted(root, nodes.owner, side="right") - 1]
-            order = np.argsort(start)
-            has_text = length[rows] > 0
+            (start, _, owner), base = trees.text_nodes(), lay_out(trees.end[root])
+            starts = start + base[np.searchsorted(root, owner, side="right") - 1]
+            order, has_text = np.argsort(starts), length[rows] > 0
             own, place = rows[has_text], before[rows] + base[tree]
-            node = order[np.searchsorted(start[order], place[has_text], side="right") - 1]
-            path[own], ordinal[own] = trees.path[nodes.owner[node]], nodes.ordinals()[node]
-            within[own] = offset[own] - nodes.start[node]
+            node = order[np.searchsorted(starts[order], place[has_text], side="right") - 1]
+            path[own], within[own] = trees.path[owner[node]], offset[own] - start[node]
+            ordinal[own] = node - np.searchsorted(owner, owner[node]) + 1
         columns = (self.xpaths(path), ordinal.tolist(), within.tolist())
         return [f"{x}/text()[{k}].{n}" if k else x for x, k, n in zip(*columns, strict=True)]
 

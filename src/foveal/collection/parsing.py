@@ -262,12 +262,17 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     `numpy.unique` takes many times as long for large arrays.
     """
     order = np.argsort(values)
-    ordered = values[order]
-    opens = np.ones(len(values), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
+    opens = _find_groups(values[order])
     number = np.empty(len(values), dtype=np.int64)
     number[order] = np.cumsum(opens) - 1
-    return ordered[opens], number
+    return values[order[opens]], number
+
+
+def _find_groups(ordered: Ints) -> Bools:
+    """Return which values differ from the one before."""
+    opens = np.ones(len(ordered), dtype=bool)
+    opens[1:] = ordered[1:] != ordered[:-1]
+    return opens
 
 
 def _number_paths(
@@ -297,10 +302,7 @@ def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
     number = np.arange(len(parent))
     key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
     order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    opens = np.ones(len(key), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
-    first = np.maximum.accumulate(np.where(opens, number, 0))
+    first = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
     ordinal = np.empty(len(key), dtype=np.int64)
     ordinal[order] = number - first + 1
     return ordinal

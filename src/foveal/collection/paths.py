@@ -1,4 +1,4 @@
-"""XPaths of a collection: how INEX wrote places, the distinct paths of an index, text nodes.
+"""XPaths of a collection: how INEX wrote places, and the distinct paths of an index.
 
 A result or passage names its place by one path, or by two separated by a blank: where it starts
 and where it ends. ``PATH/text()[k].n`` is the position before the n-th character (from 0) of the
@@ -190,48 +190,3 @@ class PathIndex:
         order = np.argsort(key)
         table = pl.DataFrame({"step": texts, "number": np.arange(len(steps))})
         return table, key[order], order
-
-
-# -- text nodes ------------------------------------------------------------------------------------
-
-
-class TextNodes(NamedTuple):
-    """Start and end of the text nodes of some elements, and whose they are, in order of these."""
-
-    start: Ints
-    end: Ints
-    owner: Ints
-
-    def ordinals(self) -> Ints:
-        """Return the number of each among the text nodes of its element, from 1."""
-        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner) + 1
-
-    def find(self, element: Ints, number: Ints) -> Ints:
-        """Return the text node of that number in each element, `UNKNOWN` if it has fewer."""
-        at = np.searchsorted(self.owner, element) + np.minimum(number, len(self.owner) + 1) - 1
-        return np.where(at < np.searchsorted(self.owner, element, side="right"), at, UNKNOWN)
-
-
-def text_nodes(
-    start: Ints, end: Ints, parent: Ints, child_start: Ints, child_end: Ints
-) -> TextNodes:
-    """Return the text nodes of elements, given their children in any order.
-
-    ``<a>..<b>..</b><c/>.....</a>``:
-
-    >>> text_nodes(*map(np.array, ([0], [9], [0, 0], [2, 4], [4, 4])))
-    TextNodes(start=array([0, 4]), end=array([2, 9]), owner=array([0, 0]))
-    """
-    order = np.lexsort((child_end, child_start, parent))
-    parent = parent[order]
-    children = np.bincount(parent, minlength=len(start))
-    element = np.arange(len(start))
-    # One gap before each child, and one more after the last; also an empty child divides the text.
-    before = np.arange(len(parent)) + parent
-    after = np.cumsum(children) + element
-    gap_start, gap_end = np.empty((2, len(parent) + len(start)), dtype=np.int64)
-    gap_start[after - children], gap_start[before + 1] = start, child_end[order]
-    gap_end[before], gap_end[after] = child_start[order], end
-    full = gap_start < gap_end
-    owner = np.repeat(element, children + 1)
-    return TextNodes(gap_start[full], gap_end[full], owner[full])
