@@ -84,7 +84,7 @@ def lookup(folder: Path) -> Report:
     begin = time.perf_counter()
     collection = Collection.open(folder / "index")
     opened = time.perf_counter()
-    documents, paths = collection.documents, collection.paths
+    documents, paths = collection.documents, collection.xpaths()
     ready = time.perf_counter()
     _, sections = open_sections(folder / "index")
     rng = np.random.default_rng(0)
@@ -95,7 +95,7 @@ def lookup(folder: Path) -> Report:
     doc = np.concatenate([of_element, rng.integers(0, len(collection), others)])
     path = np.concatenate([sections["path"][element], rng.integers(0, len(paths), others)])
     path = path.astype(np.int64)
-    names, xpaths = documents["doc"].gather(doc), paths["xpath"].gather(path)
+    names, xpaths = documents["doc"].gather(doc), paths.gather(path)
     drawn = time.perf_counter()
     found = collection.find(doc, path)
     by_number = time.perf_counter()

@@ -27,6 +27,7 @@ from foveal.collection import (
     SourceTexts,
     build_index,
     building,
+    parsing,
     sources,
 )
 from foveal.collection.parsing import Recorder
@@ -218,12 +219,14 @@ def test_a_build_without_memory_says_so_and_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
 
 
-def test_a_document_that_does_not_fit_leaves_no_trace() -> None:
-    def refuse(text: str) -> None:
+def test_a_document_that_does_not_fit_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(text: str) -> bytes:
         if "no" in text:
             raise MemoryError
+        return bytes(16)
 
-    recorder = Recorder(on_text=refuse)
+    monkeypatch.setattr(parsing, "text_digest", refuse)
+    recorder = Recorder()
     recorder.add("one", b"<a>1</a>")
     for add in (
         lambda: recorder.add("no", b"<b>n<c>o</c></b>"),

@@ -191,7 +191,9 @@ def test_points_of_random_documents_lead_back(
     length = int(collection.documents["length"][0])
     offsets = np.arange(length + 1)
     for closing in (False, True):
-        points = collection.points("d", offsets, np.full(length + 1, closing))
+        points = collection.points(
+            pl.Series(["d"] * len(offsets)), offsets, np.full(length + 1, closing)
+        )
         assert resolve(collection, *(("d", point) for point in points)) == [
             (at, at) if length else (0, 0) for at in range(length + 1)
         ]
@@ -240,7 +242,7 @@ def test_random_collections(
 
 def check_numbers(collection: Collection, oracle: dict[str, Spans]) -> None:
     """find: by the numbers of documents and paths."""
-    names, paths = collection.documents["doc"].to_list(), collection.paths["xpath"].to_list()
+    names, paths = collection.documents["doc"].to_list(), collection.xpaths().to_list()
     doc, path = np.meshgrid(np.arange(-1, len(names)), np.arange(-1, len(paths)))
     found = collection.find(doc.ravel(), path.ravel())
     # The first question is answered by a binary search, later ones from slots.

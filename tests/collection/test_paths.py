@@ -77,7 +77,7 @@ def test_paths_that_are_not_asked_for_are_not_written(tmp_path: Path) -> None:
     index_of(tmp_path, {"d.xml": text})
     collection = Collection.open(tmp_path / "index")
     deepest = f"/r[1]{'/a[1]' * 500}/b[3000]"
-    assert sum(map(len, collection.paths["xpath"])) > 7_000_000
+    assert sum(map(len, collection.xpaths())) > 7_000_000
     collection = Collection.open(tmp_path / "index")
     tracemalloc.start()
     try:

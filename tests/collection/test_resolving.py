@@ -19,7 +19,7 @@ from foveal.model import UNKNOWN
 
 def naive(collection: Collection) -> dict[tuple[str, str], tuple[int, int, int]]:
     """Place among its document's elements, start and end of every element."""
-    order = {path: i for i, path in enumerate(collection.paths["xpath"])}
+    order = {path: i for i, path in enumerate(collection.xpaths())}
     found = {}
     for doc in collection:
         own = sorted(collection.all_elements(doc), key=lambda element: order[element.xpath])
@@ -37,7 +37,7 @@ def test_every_pair_of_document_and_path(trees: list[xml_trees.Tree], random: st
         }
         collection = xml_trees.index_of(Path(folder), files)
         known, docs = naive(collection), [*collection, "none"]
-        paths = [*collection.paths["xpath"], "/zz[1]", "/zz[1]/b[2]"]
+        paths = [*collection.xpaths(), "/zz[1]", "/zz[1]/b[2]"]
         asked = [(doc, path) for doc in docs for path in paths] * 2
         random.shuffle(asked)
         doc, xpath = (pl.Series(column, dtype=pl.String) for column in zip(*asked, strict=True))

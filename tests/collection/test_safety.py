@@ -402,7 +402,7 @@ def test_paths_that_are_endless_together_are_refused(name: str, tmp_path: Path) 
     collection = index_of(tmp_path, files, max_errors=1)
     message = f"the paths of its elements have more than {most} characters together"
     assert collection.header["failures"] == [["bad.xml", message]]
-    assert collection.paths["xpath"].to_list() == ["/a[1]"]
+    assert collection.xpaths().to_list() == ["/a[1]"]
 
 
 @pytest.mark.parametrize("leaves", [0, 1, 9, 10, 99, 100, 1234])

@@ -5,42 +5,36 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.collection import Collection, element_index
-from foveal.collection.paths import TextNodes, text_nodes
-from foveal.model import UNKNOWN
 from xml_trees import Tree, document, index_of, tokens, trees
 
 
-def nodes(elements: list[tuple[int, int]], children: list[tuple[int, int, int]]) -> TextNodes:
-    columns = np.array(elements, dtype=np.int64).reshape(-1, 2).T
-    return text_nodes(*columns, *np.array(children, dtype=np.int64).reshape(-1, 3).T)
+def test_the_text_of_an_element_is_divided_by_its_children(tmp_path: Path) -> None:
+    text = "<r><a>..<b>...</b>.<c/>....</a><d/><e>..</e><f><g>.</g></f></r>"
+    trees = index_of(tmp_path, {"d.xml": text}).trees(pl.Series(["d"]))
+    start, end, owner = trees.text_nodes()
+    found = sorted(zip(start.tolist(), end.tolist(), trees.start[owner].tolist(), strict=True))
+    assert found == [(0, 2, 0), (2, 5, 2), (5, 6, 0), (6, 10, 0), (10, 12, 10), (12, 13, 12)]
+    assert owner.tolist() == sorted(owner.tolist())
 
 
-def test_the_text_of_an_element_is_divided_by_its_children() -> None:
-    # <a>..<b>...</b>.<c/>....</a> and, apart from it, <d/>, <e>..</e> and <f><g>.</g></f>
-    found = nodes([(0, 10), (20, 20), (30, 32), (40, 41)], [(3, 40, 41), (0, 6, 6), (0, 2, 5)])
-    assert found.start.tolist() == [0, 5, 6, 30]
-    assert found.end.tolist() == [2, 6, 10, 32]
-    assert found.owner.tolist() == [0, 0, 0, 2]
-    assert found.ordinals().tolist() == [1, 2, 3, 1]
+def test_the_number_of_a_text_node_may_be_too_large(tmp_path: Path) -> None:
+    collection = index_of(tmp_path, {"d.xml": "<a>..<b>...</b>.....<c/></a>"})
+    paths = ["/a", "/a", "/a", "/a/c", "/a/b", "/a/b", "/a"]
+    places = [f"{p}/text()[{k}]" for p, k in zip(paths, [1, 2, 3, 1, 1, 2, 1 << 62], strict=True)]
+    found = collection.resolve(pl.Series(["d"] * len(places)), pl.Series(places))
+    assert found.start.tolist() == [0, 5, -1, -1, 2, -1, -1]
 
 
-def test_the_number_of_a_text_node_may_be_too_large() -> None:
-    found = nodes([(0, 10), (20, 20), (30, 32)], [(0, 2, 5)])
-    element, number = np.array([0, 0, 0, 1, 2, 2, 0]), np.array([1, 2, 3, 1, 1, 2, 1 << 62])
-    assert found.find(element, number).tolist() == [0, 1, -1, -1, 2, -1, -1]
-    assert nodes([], []).find(np.array([0]), np.array([1])).tolist() == [UNKNOWN]
-
-
-def test_empty_children_at_one_place_divide_once() -> None:
-    found = nodes([(0, 4)], [(0, 2, 2), (0, 2, 2), (0, 0, 0), (0, 4, 4)])
-    assert (found.start.tolist(), found.end.tolist()) == ([0, 2], [2, 4])
+def test_empty_children_at_one_place_divide_once(tmp_path: Path) -> None:
+    collection = index_of(tmp_path, {"d.xml": "<a><b/>..<b/><b/>..<b/></a>"})
+    start, end, _ = collection.trees(pl.Series(["d"])).text_nodes()
+    assert (start.tolist(), end.tolist()) == ([0, 2], [2, 4])
 
 
 def naive_points(tree: Tree, doc: str) -> dict[tuple[str, str], tuple[int, int]]:

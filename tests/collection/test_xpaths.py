@@ -108,11 +108,6 @@ def test_a_range(path: str | None, expected: object) -> None:
     assert parse_range(path) == expected
 
 
-def test_what_is_within_an_element() -> None:
-    first, _ = parse_ranges(pl.Series(["/a", "/a/text()[2]", "/a/@id"]))
-    assert first.inner.tolist() == [False, True, True]
-
-
 def test_numbers_of_any_length_are_read() -> None:
     ((_, node, offset, _), _) = parse_range(f"/a/text()[{10**30}].{10**40}")
     assert node == offset > 1 << 32

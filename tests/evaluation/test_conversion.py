@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -258,10 +259,10 @@ def test_a_best_entry_point_may_be_the_end_of_a_document(tmp_path: Path) -> None
     build_index(tmp_path / "d", tmp_path / "i")
     collection = Collection.open(tmp_path / "i")
     at_start = np.array([False])
-    assert collection.points("d", np.array([6]), at_start) == ["/a[1]/p[1]/text()[1].3"]
-    assert collection.points("e", np.array([0]), at_start) == ["/a[1]"]
+    points = collection.points(pl.Series(["e", "d", "e"]), np.array([0, 6, 0]), at_start.repeat(3))
+    assert points == ["/a[1]", "/a[1]/p[1]/text()[1].3", "/a[1]"]
     with pytest.raises(KeyError, match="no text of 'd' at 7"):
-        collection.points("d", np.array([7]), at_start)
+        collection.points(pl.Series(["d"]), np.array([7]), at_start)
 
 
 @pytest.fixture

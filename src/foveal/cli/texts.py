@@ -14,7 +14,7 @@ from foveal.cli.shared import STDIN, TEXTS_USED
 from foveal.errors import UsageError
 
 if TYPE_CHECKING:
-    from foveal.collection.document_texts import TextSource
+    from foveal.collection import SourceTexts
     from foveal.evaluation.evaluation import RunLike
     from foveal.files.source import Source
     from foveal.model import Judgements, Run
@@ -30,7 +30,7 @@ __all__ = [
 _HEAD = 1 << 16
 
 
-def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
+def find_texts(judgements: Iterable[str | None] = ()) -> SourceTexts | None:
     """Return the source of texts that --texts, or -C with --documents, names; else None.
 
     Without an index, white space counts as the judgements declare.
@@ -40,9 +40,9 @@ def find_texts(judgements: Iterable[str | None] = ()) -> TextSource | None:
     texts, collection, documents = map(given.get, ("texts", "collection", "documents"))
     if texts is None and (collection is None or documents is None):
         return None
-    from foveal.collection.document_texts import TextSource
+    from foveal.collection import SourceTexts
 
-    return TextSource.given(
+    return SourceTexts.given(
         texts,
         collection,
         documents,
@@ -96,7 +96,7 @@ def open_judgements(paths: Sequence[str]) -> Judgements | list[str]:
     return [*paths] if located is None else located
 
 
-def locate_results(sources: Sequence[Source], texts: TextSource) -> list[Run]:
+def locate_results(sources: Sequence[Source], texts: SourceTexts) -> list[Run]:
     """Read runs whose results may be given by their text, or by offsets in other units."""
     from foveal.adapters.text_spans import align
     from foveal.formats.locate import TextLocator, documents_needed
@@ -129,6 +129,6 @@ def locate_judgements(
     return read_judgements(sources, texts=_read(texts, docs, every=every))
 
 
-def _read(texts: TextSource, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
+def _read(texts: SourceTexts, docs: frozenset[str], *, every: bool = False) -> dict[str, str]:
     click.get_current_context().meta[TEXTS_USED] = True
     return {own.doc: own.text for own in texts.read(docs, every=every)}

@@ -16,7 +16,7 @@ from foveal.errors import InputError, UsageError, counted
 
 if TYPE_CHECKING:
     from foveal.analysis.anchors import Anchors, Repair
-    from foveal.collection.document_texts import TextSource
+    from foveal.collection import SourceTexts
     from foveal.model import Judgements
 
 __all__ = ["command"]
@@ -125,12 +125,12 @@ def _source(
     collection: str | None,
     documents: str | None,
     name_from: str | None,
-) -> TextSource:
+) -> SourceTexts:
     """Where the texts come from, counted by the rule of the judgements for white space."""
-    from foveal.collection.document_texts import TextSource
+    from foveal.collection import SourceTexts
 
     rule = (truth.header or {}).get("whitespace")
-    source = TextSource.given(
+    source = SourceTexts.given(
         texts, collection, documents, name_tag=name_from, whitespace=rule or "keep"
     )
     if source is None:

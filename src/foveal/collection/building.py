@@ -22,50 +22,44 @@ import numpy.typing as npt
 
 from foveal._version import __version__
 from foveal.collection.parsing import DIGEST, WHITESPACE, Batch, PathTable, Recorder, distinct
-from foveal.collection.sources import DocumentSource, Task, read_items
+from foveal.collection.sources import DocumentSource, Task
 from foveal.collection.storage import is_index, open_sections, write_sections
 from foveal.errors import FovealError, InputError, Problem, UsageError
 from foveal.executors import map_in_order
 from foveal.files.xml import DocumentError, Limits
 from foveal.spans import Ints
 
-_MOST_FAILURES = 100
-"""Failures beyond those allowed after which a build stops."""
-_BLOCK_ELEMENTS = 500_000
-"""Elements of an index that are taken over at once."""
+_MOST_FAILURES = 100  # beyond those allowed, after which a build stops
+_BLOCK_ELEMENTS = 500_000  # elements of an index that are taken over at once
+_STEP_BITS = 31
+# The arrays that grow while an index is built, and their types.
+_RAW = dict.fromkeys(("path", "start", "end", "doc_elements", "doc_length"), "<u4")
+_RAW["doc_digest"] = "|u1"
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """Options that decide the bytes of an index.
-
-    Parameters
-    ----------
-    whitespace : {"keep", "merge", "strip"}
-    name_tag : str, optional
-        Name documents by the text of their first such element instead of by their path.
-    max_errors : int
-        Documents that may fail before the build does.
-    limits : Limits
-    """
+    """Options that decide the bytes of an index."""
 
     whitespace: str = "keep"
     name_tag: str | None = None
+    """Name documents by the text of their first such element instead of by their path."""
     max_errors: int = 0
+    """Documents that may fail before the build does."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.whitespace not in WHITESPACE:
-            raise UsageError(
-                f"white space {self.whitespace!r} is not one of {', '.join(WHITESPACE)}"
-            )
+            expected = ", ".join(WHITESPACE)
+            raise UsageError(f"white space {self.whitespace!r} is not one of {expected}")
+
+
+_SHARD = "the number of a shard and how many there are, such as 3/8"
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several shares of the sources, all of about the same size.
-
-    Batches are dealt out in their order, so that the shares one after the other are the whole.
+    """One of several shares of the sources, of about the same size; in their order the whole.
 
     >>> Shard.parse("3/8")
     Shard(number=3, of=8)
@@ -76,16 +70,14 @@ class Shard:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            expected = "the number of a shard and how many there are, such as 3/8"
-            raise UsageError(f"{self.number}/{self.of} is not a shard; expected {expected}")
+            raise UsageError(f"{self.number}/{self.of} is not a shard; expected {_SHARD}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the shard written as ``K/N``."""
         found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
         if found is None:
-            expected = "the number of a shard and how many there are, such as 3/8"
-            raise UsageError(f"{text!r} is not a shard; expected {expected}")
+            raise UsageError(f"{text!r} is not a shard; expected {_SHARD}")
         return cls(int(found[1]), int(found[2]))
 
 
@@ -106,19 +98,22 @@ class Summary:
 # -- sources ---------------------------------------------------------------------------------------
 
 
+class ParsedBatch(NamedTuple):
+    """A batch of documents as a worker parsed it, or as an index has it."""
+
+    batch: Batch
+    places: list[str]
+    inside: list[bool]
+    """True for a document whose name is from within, not from where it lies."""
+    failures: list[Problem]
+    size: int
+    done: float
+
+
 class IndexSource:
-    """An index whose documents become part of another one; nothing is parsed again.
+    """An index whose documents become part of another one; nothing is parsed again."""
 
-    Attributes
-    ----------
-    path : Path
-    header : mapping
-    size : int
-        Bytes on the disk.
-    """
-
-    is_archive = False
-    folders: tuple[str, ...] = ()
+    is_archive, folder = False, ""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -134,8 +129,9 @@ class IndexSource:
         message = "changed since this command began; start again"
         raise InputError.at("index.changed", str(self.path), None, message)
 
-    def read_batches(self) -> Iterator[Batch]:
+    def read_batches(self) -> Iterator[ParsedBatch]:
         """Yield the documents in batches, all with the same paths."""
+        self.check_unchanged()
         sections = self.sections
         parent, tag, ordinal = (sections[f"path_{name}"] for name in ("parent", "tag", "ordinal"))
         paths = PathTable(parent, tag, ordinal, tuple(self.header["tags"]))
@@ -143,17 +139,20 @@ class IndexSource:
         names = sections["doc_names"].tobytes().decode().split("\n")[:-1]
         blocks = np.searchsorted(bounds, np.arange(0, bounds[-1], _BLOCK_ELEMENTS))
         for first, after in pairwise(np.unique([*blocks, len(names)]).tolist()):
-            own = slice(int(bounds[first]), int(bounds[after]))
-            yield Batch(
+            own, documents = slice(int(bounds[first]), int(bounds[after])), after - first
+            batch = Batch(
                 documents=tuple(names[first:after]),
                 lengths=sections["doc_length"][first:after].astype(np.int64),
                 digests=sections["doc_digest"][DIGEST * first : DIGEST * after].tobytes(),
-                document=np.repeat(np.arange(after - first), np.diff(bounds[first : after + 1])),
+                document=np.repeat(np.arange(documents), np.diff(bounds[first : after + 1])),
                 path=sections["path"][own],
                 start=sections["start"][own],
                 end=sections["end"][own],
                 paths=paths,
             )
+            places, inside = [str(self.path)] * documents, [True] * documents
+            size, done = 12 * len(batch.path), own.stop / self.header["elements"]
+            yield ParsedBatch(batch, places, inside, [], size, done)
 
 
 def open_sources(
@@ -172,30 +171,28 @@ def open_sources(
     groups: dict[Any, list[Any]] = {}
     for source in found.values():
         header = source.header if isinstance(source, IndexSource) else {}
-        is_shard = "shard" in header
-        key = (header["source"], header["shard"]["of"]) if is_shard else source
+        key = (header["source"], header["shard"]["of"]) if "shard" in header else source
         groups.setdefault(key, []).append(source)
     for key, group in groups.items():
         if isinstance(key, tuple):
             group.sort(key=lambda source: source.header["shard"]["number"])
-            _check_shards(group)
+            _check_shards(group, *key)
     return [source for group in groups.values() for source in group]
 
 
-def _check_shards(group: Sequence[IndexSource]) -> None:
+def _check_shards(group: Sequence[IndexSource], name: str, of: int) -> None:
     """Refuse shards of one source, in their order, unless they are all and fit."""
     shards = [source.header["shard"] for source in group]
-    numbers, of = [shard["number"] for shard in shards], shards[0]["of"]
-    name = repr(group[0].header["source"])
+    numbers = [shard["number"] for shard in shards]
     if numbers != [*range(1, of + 1)]:
         given = ", ".join(map(str, numbers))
-        message = f"the shards {given} of {of} of {name} are given; expected each of them once"
+        message = f"the shards {given} of {of} of {name!r} are given; expected each of them once"
         raise InputError.at("index.shards", str(group[0].path), None, message)
     for number, (one, other) in enumerate(pairwise(shards), 1):
         same_source = one.get("cut_from") == other.get("cut_from")
         if not same_source or one["batches"][1] != other["batches"][0]:
             message = (
-                f"shard {number + 1}/{of} of {name} is of other documents or options than "
+                f"shard {number + 1}/{of} of {name!r} is of other documents or options than "
                 f"{group[number - 1].path}; expected shards of the same source"
             )
             raise InputError.at("index.shards", str(group[number].path), None, message)
@@ -240,39 +237,42 @@ def build_index(
         total, before, batches = max(sum(one.size for one in sources), 1), 0, [0, 0]
         with closing(_IndexWriter(output)) as writer:
             writer.open()
+            names: dict[str, None] = {}
+            passed_over: Counter[str] = Counter()
             for one in sources:
-                writer.begin_source()
+                first = len(writer.names)
                 if isinstance(one, IndexSource):
-                    steps = _add_index(writer, one)
+                    parsed = one.read_batches()
+                    writer.listed += [(place, text) for place, text in one.header["failures"]]
+                    names[str(one.header["source"])] = None
                 else:
                     tasks = _select_tasks(one, own, options.limits.size, before, total, batches)
                     parse = partial(_parse, options=options, within=_place_prefix(one, sources))
-                    steps = _add_parsed(writer, map_in_order(executor, parse, tasks, ahead=ahead))
-                for documents, size, share in steps:
+                    parsed = map_in_order(executor, parse, tasks, ahead=ahead)
+                    names[one.path.name] = None
+                for part in parsed:
+                    writer.add(part)
                     if len(writer.failures) > options.max_errors + _MOST_FAILURES:
                         raise InputError(writer.failures)
                     if progress is not None:
-                        done = (before + share * one.size) / total
-                        progress(documents, size, min(done * own.of - own.number + 1, 1.0))
+                        done = (before + part.done * one.size) / total * own.of - own.number + 1
+                        documents = len(part.places) + len(part.failures)
+                        progress(documents, part.size, min(done, 1.0))
                 before += one.size
-            writer.check_names(["".join(f"{name}/" for name in one.folders) for one in sources])
+                writer.cut_folder(first, one.folder)
+                # Each shard goes through all of them; together they must not count more.
+                passed_over += one.passed_over if own.number == 1 else Counter()
+            writer.find_duplicates()
             if len(writer.failures) > options.max_errors:
                 raise InputError(writer.failures)
             if not writer.names and not writer.listed and shard is None:
                 place = str(sources[0].path)
                 raise InputError.at("collection.empty", place, None, "holds no document")
-            names: dict[str, None] = {}
-            passed_over: Counter[str] = Counter()
             for one in sources:
-                if isinstance(one, IndexSource):
-                    if os.path.realpath(one.path) == os.path.realpath(output):
-                        one.check_unchanged()
-                    names[str(one.header["source"])] = None
-                else:
-                    names[one.path.name] = None
-                # Each shard goes through all of them; together they must not count more.
-                passed_over += one.passed_over if own.number == 1 else Counter()
-            header = {
+                same_file = os.path.realpath(one.path) == os.path.realpath(output)
+                if isinstance(one, IndexSource) and same_file:
+                    one.check_unchanged()
+            header: dict[str, Any] = {
                 "foveal": __version__,
                 "source": ", ".join(names),
                 "whitespace": options.whitespace,
@@ -361,26 +361,11 @@ def _place_prefix(source: DocumentSource, sources: Sequence[DocumentSource | Ind
     return "" if path == Path() else f"{path}/"
 
 
-class _ParsedBatch(NamedTuple):
-    """A parsed batch of documents as a worker returns it."""
-
-    batch: Batch
-    places: list[str]
-    inside: list[bool]
-    """True for a document whose name is from within, not from where it lies."""
-    failures: list[Problem]
-    size: int
-    done: float
-
-
-def _parse(task: Task, options: BuildOptions, within: str = "") -> _ParsedBatch:
+def _parse(task: Task, options: BuildOptions, within: str = "") -> ParsedBatch:
     """Parse one batch, all places of which begin with `within`."""
     recorder = Recorder(whitespace=options.whitespace, limits=options.limits)
-    places: list[str] = []
-    inside: list[bool] = []
-    failures: list[Problem] = []
-    size = 0
-    for item in read_items(task):
+    places, inside, failures, size = list[str](), list[bool](), list[Problem](), 0
+    for item in task.read():
         size += len(item.data)
         # A file name that is not UTF-8 must not spoil the message that mentions it.
         place = os.fsencode(within + item.place).decode(errors="replace")
@@ -391,43 +376,7 @@ def _parse(task: Task, options: BuildOptions, within: str = "") -> _ParsedBatch:
         else:
             places.append(place)
             inside.append(item.is_named_inside(options.name_tag))
-    return _ParsedBatch(recorder.batch(), places, inside, failures, size, task.done)
-
-
-def _add_parsed(
-    writer: _IndexWriter, batches: Iterator[_ParsedBatch]
-) -> Iterator[tuple[int, int, float]]:
-    """Add parsed batches; yield documents and bytes of each, and the share that is done."""
-    for parsed in batches:
-        for problem in parsed.failures:
-            writer.fail(problem)
-        writer.add(parsed.batch, parsed.places, parsed.inside)
-        yield len(parsed.places) + len(parsed.failures), parsed.size, parsed.done
-
-
-def _add_index(writer: _IndexWriter, source: IndexSource) -> Iterator[tuple[int, int, float]]:
-    """Take over an index; yield documents and bytes of each batch, and the share that is done."""
-    source.check_unchanged()
-    writer.listed += [(place, text) for place, text in source.header["failures"]]
-    numbers, taken = None, 0
-    for batch in source.read_batches():
-        numbers = writer.add_paths(batch.paths) if numbers is None else numbers
-        documents = len(batch.documents)
-        writer.add(batch, [str(source.path)] * documents, [True] * documents, numbers)
-        taken += len(batch.path)
-        yield documents, 12 * len(batch.path), taken / source.header["elements"]
-
-
-_RAW = {
-    "path": "<u4",
-    "start": "<u4",
-    "end": "<u4",
-    "doc_elements": "<u4",
-    "doc_length": "<u4",
-    "doc_digest": "|u1",
-}
-"""The arrays that grow while an index is built, and their types."""
-_STEP_BITS = 31
+    return ParsedBatch(recorder.batch(), places, inside, failures, size, task.done)
 
 
 class _IndexWriter:
@@ -436,20 +385,17 @@ class _IndexWriter:
     def __init__(self, output: Path) -> None:
         self.output = output
         self.names: list[str] = []
-        self.inside = bytearray()
-        """1 for a document whose name is from within."""
-        self.first_document: list[int] = []
-        """The number of documents before each source."""
-        self.dropped: list[int] = []
-        """Documents whose name is taken."""
+        self.inside = bytearray()  # 1 for a document whose name is from within
+        self.dropped: list[int] = []  # documents whose name is taken
         self.tags: dict[str, int] = {}
+        # A number for each tag with ordinal, and for each path by its parent and last step in one
+        # number (from 1 on), in the order in which they come.
         self.steps: dict[int, int] = {}
-        """A number for each tag with ordinal, in the order in which they come."""
         self.paths: dict[int, int] = {}
-        """The same for each path, by its parent and last step in one number; from 1 on."""
+        self.numbered: tuple[PathTable | None, Ints] = (None, np.zeros(0, np.int64))
         self.failures: list[Problem] = []
+        # Where documents failed, and why, also those of indexes taken over.
         self.listed: list[tuple[str, str]] = []
-        """Where documents failed, and why, also those of indexes taken over."""
         # The name is known before the folder exists: `close` removes it at any interruption.
         self.folder = output.with_name(f".{output.name}.{secrets.token_hex(4)}")
         self.files: dict[str, BinaryIO] = {}
@@ -467,49 +413,32 @@ class _IndexWriter:
                 stream.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def begin_source(self) -> None:
-        """Note that the documents of the next source follow."""
-        self.first_document.append(len(self.names))
-
     def fail(self, problem: Problem) -> None:
         """Note a document that cannot be in the index."""
         self.failures.append(problem)
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
         self.listed.append((place, problem.text))
 
-    def add_paths(self, paths: PathTable) -> Ints:
+    def number_paths(self, paths: PathTable) -> Ints:
         """Return the numbers of paths in the index, adding those that are new."""
-        tags = [self.tags.setdefault(tag, len(self.tags)) for tag in paths.tags]
-        codes = np.array(tags, dtype=np.int64)
-        steps, which = distinct(codes[paths.tag] << 32 | paths.ordinal)
-        numbered = [self.steps.setdefault(step, len(self.steps)) for step in steps.tolist()]
-        step_of = np.array(numbered, dtype=np.int64)[which].tolist()
-        known, numbers = self.paths, [0]  # of the document, then of each path; from 1 on
-        for above, step in zip((paths.parent + 1).tolist(), step_of, strict=True):
-            numbers.append(known.setdefault(numbers[above] << _STEP_BITS | step, len(known) + 1))
-        return np.array(numbers[1:], dtype=np.int64) - 1
+        if self.numbered[0] is not paths:
+            tags = [self.tags.setdefault(tag, len(self.tags)) for tag in paths.tags]
+            codes = np.array(tags, dtype=np.int64)
+            steps, which = distinct(codes[paths.tag] << 32 | paths.ordinal)
+            numbered = [self.steps.setdefault(step, len(self.steps)) for step in steps.tolist()]
+            step_of = np.array(numbered, dtype=np.int64)[which].tolist()
+            known, found = self.paths, [0]  # of the document, then of each path; from 1 on
+            for above, step in zip((paths.parent + 1).tolist(), step_of, strict=True):
+                found.append(known.setdefault(found[above] << _STEP_BITS | step, len(known) + 1))
+            self.numbered = paths, np.array(found[1:], dtype=np.int64) - 1
+        return self.numbered[1]
 
-    def add(
-        self,
-        batch: Batch,
-        places: Sequence[str],
-        inside: Sequence[bool],
-        numbers: Ints | None = None,
-    ) -> None:
-        """Append a batch.
-
-        Parameters
-        ----------
-        batch : Batch
-        places : sequence of str
-            Where each document was found.
-        inside : sequence of bool
-            True for a document whose name is from within, not from where it lies.
-        numbers : array of int, optional
-            The numbers that `add_paths` gave to the paths of the batch, if it did already.
-        """
-        numbers = self.add_paths(batch.paths) if numbers is None else numbers
-        path, start, end = numbers[batch.path], batch.start, batch.end
+    def add(self, parsed: ParsedBatch) -> None:
+        """Append a batch."""
+        for problem in parsed.failures:
+            self.fail(problem)
+        batch = parsed.batch
+        path, start, end = self.number_paths(batch.paths)[batch.path], batch.start, batch.end
         order = batch.document << 32 | path
         if not (order[1:] > order[:-1]).all():
             rows = np.argsort(order, kind="stable")
@@ -524,20 +453,18 @@ class _IndexWriter:
         }
         for name, column in columns.items():
             self.files[name].write(column.astype(_RAW[name]).tobytes())
-        self.files["places"].write("".join(f"{place}\0" for place in places).encode())
+        self.files["places"].write("".join(f"{place}\0" for place in parsed.places).encode())
         self.names += batch.documents
-        self.inside += bytes(inside)
+        self.inside += bytes(parsed.inside)
 
-    def check_names(self, folders: Sequence[str]) -> None:
-        """Cut the folders that hold all of an archive off names, and refuse names that come twice.
+    def cut_folder(self, first: int, folder: str) -> None:
+        """Cut a folder off the names of documents from the `first` on, but not from within."""
+        for i in range(first, len(self.names)) if folder else ():
+            if not self.inside[i]:
+                self.names[i] = self.names[i].removeprefix(folder)
 
-        `folders` are those of each source; names from within keep them.
-        """
-        bounds = [*self.first_document, len(self.names)]
-        for folder, (first, after) in zip(folders, pairwise(bounds), strict=True):
-            for i in range(first, after) if folder else ():
-                if not self.inside[i]:
-                    self.names[i] = self.names[i].removeprefix(folder)
+    def find_duplicates(self) -> None:
+        """Let documents fail whose name is taken."""
         if len(set(self.names)) == len(self.names):
             return
         self.files["places"].flush()
@@ -564,31 +491,42 @@ class _IndexWriter:
             columns[name] = np.memmap(file, kind, "r") if file.stat().st_size else np.zeros(0, kind)
         keys = np.fromiter(self.paths, np.int64, len(self.paths))
         steps = np.fromiter(self.steps, np.int64, len(self.steps))[keys & (1 << _STEP_BITS) - 1]
-        parents = (keys >> _STEP_BITS) - 1
-        paths = [parents.astype("<i4"), (steps >> 32).astype("<u4"), steps.astype("<u4")]
+        parent, tag, ordinal = (keys >> _STEP_BITS) - 1, steps >> 32, steps & 0xFFFFFFFF
+        names, tags = self.names, [*self.tags]
         if self.dropped:
-            self._drop_documents(columns, paths)
+            # Leave these documents out, and the paths and tags that only they have.
+            kept = np.ones(len(names), dtype=bool)
+            kept[self.dropped] = False
+            names = [*compress(names, kept)]
+            rows, digests = np.repeat(kept, columns["doc_elements"]), np.repeat(kept, DIGEST)
+            masks = {"path": rows, "start": rows, "end": rows, "doc_digest": digests}
+            columns = {name: column[masks.get(name, kept)] for name, column in columns.items()}
+            used, path = distinct(columns["path"].astype(np.int64))
+            columns["path"] = path.astype(_RAW["path"])
+            parent = np.where(parent[used] < 0, -1, np.searchsorted(used, parent[used]))
+            codes, tag = distinct(tag[used])
+            ordinal, tags = ordinal[used], [tags[code] for code in codes.tolist()]
         counts = columns.pop("doc_elements")
         bounds = np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts, dtype=np.uint64)])
-        names = "\n".join([*self.names, ""]).encode()
         sections = {
             "doc_bounds": bounds,
             **columns,
-            "doc_names": np.frombuffer(names, dtype=np.uint8),
-            **dict(zip(("path_parent", "path_tag", "path_ordinal"), paths, strict=True)),
+            "doc_names": np.frombuffer("\n".join([*names, ""]).encode(), dtype=np.uint8),
+            "path_parent": parent.astype("<i4"),
+            "path_tag": tag.astype("<u4"),
+            "path_ordinal": ordinal.astype("<u4"),
         }
         summary = Summary(
-            documents=len(self.names),
+            documents=len(names),
             elements=int(bounds[-1]),
-            paths=len(paths[0]),
-            tags=len(self.tags),
+            paths=len(parent),
+            tags=len(tags),
             characters=int(columns["doc_length"].sum(dtype=np.int64)),
             failures=tuple(self.listed),
             passed_over=passed_over,
         )
         whole = self.folder / "index"
-        facts = {**asdict(summary), "tags": list(self.tags)}
-        write_sections(whole, {**header, **facts, **shard}, sections)
+        write_sections(whole, {**header, **asdict(summary), "tags": tags, **shard}, sections)
         whole.replace(self.output)
         if os.name == "posix":  # bring the name of the file to the disk, too
             handle = os.open(self.output.parent, os.O_RDONLY)
@@ -597,25 +535,3 @@ class _IndexWriter:
             finally:
                 os.close(handle)
         return summary
-
-    def _drop_documents(
-        self, columns: dict[str, npt.NDArray[Any]], paths: list[npt.NDArray[Any]]
-    ) -> None:
-        """Leave documents out whose name is taken, and the paths and tags that only they have."""
-        kept = np.ones(len(self.names), dtype=bool)
-        kept[self.dropped] = False
-        rows = np.repeat(kept, columns["doc_elements"])
-        columns |= {name: columns[name][rows] for name in ("path", "start", "end")}
-        columns |= {name: columns[name][kept] for name in ("doc_elements", "doc_length")}
-        columns["doc_digest"] = columns["doc_digest"].reshape(-1, DIGEST)[kept].ravel()
-        self.names = [*compress(self.names, kept)]
-        used = np.zeros(len(paths[0]), dtype=bool)
-        used[columns["path"]] = True
-        number = np.cumsum(used) - 1
-        columns["path"] = number[columns["path"]].astype(_RAW["path"])
-        parent, tag, ordinal = (column[used] for column in paths)
-        codes, tag = distinct(tag.astype(np.int64))
-        tags = [*self.tags]
-        self.tags = {tags[code]: i for i, code in enumerate(codes.tolist())}
-        parent = np.where(parent < 0, parent, number[parent])
-        paths[:] = parent.astype("<i4"), tag.astype("<u4"), ordinal

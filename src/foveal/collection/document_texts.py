@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.collection.element_index import Collection
-from foveal.collection.parsing import Batch, Recorder, text_digest
+from foveal.collection.parsing import Batch, Recorder
 from foveal.collection.paths import PathIndex
-from foveal.collection.sources import LINE, DocumentSource, name_of, read_items, shared_folder
+from foveal.collection.sources import LINE, DocumentSource, Item, name_of
 from foveal.errors import InputError, Problem, UsageError
 from foveal.files.source import explain_os_error
 from foveal.files.xml import DocumentError, Limits
@@ -35,62 +35,79 @@ class Text(NamedTuple):
 
 
 class _SourceDocument(NamedTuple):
-    """A parsed document: its name, also with the extension of its file, and its text."""
+    """A parsed document: its name, also with the extension of its file, its text and elements."""
 
     name: str
     with_extension: str
-    is_named_inside: bool
     text: str
-    digest: bytes
     place: str
-    batch: Batch | None
+    batch: Batch
 
 
 @dataclass(frozen=True)
 class SourceTexts:
-    """The text of elements, read from the documents that a collection was indexed from.
+    """The texts of the documents that a collection was indexed from.
 
-    Parameters
-    ----------
-    source : str or path
-        A directory, zip, tar or single file, as ``foveal index`` takes it.
-    name_tag : str, optional
-        Documents are named by the text of their first such element (``--name-from``).
-    limits : Limits, optional
-    whitespace : {"keep", "merge", "strip"}
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "d.txt").write_text("To be")
+    >>> [*SourceTexts(folder).read({"d", "e"})]
+    [Text(doc='d', text='To be', as_indexed=None)]
     """
 
     source: str | Path
+    """A directory, zip, tar or single file, as ``foveal index`` takes it."""
     name_tag: str | None = None
+    """Documents are named by the text of their first such element (``--name-from``)."""
     limits: Limits = field(default_factory=Limits)
     whitespace: str = "keep"
+    index: Collection | None = None
+    """An index of the source, whose hashes `read` compares."""
+
+    @classmethod
+    def given(
+        cls,
+        texts: str | None,
+        collection: str | None,
+        documents: str | None,
+        *,
+        name_tag: str | None = None,
+        whitespace: str = "keep",
+    ) -> SourceTexts | None:
+        """Return the source that options of a command name; None without them.
+
+        White space counts as in the index, if there is one.
+        """
+        if texts is not None and documents is not None:
+            raise UsageError("--texts and --documents both say where the texts are; give one")
+        if texts is None and (collection is None or documents is None):
+            return None
+        index = None if collection is None else Collection.open(collection)
+        rule = whitespace if index is None else index.whitespace
+        return cls(texts or documents or "", name_tag, whitespace=rule, index=index)
 
     def __call__(
         self, asked: Mapping[str, Callable[[str], bool]]
     ) -> Iterator[tuple[str, str, str]]:
         """Yield document, XPath and text of the elements that are wanted in each document.
 
-        Parameters
-        ----------
-        asked : mapping of str to callable
-            By document, a function that returns True for the XPath of an element that is wanted.
+        `asked` has for each document a function that returns True for the XPath of an element that
+        is wanted.
         """
-        found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+        by_name: dict[str, list[tuple[str, str]]] = {}
+        by_extension: dict[str, list[tuple[str, str]]] = {}
         failures: list[Problem] = []
         for one in self._read(asked, failures):
-            fit = [asked[name] for name in {one.name, one.with_extension} if name in asked]
             batch = one.batch
-            assert batch is not None
             xpaths = PathIndex(*batch.paths).texts(np.arange(len(batch.paths.parent))).to_list()
-            wanted = [any(is_wanted(xpath) for is_wanted in fit) for xpath in xpaths]
-            columns = (batch.path, batch.start, batch.end)
-            spans = zip(*(column.tolist() for column in columns), strict=True)
-            found[one.name, one.is_named_inside] = [
-                (xpaths[i], one.text[start:end]) for i, start, end in spans if wanted[i]
-            ]
+            for name, found in ((one.name, by_name), (one.with_extension, by_extension)):
+                if name in asked and name not in found:
+                    wanted = [asked[name](xpath) for xpath in xpaths]
+                    columns = (batch.path.tolist(), batch.start.tolist(), batch.end.tolist())
+                    spans = zip(*columns, strict=True)
+                    found[name] = [(xpaths[i], one.text[s:e]) for i, s, e in spans if wanted[i]]
         for doc in sorted(asked):
-            names = (doc, False), (doc, True), (name_of(doc), False), (name_of(doc), True)
-            elements = next((found[name] for name in names if name in found), None)
+            elements = by_name.get(doc, by_extension.get(doc))
             if elements is None:
                 message = f"holds no document {doc!r}, which is judged"
                 missing = Problem("collection.unknown_document", str(self.source), None, message)
@@ -102,27 +119,52 @@ class SourceTexts:
     ) -> Iterator[tuple[str, str]]:
         """Yield name and whole text of documents, in the order in which the source has them.
 
-        Parameters
-        ----------
-        digests : mapping of str to bytes
-            Names of the documents to the hashes of their texts, as `Collection.digests` has them.
-            A text of another hash is no longer what was indexed, and is not given out.
-        progress : callable, optional
-            Called with the share of the source that is done.
+        `digests` are the hashes of their texts, as `Collection.digests` has them; a text of another
+        hash is not what was indexed. `progress` is called with the share of the source done.
         """
         left, failures = dict(digests), list[Problem]()
         for one in self._read(digests, failures, progress=progress):
-            if left.get(one.name) == one.digest:
+            if left.get(one.name) == one.batch.digests:
                 del left[one.name]
                 yield one.name, one.text
             if not left:
                 return
-        missing = "holds no document {!r} with the text that was indexed"
         for name in left:
-            text = missing.format(name)
+            text = f"holds no document {name!r} with the text that was indexed"
             failures.append(Problem("document.changed", str(self.source), None, text))
         if left:
             raise InputError(failures)
+
+    def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
+        """Yield the texts of those documents that the source has, each under the name asked for.
+
+        A document may be asked for with the extension of its file, too, unless that is the name
+        of another document. With `every`, all other documents follow under their own names.
+        """
+        indexed = None if self.index is None else self.index.digests()
+        found: dict[str, tuple[str, bytes, str]] = {}
+        later: list[_SourceDocument] = []
+
+        def yield_new(one: _SourceDocument, name: str) -> Iterator[Text]:
+            """Yield a document unless the name is taken by the same text."""
+            own = (one.name, one.batch.digests, one.place)
+            first = found.setdefault(name, own)
+            if first[0] == one.name and first[1] != one.batch.digests:
+                message = f"a second, other text of document {name!r}, the first is {first[2]}"
+                raise InputError.at("document.duplicate", one.place, None, message)
+            if first is own:
+                same = None if indexed is None else own[1] == indexed.get(one.name)
+                yield Text(name, one.text, same)
+
+        for one in self._read(docs, every=every):
+            if one.name not in docs or one.with_extension in docs:
+                later.append(one)
+            if one.name in docs:
+                yield from yield_new(one, one.name)
+        names = Counter(one.name for one in later)
+        for one in later:
+            extended = one.with_extension in docs or names[one.name] > 1
+            yield from yield_new(one, one.with_extension if extended else one.name)
 
     def _read(
         self,
@@ -139,119 +181,39 @@ class SourceTexts:
         source = DocumentSource(Path(self.source))
         try:
             # Names of documents leave out the folders that hold everything in an archive.
-            folder: tuple[str, ...] | None = None
-            for task in source.tasks(self.limits.size) if source.is_archive else ():
-                for item in task.items:
-                    folder = shared_folder(folder, item.folder)
-            prefix = "".join(f"{name}/" for name in folder or ())
+            for _ in source.tasks(self.limits.size) if source.is_archive else ():
+                pass
             for task in source.tasks(self.limits.size):
                 # Of a directory, only files that may hold a document asked for are opened.
-                members = tuple(
-                    member
-                    for member in task.members
+                chosen = tuple(
+                    document
+                    for document in task.documents
                     if every
                     or self.name_tag is not None
-                    or name_of(member) in docs
-                    or member in docs
-                    or member.lower().endswith(_LINES)
+                    or isinstance(document, Item)
+                    or name_of(document) in docs
+                    or document in docs
+                    or document.lower().endswith(_LINES)
                 )
-                for item in read_items(replace(task, members=members)):
+                for item in replace(task, documents=chosen).read():
                     inside = item.is_named_inside(self.name_tag)
                     extension = "" if item.kind == LINE else item.place[len(name_of(item.place)) :]
-                    name = item.name.removeprefix(prefix)
+                    name = item.name.removeprefix(source.folder)
                     if not (inside or every or name in docs or name + extension in docs):
                         continue
-                    texts: list[str] = []
-                    recorder = Recorder(
-                        whitespace=self.whitespace, limits=self.limits, on_text=texts.append
-                    )
+                    recorder = Recorder(whitespace=self.whitespace, limits=self.limits)
                     try:
-                        item.record(recorder, self.name_tag)
+                        text = item.record(recorder, self.name_tag)
                     except DocumentError as error:
                         if failures is None:
                             raise InputError([error.at(item.place)]) from None
                         failures.append(error.at(item.place))
                         continue
-                    batch, digest = recorder.batch(), text_digest(texts[0])
+                    batch = recorder.batch()
                     name = batch.documents[0] if inside else name
-                    both = (name, name + extension)
-                    if every or both[0] in docs or both[1] in docs:
-                        yield _SourceDocument(*both, inside, texts[0], digest, item.place, batch)
+                    if every or name in docs or name + extension in docs:
+                        yield _SourceDocument(name, name + extension, text, item.place, batch)
                 if progress is not None:
                     progress(task.done)
         except OSError as error:
             raise explain_os_error(error, str(error.filename or source.path)) from None
-
-
-@dataclass(frozen=True)
-class TextSource(SourceTexts):
-    """The texts of documents by name.
-
-    Parameters
-    ----------
-    index : Collection, optional
-        An index of the source, whose hashes are compared.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "d.txt").write_text("To be")
-    >>> [*TextSource(folder).read({"d", "e"})]
-    [Text(doc='d', text='To be', as_indexed=None)]
-    """
-
-    index: Collection | None = None
-
-    @classmethod
-    def given(
-        cls,
-        texts: str | None,
-        collection: str | None,
-        documents: str | None,
-        *,
-        name_tag: str | None = None,
-        whitespace: str = "keep",
-    ) -> TextSource | None:
-        """Return the source that options of a command name; None without them.
-
-        White space counts as in the index, if there is one.
-        """
-        if texts is not None and documents is not None:
-            raise UsageError("--texts and --documents both say where the texts are; give one")
-        if texts is None and (collection is None or documents is None):
-            return None
-        index = None if collection is None else Collection.open(collection)
-        rule = whitespace if index is None else index.whitespace
-        return cls(texts or documents or "", name_tag, whitespace=rule, index=index)
-
-    def read(self, docs: Names[str], *, every: bool = False) -> Iterator[Text]:
-        """Yield the texts of those documents that the source has, each under the name asked for.
-
-        A document may be asked for with the extension of its file, too, unless that is the name
-        of another document. With `every`, all other documents follow under their own names.
-        """
-        indexed = None if self.index is None else self.index.digests()
-        found: dict[str, tuple[str, bytes, str]] = {}
-        later: list[_SourceDocument] = []
-
-        def yield_new(one: _SourceDocument, name: str) -> Iterator[Text]:
-            """Yield a document unless the name is taken by the same text."""
-            own = (one.name, one.digest, one.place)
-            first = found.setdefault(name, own)
-            if first[0] == one.name and first[1] != one.digest:
-                message = f"a second, other text of document {name!r}, the first is {first[2]}"
-                raise InputError.at("document.duplicate", one.place, None, message)
-            if first is own:
-                same = None if indexed is None else one.digest == indexed.get(one.name)
-                yield Text(name, one.text, same)
-
-        for one in self._read(docs, every=every):
-            if one.name not in docs or one.with_extension in docs:
-                later.append(one._replace(batch=None))
-            if one.name in docs:
-                yield from yield_new(one, one.name)
-        names = Counter(one.name for one in later)
-        for one in later:
-            extended = one.with_extension in docs or names[one.name] > 1
-            yield from yield_new(one, one.with_extension if extended else one.name)

@@ -1,8 +1,4 @@
-"""An open index: from documents and XPaths to spans and back, many at a time.
-
-An open index has its arrays hashed and remembers the documents and paths that it was asked for.
-`open_cached` keeps some open while a process scores run after run.
-"""
+"""An open index: from documents and XPaths to spans and back, many at a time."""
 
 from __future__ import annotations
 
@@ -16,27 +12,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges, text_nodes
+from foveal.collection.paths import PathIndex, Points, canonical, parse_ranges
 from foveal.collection.sources import name_of
 from foveal.collection.storage import IndexSections, open_sections
 from foveal.errors import InputError
 from foveal.lookup import CachedTextFunction, KeyTable, number_rows
 from foveal.model import UNKNOWN, Provenance
-from foveal.spans import Ints, ordered
+from foveal.spans import Ints, lay_out, ordered
 
 Bools = npt.NDArray[np.bool_]
 
 NO_DOCUMENT = "document {doc!r} is not in the collection"
-NO_PATH = "document {doc!r} has no element {xpath!r}"
-NO_PLACE = "{xpath!r} is no place in document {doc!r}"
-MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
+_NO_PATH = "document {doc!r} has no element {xpath!r}"
+_NO_PLACE = "{xpath!r} is no place in document {doc!r}"
+_MERGED = "{xpath!r} counts the characters of a text node, but the index merges white space"
+_PROBLEMS = ("", NO_DOCUMENT, _NO_PATH, _NO_PLACE, _MERGED)
 
-_FEW_ELEMENTS = 1 << 22
-"""Elements that are looked up by slots of their own, which take 16 to 24 bytes each."""
-_AT_ONCE = 1_000_000
-"""Elements of documents whose text nodes are worked out together."""
-_MOST_OPEN = 4
-"""Indexes that `open_cached` keeps open."""
+_FEW_ELEMENTS = 1 << 22  # looked up by slots of their own, which take 16 to 24 bytes each
+_AT_ONCE = 1_000_000  # elements of documents whose text nodes are worked out together
 
 
 class Element(NamedTuple):
@@ -68,6 +61,45 @@ class Trees(NamedTuple):
     start: Ints
     end: Ints
 
+    def text_nodes(self, elements: Ints | slice = slice(None)) -> tuple[Ints, Ints, Ints]:
+        """Return start, end and element of the text nodes of these elements, in order of elements.
+
+        Other elements are not divided by their children.
+        """
+        asked = np.zeros(len(self.path), dtype=bool)
+        asked[elements] = True
+        child = np.flatnonzero((self.parent >= 0) & asked[self.parent])
+        child = child[np.lexsort((self.end[child], self.start[child], self.parent[child]))]
+        parent, element = self.parent[child], np.arange(len(self.path))
+        children = np.bincount(parent, minlength=len(element))
+        # One gap before each child, and one after the last; also an empty child divides the text.
+        before, after = np.arange(len(child)) + parent, np.cumsum(children) + element
+        start, end = np.empty((2, len(child) + len(element)), dtype=np.int64)
+        start[after - children], start[before + 1] = self.start, self.end[child]
+        end[before], end[after] = self.start[child], self.end
+        full = start < end
+        return start[full], end[full], np.repeat(element, children + 1)[full]
+
+    def find_enclosing(self, tree: Ints, start: Ints, end: Ints) -> Ints:
+        """Return the smallest element that holds each span, `UNKNOWN` where none does.
+
+        Of equals it is the deepest. A place without extent is held by the element of the character
+        after it (`held`), not by one that ends there; in a document without text, by the root.
+        """
+        found = np.full(len(tree), UNKNOWN)
+        spans = held(start, end, self.end[self.bounds[tree]])
+        asked = zip(tree.tolist(), *(column.tolist() for column in spans), strict=True)
+        for i, (number, first, after) in enumerate(asked):
+            own = slice(int(self.bounds[number]), int(self.bounds[number + 1]))
+            starts, ends = self.start[own], self.end[own]
+            around = np.flatnonzero((starts <= first) & (ends >= after))
+            if len(around):
+                size = (ends - starts)[around]
+                # Children come after their parents.
+                deepest = around[len(size) - 1 - np.argmin(size[::-1])]
+                found[i] = own.start + (deepest if ends[0] else 0)
+        return found
+
 
 class Collection:
     """A collection index.
@@ -83,16 +115,15 @@ class Collection:
     """
 
     def __init__(self, path: str, header: dict[str, Any], sections: IndexSections) -> None:
-        self.path = path
-        self.header = header
+        self.path, self.header = path, header
         self.whitespace = str(header["whitespace"])
         self.elements = int(header["elements"])
+        # The hash is that of the header, which holds those of all else.
         self.source = Provenance(path, sections.identity)
-        """The index file; its hash is that of the header, which holds those of all else."""
         self._sections = sections
         self._asked = 0
+        # Returns the numbers of documents by name, `UNKNOWN` for those not in the collection.
         self.numbers = CachedTextFunction(self._search)
-        """Returns the numbers of documents, `UNKNOWN` for those not in the collection."""
 
     @classmethod
     def open(cls, path: str | Path) -> Collection:
@@ -149,26 +180,13 @@ class Collection:
         )
 
     @cached_property
-    def paths(self) -> pl.DataFrame:
-        """Distinct paths with their number: columns xpath, path.
-
-        Of a large collection these are many; `xpaths` gives those of some elements.
-        """
-        numbers = np.arange(len(self._paths))
-        return pl.DataFrame({"xpath": self._paths.texts(numbers), "path": numbers})
-
-    @cached_property
     def _paths(self) -> PathIndex:
         tag, ordinal = self._sections["path_tag"], self._sections["path_ordinal"]
         return PathIndex(self._parent, tag, ordinal, self.header["tags"])
 
-    def xpaths(self, paths: Ints) -> pl.Series:
-        """Return the XPaths of paths by their numbers."""
-        return self._paths.texts(paths)
-
-    def path_numbers(self, xpaths: pl.Series) -> Ints:
-        """Return the numbers of XPaths with all ordinals, `UNKNOWN` for unknown ones."""
-        return self._paths.numbers(xpaths)
+    def xpaths(self, paths: Ints | None = None) -> pl.Series:
+        """Return the XPaths of paths by their numbers; of all, which may be many."""
+        return self._paths.texts(np.arange(len(self._paths)) if paths is None else paths)
 
     def path_counts(self) -> Ints:
         """Return how many elements have each path."""
@@ -187,35 +205,26 @@ class Collection:
         return [self.header["tags"][tag] for tag in self._sections["path_tag"].tolist()]
 
     def _search(self, names: pl.Series) -> Ints:
-        """Return the numbers of documents that were not asked for before.
-
-        A name that is not known is looked up without the extension of a file.
-        """
-        number = self._find_names(names)
-        left = np.flatnonzero(number < 0)
-        short = [name_of(doc) if "." in doc else doc for doc in names.gather(left)]
-        if short:
-            number[left] = self._find_names(pl.Series(short, dtype=pl.String))
+        """Return the numbers of documents; an unknown name is tried without a file's extension."""
+        number, rows, asked = np.full(len(names), UNKNOWN), np.arange(len(names)), names
+        for _ in range(2):
+            # The table that is hashed is the smaller one: of a collection only few are asked for.
+            found = pl.DataFrame({"doc": asked, "row": rows}).join(self.documents, on="doc")
+            number[found["row"].to_numpy()] = found["code"].to_numpy()
+            rows = np.flatnonzero(number < 0)
+            if not len(rows):
+                break
+            short = [name_of(doc) if "." in doc else doc for doc in names.gather(rows)]
+            asked = pl.Series(short, dtype=pl.String)
         return number
 
-    def _find_names(self, names: pl.Series) -> Ints:
-        asked = pl.DataFrame({"doc": names, "row": np.arange(len(names))})
-        # The table that is hashed is the smaller one: of a collection only few are asked for.
-        found = asked.join(self.documents, on="doc")
-        number = np.full(len(names), UNKNOWN)
-        number[found["row"].to_numpy()] = found["code"].to_numpy()
-        return number
-
-    def lengths(self, docs: pl.Series) -> Ints:
-        """Return the lengths of documents, `UNKNOWN` for those not in the collection."""
-        return self.lengths_of(self.numbers(docs))
-
-    def lengths_of(self, numbers: Ints) -> Ints:
-        """Return the lengths of documents by their numbers, `UNKNOWN` for `UNKNOWN`."""
+    def lengths(self, docs: pl.Series | Ints) -> Ints:
+        """Return the lengths of documents by name or number, `UNKNOWN` for unknown ones."""
+        number = docs if isinstance(docs, np.ndarray) else self.numbers(docs)
         length = self._sections["doc_length"]
         if not len(length):
-            return np.full(len(numbers), UNKNOWN)
-        return np.where(numbers < 0, UNKNOWN, length[numbers].astype(np.int64))
+            return np.full(len(number), UNKNOWN)
+        return np.where(number < 0, UNKNOWN, length[number].astype(np.int64))
 
     def digests(self) -> dict[str, bytes]:
         """Return the hash of each document's text, of 16 bytes."""
@@ -247,8 +256,7 @@ class Collection:
     def _find_in_order(self, doc: Ints, path: Ints) -> Ints:
         """Find elements by binary search: they are sorted by document and path.
 
-        All searches run at once, each in its document's part. Document after document they stay in
-        the processor's cache.
+        All searches run at once, document after document to stay in the processor's cache.
         """
         column, found = self._sections["path"], np.full(len(doc), UNKNOWN)
         known = np.flatnonzero((doc >= 0) & (path >= 0))
@@ -269,59 +277,52 @@ class Collection:
         found[known[hit]] = at[hit]
         return found
 
-    def resolve(self, docs: pl.Series, xpaths: pl.Series) -> Resolved:
-        """Return the span of each document and XPath."""
-        return self.resolve_numbered(docs, self.numbers(docs), xpaths)
-
-    def resolve_numbered(self, docs: pl.Series, doc: Ints, xpaths: pl.Series) -> Resolved:
-        """Resolve XPaths of documents whose numbers are known, as `resolve` does."""
-        path = self.path_numbers(xpaths)
+    def resolve(self, docs: pl.Series, xpaths: pl.Series, doc: Ints | None = None) -> Resolved:
+        """Return the span of each document and XPath; `doc` are the documents' numbers if known."""
+        doc = self.numbers(docs) if doc is None else doc
+        path = self._paths.numbers(xpaths)
         element = self.find(doc, path)
         start, end = self._spans(element)
         if (element >= 0).all():  # so it mostly is
             return Resolved(start, end, {}, element - self._bounds[doc])
         place = np.where(element < 0, UNKNOWN, element - self._bounds[np.maximum(doc, 0)])
-        wrong = dict.fromkeys(np.flatnonzero((element < 0) & (path >= 0)).tolist(), NO_PATH)
-        wrong |= dict.fromkeys(np.flatnonzero(doc < 0).tolist(), NO_DOCUMENT)
+        wrong = np.select([doc < 0, (element < 0) & (path >= 0)], [1, 2], 0)
         # What is left is no element that is written with all its ordinals.
         left = np.flatnonzero((doc >= 0) & (path < 0))
         if len(left):
-            start[left], end[left], misplaced = self._places(doc[left], xpaths.gather(left))
-            wrong |= {int(left[i]): message for i, message in misplaced.items()}
-        at = list(wrong)
-        names = zip(docs.gather(at), xpaths.gather(at), strict=True)
+            start[left], end[left], wrong[left] = self._places(doc[left], xpaths.gather(left))
         problem = {
-            i: wrong[i].format(doc=name, xpath=xpath)
-            for i, (name, xpath) in zip(at, names, strict=True)
+            i: _PROBLEMS[wrong[i]].format(doc=docs[i], xpath=xpaths[i])
+            for i in np.flatnonzero(wrong).tolist()
         }
         return Resolved(start, end, problem, place)
 
-    def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, dict[int, str]]:
-        """Resolve elements, ranges, points and attributes in all their spellings."""
+    def _places(self, doc: Ints, xpaths: pl.Series) -> tuple[Ints, Ints, Ints]:
+        """Resolve elements, ranges, points and attributes in all their spellings.
+
+        Also returns which of `_PROBLEMS` each has.
+        """
         distinct = number_rows(xpaths)
         opens, closes = parse_ranges(xpaths.gather(distinct.first_rows))
         first = opens.gather(distinct.number)
-        opening = closing = self.find(doc, self.path_numbers(first.element))
+        opening = closing = self.find(doc, self._paths.numbers(first.element))
         start, end = self._inside(doc, opening, first)
         since, last = start, first
         if closes is not opens:
             last = closes.gather(distinct.number)
-            closing = self.find(doc, self.path_numbers(last.element))
+            closing = self.find(doc, self._paths.numbers(last.element))
             since, end = self._inside(doc, closing, last)
-        inner = first.inner | last.inner
         malformed = (first.element.is_null() | last.element.is_null()).to_numpy()
         # A last element that is not empty and ends where the first begins: they are swapped.
         misplaced = (start < 0) | (end < 0) | (start > end) | ((start == end) & (since < end))
         missing = (opening < 0) | (closing < 0)
-        merged = ((first.node > 0) | (last.node > 0)) & (self.whitespace == "merge")
-        messages = np.select(
-            [malformed | (missing & inner), missing, merged, misplaced],
-            [NO_PLACE, NO_PATH, MERGED, NO_PLACE],
-            "",
+        in_text = (first.node > 0) | (last.node > 0)
+        inner = in_text | first.attribute | last.attribute
+        merged = in_text & (self.whitespace == "merge")
+        wrong = np.select(
+            [malformed | (missing & inner), missing, merged, misplaced], [3, 2, 4, 3], 0
         )
-        wrong = {i: str(messages[i]) for i in np.flatnonzero(messages != "").tolist()}
-        lost = list(wrong)
-        start[lost] = end[lost] = UNKNOWN
+        start[wrong > 0] = end[wrong > 0] = UNKNOWN
         return start, end, wrong
 
     def _spans(self, element: Ints) -> tuple[Ints, Ints]:
@@ -340,82 +341,69 @@ class Collection:
         # An attribute has no text of its own; it stands at its element.
         end = np.where(points.attribute, start, end)
         asked = np.flatnonzero((points.node > 0) & (element >= 0))
-        if not len(asked):
-            return start, end
-        docs, which = np.unique(doc[asked], return_inverse=True)
-        size = self._bounds[docs + 1] - self._bounds[docs]
-        group = (np.cumsum(size) // _AT_ONCE)[which]
-        for number in np.unique(group).tolist():
-            at = asked[group == number]
-            start[at], end[at] = self._in_nodes(element[at], points.node[at])
+        for rows, trees, tree in self._trees_in_parts(doc[asked]):
+            at = asked[rows]
+            own = element[at] - self._bounds[doc[at]] + trees.bounds[tree]
+            begins, ends, owner = trees.text_nodes(own)
+            node = np.searchsorted(owner, own) + np.minimum(points.node[at], len(owner) + 1) - 1
+            node[node >= np.searchsorted(owner, own, side="right")] = UNKNOWN  # it has fewer
+            start[at], end[at] = np.append(begins, UNKNOWN)[node], np.append(ends, UNKNOWN)[node]
         offset = points.offset
         inside = (start >= 0) & (offset <= end - start)
         point = np.where(inside, start + offset, UNKNOWN)
         return np.where(offset < 0, start, point), np.where(offset < 0, end, point)
 
-    def _in_nodes(self, element: Ints, number: Ints) -> tuple[Ints, Ints]:
-        """Return where text nodes of elements start and end, from the children of those."""
-        owner, which = np.unique(element, return_inverse=True)
-        codes = np.searchsorted(self._bounds, owner, side="right") - 1
-        docs, own = np.unique(codes, return_inverse=True)
-        counts = self._bounds[docs + 1] - self._bounds[docs]
-        of_doc = np.repeat(np.arange(len(docs)), counts)
-        shift = self._bounds[docs] - (np.cumsum(counts) - counts)
-        every = np.arange(counts.sum()) + np.repeat(shift, counts)
-        path = self._sections["path"]
-        # Elements are sorted by document and path, and so are those that are asked for.
-        wanted = own * len(self._parent) + path[owner]
-        above = of_doc * len(self._parent) + self._parent[path[every]]
-        parent = np.minimum(np.searchsorted(wanted, above), len(owner) - 1)
-        is_child = (wanted[parent] == above) & (self._parent[path[every]] >= 0)
-        children = self._spans(every[is_child])
-        nodes = text_nodes(*self._spans(owner), parent[is_child], *children)
-        node = nodes.find(which, number)
-        if not len(nodes.start):
-            return node, node
-        start = np.where(node < 0, UNKNOWN, nodes.start[node])
-        return start, np.where(node < 0, UNKNOWN, nodes.end[node])
-
     # -- whole trees ----------------------------------------------------------------------------
 
-    def trees(self, docs: pl.Series) -> Trees:
-        """Return the elements of these documents; those not in the collection have none."""
-        code = self.numbers(docs)
+    def trees(self, docs: pl.Series | Ints) -> Trees:
+        """Return the elements of these documents, by name or number; unknown ones have none."""
+        code = docs if isinstance(docs, np.ndarray) else self.numbers(docs)
         known = code >= 0
         first = np.where(known, self._bounds[code], 0)
         counts = np.where(known, self._bounds[code + 1] - first, 0)
         bounds = np.concatenate([[0], np.cumsum(counts)])
         element = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], counts)
         path = self._sections["path"][element].astype(np.int64)
-        above = self._parent[path].astype(np.int64)
-        parent = self.find(np.repeat(code, counts), above)
-        start, end = self._spans(element)
-        shift = np.repeat(bounds[:-1] - first, counts)
-        return Trees(bounds, path, np.where(parent < 0, UNKNOWN, parent + shift), start, end)
+        # Elements are sorted by document and path.
+        above, base = (
+            self._parent[path],
+            np.repeat(np.arange(len(code)), counts) * len(self._parent),
+        )
+        parent = np.where(above < 0, UNKNOWN, np.searchsorted(base + path, base + above))
+        return Trees(bounds, path, parent, *self._spans(element))
+
+    def _trees_in_parts(self, doc: Ints) -> Iterator[tuple[Ints, Trees, Ints]]:
+        """Yield trees of as many of these documents as fit into memory at once.
+
+        With them come the rows of `doc` that they serve, and the tree of each.
+        """
+        docs, which = np.unique(doc, return_inverse=True)
+        part = np.cumsum(self._bounds[docs + 1] - self._bounds[docs]) // _AT_ONCE
+        for number in np.unique(part).tolist():
+            rows, own = np.flatnonzero(part[which] == number), np.flatnonzero(part == number)
+            yield rows, self.trees(docs[own]), which[rows] - own[0]
 
     # -- the way back ---------------------------------------------------------------------------
 
-    def _slice_document(self, doc: str) -> slice:
-        """Return the places of a document's elements; raises KeyError without the document."""
-        code = int(self.numbers(pl.Series([doc]))[0])
-        if code < 0:
+    def _tree(self, doc: str) -> Trees:
+        """Return the elements of one document; raises KeyError without it."""
+        trees = self.trees(pl.Series([doc]))
+        if not len(trees.path):
             raise KeyError(doc)
-        return slice(int(self._bounds[code]), int(self._bounds[code + 1]))
+        return trees
 
-    def _elements(self, own: slice, chosen: Bools) -> list[Element]:
+    def _elements(self, tree: Trees, chosen: Bools) -> list[Element]:
         """Return the chosen elements of a document, in document order.
 
         Empty elements of different tags at one place come in any order: the index keeps none.
         """
-        path = self._sections["path"][own].tolist()
-        start, end = self._sections["start"][own].tolist(), self._sections["end"][own].tolist()
-        trails: dict[int, tuple[tuple[int, int, int], ...]] = {-1: ()}
-        # Elements are sorted by path, and a parent's path comes before its children's.
-        for i, number in enumerate(path):
-            above = trails[int(self._parent[number])]
-            trails[number] = (*above, (start[i], end[i], i))
-        order = sorted(np.flatnonzero(chosen).tolist(), key=lambda i: trails[path[i]])
-        texts = self.xpaths(np.array([path[i] for i in order], dtype=np.int64))
+        start, end = tree.start.tolist(), tree.end.tolist()
+        trails: list[tuple[tuple[int, int, int], ...]] = []
+        for i, parent in enumerate(tree.parent.tolist()):
+            above = trails[parent] if parent >= 0 else ()
+            trails.append((*above, (start[i], end[i], i)))
+        order = sorted(np.flatnonzero(chosen).tolist(), key=trails.__getitem__)
+        texts = self.xpaths(tree.path[order])
         return [Element(x, start[i], end[i]) for x, i in zip(texts, order, strict=True)]
 
     def element(self, doc: str, xpath: str) -> Element:
@@ -428,63 +416,54 @@ class Collection:
 
     def all_elements(self, doc: str) -> list[Element]:
         """Return every element of a document, in document order."""
-        own = self._slice_document(doc)
-        return self._elements(own, np.ones(own.stop - own.start, dtype=bool))
+        tree = self._tree(doc)
+        return self._elements(tree, tree.path >= 0)
 
     def elements_inside(self, doc: str, start: int, end: int) -> list[Element]:
         """Return the elements that lie wholly in ``[start, end)``."""
-        own = self._slice_document(doc)
-        inside = (self._sections["start"][own] >= start) & (self._sections["end"][own] <= end)
-        return self._elements(own, inside)
+        tree = self._tree(doc)
+        return self._elements(tree, (tree.start >= start) & (tree.end <= end))
+
+    def children(self, doc: str, xpath: str) -> list[Element]:
+        """Return the elements just below one, in document order."""
+        tree, path = self._tree(doc), self.element(doc, xpath).xpath
+        return self._elements(
+            tree, self._parent[tree.path] == self._paths.numbers(pl.Series([path]))
+        )
 
     def smallest_around(self, doc: str, start: int, end: int) -> Element:
-        """Return the smallest element that holds ``[start, end)``; of equals the deepest.
-
-        A place without extent is held by the element of the character after it (`held`), not by
-        one that ends there; in a document without text, by the root.
-        """
-        own = self._slice_document(doc)
-        starts, ends = self._spans(np.arange(own.start, own.stop))
-        (first,), (after,) = held(np.array([start]), np.array([end]), ends[:1])
-        around = np.flatnonzero((starts <= first) & (ends >= after))
-        if not len(around):
+        """Return the smallest element that holds ``[start, end)``, as `Trees.find_enclosing`."""
+        tree = self._tree(doc)
+        (at,) = tree.find_enclosing(np.array([0]), np.array([start]), np.array([end]))
+        if at < 0:
             raise KeyError(f"no element of {doc!r} holds [{start},{end})")
-        size = (ends - starts)[around]
-        # Children come after their parents.
-        at = around[len(size) - 1 - np.argmin(size[::-1])] if ends[0] else 0
-        (xpath,) = self.xpaths(self._sections["path"][own][[at]])
-        return Element(xpath, int(starts[at]), int(ends[at]))
+        return Element(self.xpaths(tree.path[[at]])[0], int(tree.start[at]), int(tree.end[at]))
 
-    def points(self, doc: str, offset: Ints, closing: Bools) -> list[str]:
-        """Return XPath points of one document: in the text node after each offset, or before it.
+    def points(self, docs: pl.Series, offset: Ints, closing: Bools) -> list[str]:
+        """Return XPath points: in the text node after each offset, or before it if `closing`.
 
         At the end of the text the point is in the last text node; a document without text has its
         root instead.
         """
-        own = self._slice_document(doc)
-        _, _, parents, starts, ends = self.trees(pl.Series([doc]))
-        outside = np.flatnonzero((offset < 0) | (offset > ends[0]))
+        doc = self.numbers(docs)
+        length = self.lengths(doc)
+        outside = np.flatnonzero((offset < 0) | (offset > length))
         if len(outside):
-            raise KeyError(f"no text of {doc!r} at {offset[outside[0]]}")
-        path = self._sections["path"][own]
-        below = parents >= 0
-        nodes = text_nodes(starts, ends, parents[below], starts[below], ends[below])
-        if not len(nodes.start):
-            return self.xpaths(np.repeat(path[:1], len(offset))).to_list()
-        at = np.where(closing | (offset == ends[0]), np.maximum(offset - 1, 0), offset)
-        order = np.argsort(nodes.start)
-        node = order[np.searchsorted(nodes.start[order], at, side="right") - 1]
-        within = offset - nodes.start[node]
-        ordinal = nodes.ordinals()[node]
-        columns = (self.xpaths(path[nodes.owner[node]]), ordinal.tolist(), within.tolist())
-        return [f"{above}/text()[{k}].{n}" for above, k, n in zip(*columns, strict=True)]
-
-    def children(self, doc: str, xpath: str) -> list[Element]:
-        """Return the elements just below one, in document order."""
-        path = self.element(doc, xpath).xpath
-        number = self.path_numbers(pl.Series([path]))[0]
-        own = self._slice_document(doc)
-        return self._elements(own, self._parent[self._sections["path"][own]] == number)
+            raise KeyError(f"no text of {docs[int(outside[0])]!r} at {offset[outside[0]]}")
+        before = np.maximum(offset - (closing | (offset == length)), 0)
+        path, ordinal, within = np.empty((3, len(doc)), dtype=np.int64)
+        for rows, trees, tree in self._trees_in_parts(doc):
+            root = trees.bounds[:-1]
+            path[rows], ordinal[rows] = trees.path[root[tree]], 0
+            (start, _, owner), base = trees.text_nodes(), lay_out(trees.end[root])
+            starts = start + base[np.searchsorted(root, owner, side="right") - 1]
+            order, has_text = np.argsort(starts), length[rows] > 0
+            own, place = rows[has_text], before[rows] + base[tree]
+            node = order[np.searchsorted(starts[order], place[has_text], side="right") - 1]
+            path[own], within[own] = trees.path[owner[node]], offset[own] - start[node]
+            ordinal[own] = node - np.searchsorted(owner, owner[node]) + 1
+        columns = (self.xpaths(path), ordinal.tolist(), within.tolist())
+        return [f"{x}/text()[{k}].{n}" if k else x for x, k, n in zip(*columns, strict=True)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.documents["doc"])
@@ -501,7 +480,7 @@ def open_cached(path: str | Path) -> Collection:
     return _open_identified(str(path), identity)
 
 
-@lru_cache(maxsize=_MOST_OPEN)
+@lru_cache(maxsize=4)
 def _open_identified(path: str, identity: tuple[int, ...]) -> Collection:  # noqa: ARG001 - a key
     return Collection.open(path)
 

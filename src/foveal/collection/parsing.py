@@ -3,8 +3,8 @@
 The text is XPath ``string(/*)``: the character data of the root element in document order,
 entities resolved, comments and processing instructions left out.
 
-The parser's calls only take notes (which tag, after how many pieces of text). The tree is worked
-out with arrays, from the notes of a whole batch of documents at once.
+The parser only notes which tag comes after how many pieces of text. The trees are worked out with
+arrays, for a whole batch of documents at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import hashlib
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable
 from itertools import count, pairwise
 from typing import NamedTuple
 
@@ -25,20 +24,21 @@ from foveal.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
 
+# White space counts as it is, runs as one, or not in text nodes that hold nothing else.
 WHITESPACE = ("keep", "merge", "strip")
-"""How white space counts: as it is, runs as one, or not in text nodes that hold nothing else."""
-DIGEST = 16
-"""Bytes of the hash of a text."""
+DIGEST = 16  # bytes of the hash of a text
+# Characters that the paths of all elements of a document may have together, and for each byte.
 PATHS = 10_000_000
-"""Characters that the paths of all elements of any document may have together."""
 PATHS_PER_BYTE = 16
-"""A longer document may have so many more for each of its bytes."""
 
 _MOST_CHARACTERS = (1 << 32) - 1
-_BLANK = " \t\n\r"
-"""White space as XML defines it; a no-break space is not white space."""
+_BLANK = " \t\n\r"  # white space as XML defines it, without the no-break space
 _BLANKS = re.compile(f"[{_BLANK}]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_BAD_NAMES = {
+    r"\A\Z": "is empty",
+    r"\n": "holds a line break",
+    "[\ud800-\udfff]": "is not UTF-8",
+}
 
 
 class PathTable(NamedTuple):
@@ -71,41 +71,32 @@ def text_digest(text: str) -> bytes:
 
 
 class Recorder:
-    """Records documents, one after the other, and turns them into a batch.
-
-    Texts themselves are not kept; `on_text` is called with the text of each document.
+    """Records documents, one after the other, and turns them into a batch; texts are not kept.
 
     >>> recorder = Recorder()
     >>> recorder.add("d", b"<a>x<b>yz</b><b/></a>")
+    'xyz'
     >>> batch = recorder.batch()
     >>> batch.start.tolist(), batch.end.tolist(), batch.paths.ordinal[batch.path].tolist()
     ([0, 1, 3], [3, 3, 3], [1, 1, 2])
     """
 
-    def __init__(
-        self,
-        *,
-        whitespace: str = "keep",
-        limits: Limits | None = None,
-        on_text: Callable[[str], object] | None = None,
-    ) -> None:
-        self.whitespace, self.limits, self.on_text = whitespace, limits or Limits(), on_text
+    def __init__(self, *, whitespace: str = "keep", limits: Limits | None = None) -> None:
+        self.whitespace, self.limits = whitespace, limits or Limits()
         self._names: list[str] = []
         self._digests: list[bytes] = []
-        self._codes: defaultdict[str, int] = defaultdict(count().__next__)
-        """A number for every tag."""
-        self._tags = array("q")
-        """The tag of each opening."""
+        self._codes: defaultdict[str, int] = defaultdict(count().__next__)  # numbers of tags
+        self._tags = array("q")  # the tag of each opening
+        # Pieces of the document's text before each tag; the complement where the tag closes.
         self._marks = array("q")
-        """Pieces of the document's text before each tag; the complement where the tag closes."""
-        self._sizes = array("q")
-        """Characters of each piece of text."""
+        self._sizes = array("q")  # characters of each piece of text
         self._first_tag, self._first_piece = [0], [0]
 
-    def add(self, name: str, data: bytes | str, *, name_tag: str | None = None) -> None:
-        """Add an XML document, or a text as one element; a document that fails leaves no trace.
+    def add(self, name: str, data: bytes | str, *, name_tag: str | None = None) -> str:
+        """Add an XML document, or a text as one element, and return its text.
 
         With `name_tag`, the text of the first such element is the name of an XML document instead.
+        A document that fails leaves no trace.
         """
         pieces: list[str] = []
         mark, note, codes = self._marks.append, self._tags.append, self._codes
@@ -127,15 +118,17 @@ class Recorder:
                 parse_xml(data, *handlers, limits=self.limits, listed_attributes=True)
                 self._check_paths(len(data))
                 name = name if name_tag is None else self._find_name(name_tag, pieces)
-            _check_name(name)
-            self._add_text(name, pieces)
+            return self._add_text(name, pieces)
         except (DocumentError, MemoryError):
             del self._tags[self._first_tag[-1] :]
             del self._marks[2 * self._first_tag[-1] :]
             del self._sizes[self._first_piece[-1] :]
             raise
 
-    def _add_text(self, name: str, pieces: list[str]) -> None:
+    def _add_text(self, name: str, pieces: list[str]) -> str:
+        for pattern, problem in _BAD_NAMES.items():
+            if re.search(pattern, name):
+                raise DocumentError("document.name", f"the document's name {problem}")
         if self.whitespace == "merge":
             pieces = _merge_blanks(pieces)
         elif self.whitespace == "strip":
@@ -149,13 +142,11 @@ class Recorder:
         if len(text) > _MOST_CHARACTERS:
             message = f"the document has more than {_MOST_CHARACTERS} characters"
             raise DocumentError("document.size", message)
-        digest = text_digest(text)
-        if self.on_text is not None:
-            self.on_text(text)
+        self._digests.append(text_digest(text))
         self._names.append(name)
-        self._digests.append(digest)
         self._first_tag.append(len(self._tags))
         self._first_piece.append(len(self._sizes))
+        return text
 
     def _last_marks(self) -> Ints:
         """Return the marks of the last document."""
@@ -164,8 +155,8 @@ class Recorder:
     def _check_paths(self, size: int) -> None:
         """Refuse a document whose elements are few and short, but whose paths are endless.
 
-        Each path repeats those of all elements above it: a million leaves below a thousand
-        elements make gigabytes of paths of a document of megabytes.
+        Each path repeats those above it: a million leaves below a thousand elements make
+        gigabytes of paths.
         """
         elements, most = len(self._tags) - self._first_tag[-1], PATHS + PATHS_PER_BYTE * size
         longest = elements * (max(map(len, self._codes)) + len(f"/[{elements}]"))
@@ -196,9 +187,9 @@ class Recorder:
             message = f"no <{tag}> element to name the document by"
             raise DocumentError("document.name", message) from None
         marks = self._last_marks()
+        opening, closing, _ = _tree(marks < 0)
         opened = np.flatnonzero(marks >= 0)[number]
-        levels = np.cumsum(np.where(marks < 0, -1, 1))[opened:]
-        closed = opened + np.argmax(levels < levels[0])
+        (closed,) = closing[opening == opened]
         return "".join(pieces[marks[opened] : ~marks[closed]]).strip()
 
     def batch(self) -> Batch:
@@ -232,18 +223,6 @@ class Recorder:
             end=positions[piece + ~marks[closing]] - origin,
             paths=PathTable(*table, tuple(tags[code] for code in codes.tolist())),
         )
-
-
-def _check_name(name: str) -> None:
-    problem = None
-    if not name:
-        problem = "is empty"
-    elif "\n" in name:
-        problem = "holds a line break"
-    elif _SURROGATE.search(name):
-        problem = "is not UTF-8"
-    if problem is not None:
-        raise DocumentError("document.name", f"the document's name {problem}")
 
 
 def _merge_blanks(pieces: list[str]) -> list[str]:
@@ -283,12 +262,17 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     `numpy.unique` takes many times as long for large arrays.
     """
     order = np.argsort(values)
-    ordered = values[order]
-    opens = np.ones(len(values), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
+    opens = _find_groups(values[order])
     number = np.empty(len(values), dtype=np.int64)
     number[order] = np.cumsum(opens) - 1
-    return ordered[opens], number
+    return values[order[opens]], number
+
+
+def _find_groups(ordered: Ints) -> Bools:
+    """Return which values differ from the one before."""
+    opens = np.ones(len(ordered), dtype=bool)
+    opens[1:] = ordered[1:] != ordered[:-1]
+    return opens
 
 
 def _number_paths(
@@ -318,10 +302,7 @@ def _ordinals(parent: Ints, tag: Ints, tags: int) -> Ints:
     number = np.arange(len(parent))
     key = np.where(parent < 0, -1 - number, parent) * max(tags, 1) + tag
     order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    opens = np.ones(len(key), dtype=bool)
-    opens[1:] = ordered[1:] != ordered[:-1]
-    first = np.maximum.accumulate(np.where(opens, number, 0))
+    first = np.maximum.accumulate(np.where(_find_groups(key[order]), number, 0))
     ordinal = np.empty(len(key), dtype=np.int64)
     ordinal[order] = number - first + 1
     return ordinal

@@ -1,4 +1,4 @@
-"""XPaths of a collection: how INEX wrote places, the distinct paths of an index, text nodes.
+"""XPaths of a collection: how INEX wrote places, and the distinct paths of an index.
 
 A result or passage names its place by one path, or by two separated by a blank: where it starts
 and where it ends. ``PATH/text()[k].n`` is the position before the n-th character (from 0) of the
@@ -17,36 +17,25 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.parsing import distinct
-from foveal.formats.xpaths import ELEMENT
+from foveal.formats.xpaths import ELEMENT, canonical_paths
 from foveal.lookup import CachedTextFunction
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
-_BARE = r"([^/\]])(/|$)"
-"""The end of a step without an ordinal."""
 _POINT = (
     r"^(?<element>.*?)(?:(?<text>/text\(\)(?:\[(?<node>[1-9][0-9]*)\])?(?:\.(?<offset>[0-9]+))?)"
     r"|(?<attribute>/@[^/\[\]@()\s]+(?:\[1\])?))?$"
 )
-_BEYOND = 1 << 62
-"""A number that no text node and no offset has."""
+_BEYOND = 1 << 62  # a number that no text node and no offset has
 
 
 class Points(NamedTuple):
     """Places: elements, and in them a text node and an offset where the path goes on that far."""
 
-    element: pl.Series
-    """Paths with every ordinal, null where they are malformed."""
-    node: Ints
-    """The number of the text node, 0 where there is none."""
-    offset: Ints
-    """-1 where there is none."""
+    element: pl.Series  # paths with every ordinal, null where they are malformed
+    node: Ints  # the number of the text node, 0 for none
+    offset: Ints  # -1 for none
     attribute: npt.NDArray[np.bool_]
-
-    @property
-    def inner(self) -> npt.NDArray[np.bool_]:
-        """Which are places in an element, not the element itself."""
-        return (self.node > 0) | self.attribute
 
     def gather(self, rows: Ints) -> Points:
         """Return the points of these rows."""
@@ -60,7 +49,7 @@ def canonical(path: str) -> str | None:
     >>> canonical("/article/bdy[1]/sec[2]")
     '/article[1]/bdy[1]/sec[2]'
     """
-    return re.sub(_BARE, r"\1[1]\2", path) if re.fullmatch(ELEMENT, path) else None
+    return str(canonical_paths(pl.Series([path]))[0]) if re.fullmatch(ELEMENT, path) else None
 
 
 def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
@@ -72,15 +61,13 @@ def parse_ranges(paths: pl.Series) -> tuple[Points, Points]:
     >>> last.node.tolist(), last.offset.tolist(), last.attribute.tolist()
     ([1, 0, 0], [2, -1, -1], [False, True, False])
     """
-    parts = pl.DataFrame({"parts": paths.fill_null("")}).select(
-        pl.col("parts").str.extract_all(r"\S+")
-    )["parts"]
+    parts = paths.fill_null("").str.extract_all(r"\S+")
     count = parts.list.len()
     parts = parts.set(~count.is_in([1, 2]), None)
-    first = _points(parts.list.get(0, null_on_oob=True))
+    first = _parse_points(parts.list.get(0, null_on_oob=True))
     if (count < 2).all():
         return first, first
-    return first, _points(parts.list.get(-1, null_on_oob=True))
+    return first, _parse_points(parts.list.get(-1, null_on_oob=True))
 
 
 def owners(paths: pl.Series) -> pl.Series:
@@ -91,33 +78,26 @@ def owners(paths: pl.Series) -> pl.Series:
     >>> owners(pl.Series(["/a/p/@id", "/a/p/text()[2].5", "/a/p", "/a/p/text()"])).to_list()
     ['/a[1]/p[1]', '/a[1]/p[1]', None, None]
     """
-    points = _points(paths.str.strip_chars())
+    points = _parse_points(paths.str.strip_chars())
     without_extent = pl.Series(points.attribute | (points.offset >= 0), dtype=pl.Boolean)
     return points.element.set(~without_extent, None)
 
 
-def _points(paths: pl.Series) -> Points:
+def _parse_points(paths: pl.Series) -> Points:
     """Parse paths that may end in a text node, an offset or an attribute."""
-    found = pl.DataFrame({"path": paths}).select(pl.col("path").str.extract_groups(_POINT))
-    found = found.unnest("path")
-    has_text = found["text"].is_not_null()
-    element = found.select(
-        pl.when(pl.col("element").str.contains(ELEMENT)).then(
-            pl.col("element").str.replace_all(_BARE, "${1}[1]${2}")
-        )
-    )["element"]
-    node = _numbers(found["node"], 1)
+    found = paths.str.extract_groups(_POINT).struct.unnest()
+    element = found["element"]
+    is_path = element.str.contains(ELEMENT).fill_null(value=False)
+    node, offset = (
+        found[name].cast(pl.Int64, strict=False).fill_null(_BEYOND).set(found[name].is_null(), none)
+        for name, none in (("node", 1), ("offset", -1))
+    )
     return Points(
-        element,
-        np.where(has_text.to_numpy(), node, 0),
-        _numbers(found["offset"], -1),
+        canonical_paths(element).set(~is_path, None),
+        np.where(found["text"].is_null().to_numpy(), 0, node.to_numpy()),
+        offset.to_numpy(),
         found["attribute"].is_not_null().to_numpy(),
     )
-
-
-def _numbers(texts: pl.Series, default: int) -> Ints:
-    numbers = texts.cast(pl.Int64, strict=False).fill_null(_BEYOND).to_numpy()
-    return np.where(texts.is_null().to_numpy(), default, np.minimum(numbers, _BEYOND))
 
 
 # -- paths of an index -----------------------------------------------------------------------------
@@ -126,9 +106,8 @@ def _numbers(texts: pl.Series, default: int) -> Ints:
 class PathIndex:
     """Paths as an index has them: the parent of each, and tag and ordinal of its last step.
 
-    They turn from numbers to XPaths and back without writing all of them. Together they may take
-    many times the memory of the rest of the index, for each repeats those above it; and few runs
-    name more than a small part of them.
+    They turn from numbers to XPaths and back without writing all of them: together they may take
+    many times the memory of the rest of the index.
 
     >>> parent, tag, ordinal = np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([1, 1, 2])
     >>> paths = PathIndex(parent, tag, ordinal, ["a", "p"])
@@ -171,19 +150,19 @@ class PathIndex:
         if not len(self):
             return np.full(len(xpaths), UNKNOWN)
         rooted = np.flatnonzero(xpaths.str.starts_with("/").to_numpy())
-        steps = xpaths.gather(rooted).str.slice(1).str.split("/")
-        depth = steps.list.len().to_numpy().astype(np.int64)
-        table = steps.explode().rename("step").to_frame()
-        table = table.join(self._step_texts, on="step", how="left", maintain_order="left")
+        parts = xpaths.gather(rooted).str.slice(1).str.split("/")
+        depth = parts.list.len().to_numpy().astype(np.int64)
+        table = parts.explode().rename("step").to_frame()
+        steps, keys, order = self._keys
+        table = table.join(steps, on="step", how="left", maintain_order="left")
         step = table["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
-        keys, order = self._keys
         first = np.cumsum(depth) - depth
         found = np.full(len(rooted), UNKNOWN)
         left = np.arange(len(rooted))
         for level in range(int(depth.max(initial=0))):
             left = left[depth[left] > level]
             own = step[first[left] + level]
-            key = np.where(own >= 0, (found[left] + 1) * len(self._steps[0]) + own, UNKNOWN)
+            key = np.where(own >= 0, (found[left] + 1) * len(steps) + own, UNKNOWN)
             at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
             found[left] = np.where(keys[at] == key, order[at], UNKNOWN)
             left = left[found[left] >= 0]
@@ -192,86 +171,14 @@ class PathIndex:
         return number
 
     @cached_property
-    def _steps(self) -> tuple[Ints, Ints]:
-        """Tag and ordinal of the distinct last steps in one number, and which each path has."""
-        return distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
-
-    @cached_property
-    def _step_texts(self) -> pl.DataFrame:
-        """The distinct steps as they are written, such as ``p[2]``."""
-        tag, ordinal = (self._steps[0] >> 32).tolist(), (self._steps[0] & 0xFFFFFFFF).tolist()
-        texts = [f"{self._tags[t]}[{k}]" for t, k in zip(tag, ordinal, strict=True)]
-        return pl.DataFrame(
-            {"step": pl.Series(texts, dtype=pl.String), "number": np.arange(len(texts))}
-        )
-
-    @cached_property
-    def _keys(self) -> tuple[Ints, Ints]:
-        """Parent and step of each path in one number, sorted, and whose they are."""
-        steps, step = self._steps
+    def _keys(self) -> tuple[pl.DataFrame, Ints, Ints]:
+        """The distinct last steps, such as ``p[2]``, with their numbers; parent and step of each
+        path in one number, sorted, and whose they are.
+        """
+        steps, step = distinct(self._tag.astype(np.int64) << 32 | self._ordinal)
+        pairs = zip((steps >> 32).tolist(), (steps & 0xFFFFFFFF).tolist(), strict=True)
+        texts = pl.Series([f"{self._tags[t]}[{k}]" for t, k in pairs], dtype=pl.String)
         key = (self._parent.astype(np.int64) + 1) * len(steps) + step
         order = np.argsort(key)
-        return key[order], order
-
-
-# -- text nodes ------------------------------------------------------------------------------------
-
-
-class TextNodes(NamedTuple):
-    """The text nodes of some elements, element after element.
-
-    Parameters
-    ----------
-    start, end : int64 array
-        Where each begins and ends.
-    owner : int64 array
-        The element that it is a child of.
-    """
-
-    start: Ints
-    end: Ints
-    owner: Ints
-
-    def ordinals(self) -> Ints:
-        """Return the number of each among the text nodes of its element, from 1."""
-        return np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner) + 1
-
-    def find(self, element: Ints, number: Ints) -> Ints:
-        """Return the text node of that number in each element, `UNKNOWN` if it has fewer."""
-        at = np.searchsorted(self.owner, element) + np.minimum(number, len(self.owner) + 1) - 1
-        return np.where(at < np.searchsorted(self.owner, element, side="right"), at, UNKNOWN)
-
-
-def text_nodes(
-    start: Ints, end: Ints, parent: Ints, child_start: Ints, child_end: Ints
-) -> TextNodes:
-    """Return the text nodes of elements, given where their children are.
-
-    Parameters
-    ----------
-    start, end : int64 array
-        The elements.
-    parent : int64 array
-        For each child the number of its element; children come in any order.
-    child_start, child_end : int64 array
-
-    Examples
-    --------
-    ``<a>..<b>..</b><c/>.....</a>``:
-
-    >>> text_nodes(*map(np.array, ([0], [9], [0, 0], [2, 4], [4, 4])))
-    TextNodes(start=array([0, 4]), end=array([2, 9]), owner=array([0, 0]))
-    """
-    order = np.lexsort((child_end, child_start, parent))
-    parent = parent[order]
-    children = np.bincount(parent, minlength=len(start))
-    element = np.arange(len(start))
-    # One gap before each child, and one more after the last; also an empty child divides the text.
-    before = np.arange(len(parent)) + parent
-    after = np.cumsum(children) + element
-    gap_start, gap_end = np.empty((2, len(parent) + len(start)), dtype=np.int64)
-    gap_start[after - children], gap_start[before + 1] = start, child_end[order]
-    gap_end[before], gap_end[after] = child_start[order], end
-    full = gap_start < gap_end
-    owner = np.repeat(element, children + 1)
-    return TextNodes(gap_start[full], gap_end[full], owner[full])
+        table = pl.DataFrame({"step": texts, "number": np.arange(len(steps))})
+        return table, key[order], order

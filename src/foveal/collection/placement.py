@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees, held
+from foveal.collection.element_index import NO_DOCUMENT, Collection, Trees
 from foveal.collection.paths import owners
 from foveal.errors import InputError, Problem, Tally
 from foveal.formats.xpaths import ELEMENT
+from foveal.lookup import number_rows
 from foveal.model import UNKNOWN, Judgements, Run
 from foveal.spans import Ints
 
 Bools = npt.NDArray[np.bool_]
 _SHOWN = 3
-
+# Notes on results.
 CLIPPED = "results clipped at the end of their document: {}"
 MAPPED = "results mapped to the smallest element around them: {}"
-"""Notes on results."""
 
 
 def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run:
@@ -42,45 +42,32 @@ def place_run(run: Run, collection: Collection, *, lenient: bool = False) -> Run
 
 def describe_missing(number: int, shown: Sequence[str]) -> str:
     """Return the note on `number` results that have no place."""
-    more = "; ..." if number > _SHOWN else ""
-    return (
-        f"results that the collection does not hold: {number} ({'; '.join(shown[:_SHOWN])}{more})"
-    )
+    more = ["..."] if number > _SHOWN else []
+    listed = "; ".join([*shown[:_SHOWN], *more])
+    return f"results that the collection does not hold: {number} ({listed})"
 
 
 def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem]]:
     """Return the run on the collection's text, and the results without a place (left empty)."""
     # Each document of a topic is looked up once: half of the results, or a third.
     number = collection.numbers(run.doc.gather(run.documents.first_rows))
-    length = collection.lengths_of(number)[run.documents.number]
+    length = collection.lengths(number)[run.documents.number]
     number = number[run.documents.number]
-    # Mostly every result is a path in a document of the collection.
-    by_path_only = run.xpath is not None and not run.xpath.null_count()
-    if by_path_only and bool((run.end < 0).all()) and bool((length >= 0).all()):
-        assert run.xpath is not None
-        found = collection.resolve_numbered(run.doc, number, run.xpath)
-        if not found.problem:
-            start, end, _, element = found
-            return run.with_columns(start=start, end=end, length=length, element=element), []
-    start, end = run.start.copy(), run.end.copy()
-    element = np.full(len(run), UNKNOWN)
+    start, end, element = run.start.copy(), run.end.copy(), np.full(len(run), UNKNOWN)
+    problem = {i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()}
     # A path of one step is the whole document only if the root has that name.
     named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    by_path = np.flatnonzero((end < 0) & named & (length >= 0))
-    whole = (end < 0) & ~named
+    whole = (run.end < 0) & ~named
     end[whole] = length[whole]
-    problem: dict[int, str] = {
-        i: NO_DOCUMENT.format(doc=run.doc[i]) for i in np.flatnonzero(length < 0).tolist()
-    }
+    by_path = np.flatnonzero((run.end < 0) & named & (length >= 0))
     if len(by_path) and run.xpath is not None:
-        # To gather long texts takes as long as to look them up, and mostly it is all of them.
-        some = len(by_path) < len(run)
         doc, xpath = run.doc, run.xpath
-        if some:
-            doc, xpath, number = doc.gather(by_path), xpath.gather(by_path), number[by_path]
-        found = collection.resolve_numbered(doc, number, xpath)
-        start[by_path], end[by_path] = found.start, found.end
-        element[by_path] = found.element
+        rows: Ints | slice = slice(None)
+        # To gather long texts takes as long as to look them up, and mostly it is all of them.
+        if len(by_path) < len(run):
+            rows, doc, xpath = by_path, doc.gather(by_path), xpath.gather(by_path)
+        found = collection.resolve(doc, xpath, number[rows])
+        start[rows], end[rows], element[rows] = found.start, found.end, found.element
         problem |= {int(by_path[i]): message for i, message in found.problem.items()}
     nowhere = end < 0
     start[nowhere] = end[nowhere] = 0
@@ -98,56 +85,44 @@ def resolve_results(run: Run, collection: Collection) -> tuple[Run, list[Problem
 
 def place_judgements(judgements: Judgements, collection: Collection) -> Judgements:
     """Return the judgements on the collection's text: lengths checked, XPaths as passages."""
-    length = collection.lengths_of(collection.numbers(judgements.doc))
+    doc, length, file = judgements.doc, collection.lengths(judgements.doc), judgements.sources[0]
     declared = (judgements.header or {}).get("whitespace", collection.whitespace)
     if declared != collection.whitespace:
-        raise InputError.at(
-            "index.whitespace",
-            judgements.sources[0].path,
-            None,
+        message = (
             f"offsets count white space by the rule {declared!r}, but the index "
-            f"{collection.path} was built with {collection.whitespace!r}",
+            f"{collection.path} was built with {collection.whitespace!r}"
         )
+        raise InputError.at("index.whitespace", file.path, None, message)
     reach = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(reach, judgements.row, judgements.end)
     unknown = length < 0
     differs = ~unknown & (judgements.length >= 0) & (judgements.length != length)
     beyond = ~unknown & ~differs & (reach > length)
-    problems = [
-        judgements.problem(
-            "collection.length",
-            i,
-            f"document {judgements.doc[i]!r} is {judgements.length[i]} characters long here, but "
-            f"{length[i]} in the collection; the index is of other documents or white space",
-        )
+    wrong = {
+        i: f"document {doc[i]!r} is {judgements.length[i]} characters long here, but {length[i]} "
+        "in the collection; the index is of other documents or white space"
         for i in np.flatnonzero(differs).tolist()
-    ]
-    problems += [
-        judgements.problem(
-            "collection.length",
-            i,
-            f"a span ends at {reach[i]}, past the end of document {judgements.doc[i]!r} of "
-            f"{length[i]} characters in the collection",
-        )
+    } | {
+        i: f"a span ends at {reach[i]}, past the end of document {doc[i]!r} of {length[i]} "
+        "characters in the collection"
         for i in np.flatnonzero(beyond).tolist()
-    ]
-    if problems:
-        raise InputError(problems)
+    }
+    if wrong:
+        raise InputError(
+            judgements.problem("collection.length", i, text) for i, text in wrong.items()
+        )
     notes = judgements.notes
     if unknown.all() and len(unknown):
-        raise InputError.at(
-            "collection.unknown_document",
-            judgements.sources[0].path,
-            None,
-            f"none of the judged documents ({judgements.doc[0]}, ...) is in the index "
-            f"{collection.path}; it is of another collection",
+        message = (
+            f"none of the judged documents ({doc[0]}, ...) is in the index "
+            f"{collection.path}; it is of another collection"
         )
+        raise InputError.at("collection.unknown_document", file.path, None, message)
     if unknown.any():
-        missing = pl.Series(judgements.doc).filter(pl.Series(unknown)).unique(maintain_order=True)
+        missing = doc.filter(pl.Series(unknown)).unique(maintain_order=True)
         shown = ", ".join(missing.head(_SHOWN).to_list())
         notes = (*notes, f"judged documents not in the collection, {len(missing)}: {shown}")
-    known = np.where(unknown, judgements.length, length)
-    placed = replace(judgements, length=np.where(known < 0, UNKNOWN, known), notes=notes)
+    placed = replace(judgements, length=np.where(unknown, judgements.length, length), notes=notes)
     return placed if judgements.places is None else _with_places(placed, collection)
 
 
@@ -155,35 +130,28 @@ def _with_places(judgements: Judgements, collection: Collection) -> Judgements:
     """Return judgements with passages and best entry points that were XPaths as offsets."""
     assert judgements.places is not None
     places = judgements.places.sort("row", maintain_order=True)
-    row = places["row"].to_numpy()
+    row, line = places["row"].to_numpy(), places["line"].to_list()
     xpath = places.select(pl.concat_str("start", "end", separator=" ", ignore_nulls=True))
     found = collection.resolve(judgements.doc.gather(row), xpath.to_series())
     if found.problem:
+        code = "collection.unknown_path"
         raise InputError(
-            judgements.problem(
-                "collection.unknown_path",
-                int(row[i]),
-                found.problem[i],
-                line=int(places["line"][i]),
-            )
+            judgements.problem(code, int(row[i]), found.problem[i], line=line[i])
             for i in sorted(found.problem)
         )
     entry = places["bep"].to_numpy()
     bep = judgements.bep.copy()
     bep[row[entry]] = found.start[entry]
     counts = np.bincount(row[~entry], minlength=len(judgements))
-    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0))
-    if len(lost):
-        first = judgements.problem(
-            "judgements.passages", int(lost[0]), f"document {judgements.doc[int(lost[0])]!r}"
+    notes, lost = judgements.notes, np.flatnonzero(judgements.relevant & (counts == 0)).tolist()
+    if lost:
+        place = f"document {judgements.doc[lost[0]]!r}"
+        first = judgements.problem("judgements.passages", lost[0], place)
+        note = (
+            f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
+            f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
         )
-        notes = (
-            *notes,
-            (
-                f"relevant elements in documents without a relevant passage: {len(lost)}; taken as "
-                f"not relevant ({first}{', ...' if len(lost) > 1 else ''})"
-            ),
-        )
+        notes = (*notes, note)
     return replace(
         judgements,
         notes=notes,
@@ -230,8 +198,6 @@ def place_elements(
 
     Parameters
     ----------
-    run : Run
-    collection : Collection
     snap : bool
         A result that is no element becomes the smallest one around it.
     lenient : bool
@@ -243,50 +209,66 @@ def place_elements(
     With neither `snap` nor `passages`, a result that is no element is an error.
     """
     placed = place_run(run, collection, lenient=lenient)
-    if lenient:
-        placed = _clip(placed)
-    left = _list_unnamed(run, placed, lenient=lenient, passages=passages)
+    length, numbers = placed.length, placed.element
+    assert length is not None
+    assert numbers is not None
+    past = (length >= 0) & (placed.end > length)
+    if lenient and past.any():
+        end = np.where(past, length, placed.end)
+        notes = (*placed.notes, Tally(CLIPPED, int(past.sum())))
+        placed = placed.with_columns(start=np.minimum(placed.start, end), end=end, notes=notes)
+        past[:] = False
+    # Which results need the name of an element? Those without a place get none.
+    named = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
+    done: Bools = named if passages else numbers >= 0
+    others = np.flatnonzero(~done & named)
+    if len(others) and run.xpath is not None:
+        is_path = run.xpath.gather(others).str.contains(ELEMENT)
+        done[others] = is_path.fill_null(value=False).to_numpy()
+    lost = named & (run.end < 0) & (placed.end == 0) & lenient
+    left = np.flatnonzero(~done & ~lost & ~past & (length >= 0))
     if not len(left):
         return placed
-    docs = placed.doc.gather(left)
-    names = docs.unique(maintain_order=True)
-    table = pl.DataFrame({"doc": names, "number": np.arange(len(names))})
-    joined = docs.rename("doc").to_frame().join(table, on="doc", maintain_order="left")
-    trees, tree = collection.trees(names), joined["number"].to_numpy()
-    element = _find_extents(trees, tree, placed.start[left], placed.end[left])
+    docs, start, end = placed.doc.gather(left), placed.start[left], placed.end[left]
+    numbered = number_rows(docs)
+    trees, tree = collection.trees(docs.gather(numbered.first_rows)), numbered.number
+    element = _find_extents(trees, tree, start, end)
     if snap:  # a place without extent is a point, not an empty element there
-        element[placed.start[left] == placed.end[left]] = UNKNOWN
+        element[start == end] = UNKNOWN
     articles = is_whole_document(run)[left]
     element[articles] = trees.bounds[tree[articles]]
     odd = np.flatnonzero(element < 0)
     points: list[str] = []
     if len(odd) and passages and not snap:
-        points = _list_points(placed, collection, left[odd])
+        opening = collection.points(docs.gather(odd), start[odd], np.zeros(len(odd), dtype=bool))
+        closing = collection.points(docs.gather(odd), end[odd], (end > start)[odd])
+        points = [f"{first} {last}" for first, last in zip(opening, closing, strict=True)]
     elif len(odd):
-        rows = left[odd]
-        element[odd] = _find_enclosing(placed, collection, trees, tree[odd], rows)
+        around = trees.find_enclosing(tree[odd], start[odd], end[odd])
+        if placed.xpath is not None:  # an attribute or a point is in the element of its path
+            owner = owners(placed.xpath.gather(left[odd]))
+            own = collection.resolve(docs.gather(odd), owner).element
+            around = np.where(own < 0, around, trees.bounds[tree[odd]] + own)
         if not snap:
-            around = collection.xpaths(trees.path[element[odd]])
-            raise InputError(
-                Problem(
-                    "run.element",
-                    placed.source.path,
-                    int(placed.line[row]),
+            problems = []
+            texts = collection.xpaths(trees.path[around])
+            for row, text in zip(left[odd].tolist(), texts, strict=True):
+                message = (
                     f"[{placed.start[row]},{placed.end[row]}) of {placed.doc[row]!r} is no "
-                    f"element; the smallest around it is {xpath} (--snap takes it)",
+                    f"element; the smallest around it is {text} (--snap takes it)"
                 )
-                for row, xpath in zip(rows.tolist(), around, strict=True)
-            )
+                line = int(placed.line[row])
+                problems.append(Problem("run.element", placed.source.path, line, message))
+            raise InputError(problems)
+        element[odd] = around
     xpath = np.full(len(run), None, dtype=object)
     if placed.xpath is not None:
         xpath[:] = placed.xpath.to_list()
-    start, end = placed.start.copy(), placed.end.copy()
+    start, end, numbers = placed.start.copy(), placed.end.copy(), numbers.copy()
     known = np.flatnonzero(element >= 0)
     rows, found = left[known], element[known]
     xpath[rows] = collection.xpaths(trees.path[found]).to_list()
     start[rows], end[rows] = trees.start[found], trees.end[found]
-    assert placed.element is not None
-    numbers = placed.element.copy()
     numbers[rows] = found - trees.bounds[tree[known]]
     notes = placed.notes
     if points:
@@ -297,89 +279,17 @@ def place_elements(
     return placed.with_columns(xpath=series, start=start, end=end, element=numbers, notes=notes)
 
 
-def _clip(run: Run) -> Run:
-    assert run.length is not None
-    past = (run.length >= 0) & ((run.end > run.length) | (run.start > run.length))
-    if not past.any():
-        return run
-    note = Tally(CLIPPED, int(past.sum()))
-    return replace(
-        run,
-        start=np.where(past, np.minimum(run.start, run.length), run.start),
-        end=np.where(past, np.minimum(run.end, run.length), run.end),
-        notes=(*run.notes, note),
-    )
-
-
-def _list_unnamed(run: Run, placed: Run, *, lenient: bool, passages: bool) -> Ints:
-    """Return the results that need the name of an element; those without a place get none."""
-    assert placed.length is not None
-    if not passages and placed.element is not None and (placed.element >= 0).all():
-        return np.zeros(0, dtype=np.int64)
-    by_path = np.zeros(len(run), bool) if run.xpath is None else run.xpath.is_not_null().to_numpy()
-    lost = by_path & (run.end < 0) & (placed.end == 0) & lenient
-    inside = (placed.end <= placed.length) & (placed.start <= placed.length)
-    done = by_path
-    if not passages:
-        assert placed.element is not None
-        done = placed.element >= 0
-        others = np.flatnonzero(~done & by_path)
-        if len(others) and run.xpath is not None:
-            is_path = run.xpath.gather(others).str.contains(ELEMENT)
-            done[others] = is_path.fill_null(value=False).to_numpy()
-    return np.flatnonzero(~done & ~lost & inside & (placed.length >= 0))
-
-
 def _find_extents(trees: Trees, tree: Ints, start: Ints, end: Ints) -> Ints:
     """Return the deepest element with each extent, `UNKNOWN` for no element."""
-    of_tree = np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds))
+    on = ["tree", "start", "end"]
     elements = pl.DataFrame(
         {
-            "tree": of_tree,
+            "tree": np.repeat(np.arange(len(trees.bounds) - 1), np.diff(trees.bounds)),
             "start": trees.start,
             "end": trees.end,
             "element": np.arange(len(trees.path)),
         }
-    ).unique(["tree", "start", "end"], keep="last", maintain_order=True)
+    ).unique(on, keep="last", maintain_order=True)
     asked = pl.DataFrame({"tree": tree, "start": start, "end": end})
-    on = ["tree", "start", "end"]
     found = asked.join(elements, on=on, how="left", maintain_order="left")
     return found["element"].fill_null(UNKNOWN).to_numpy().copy()
-
-
-def _find_enclosing(run: Run, collection: Collection, trees: Trees, tree: Ints, rows: Ints) -> Ints:
-    """Return the element of each attribute or point by its path, else the smallest around it.
-
-    Of elements of the same size that is the deepest.
-    """
-    assert run.length is not None
-    found = np.empty(len(tree), dtype=np.int64)
-    spans = held(run.start[rows], run.end[rows], run.length[rows])
-    asked = zip(tree.tolist(), *(column.tolist() for column in spans), strict=True)
-    for i, (number, first, after) in enumerate(asked):
-        own = slice(int(trees.bounds[number]), int(trees.bounds[number + 1]))
-        starts, ends = trees.start[own], trees.end[own]
-        around = (starts <= first) & (ends >= after)
-        size = np.where(around, ends - starts, ends[0] + 1)  # larger than the root
-        # Children come after their parents; without any text the root is meant.
-        found[i] = own.stop - 1 - np.argmin(size[::-1]) if ends[0] else own.start
-    if run.xpath is not None:
-        paths = collection.path_numbers(owners(run.xpath.gather(rows)))
-        for i in np.flatnonzero(paths >= 0).tolist():
-            first, last = trees.bounds[tree[i]], trees.bounds[tree[i] + 1]
-            # The elements of a document are sorted by their paths.
-            found[i] = first + np.searchsorted(trees.path[first:last], paths[i])
-    return found
-
-
-def _list_points(run: Run, collection: Collection, which: Ints) -> list[str]:
-    """Return the points between which each result lies, document by document."""
-    ranges = np.empty(len(which), dtype=object)
-    asked = pl.DataFrame({"doc": run.doc.gather(which), "at": np.arange(len(which))})
-    for (doc,), group in asked.group_by("doc"):
-        at = group["at"].to_numpy()
-        start, end = run.start[which[at]], run.end[which[at]]
-        opening = collection.points(str(doc), start, np.zeros(len(at), dtype=bool))
-        closing = collection.points(str(doc), end, end > start)
-        ranges[at] = [f"{a} {b}" for a, b in zip(opening, closing, strict=True)]
-    return list(ranges.tolist())

@@ -18,8 +18,10 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count, takewhile
-from pathlib import Path, PurePosixPath
+from functools import partial
+from itertools import count
+from operator import truediv
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, Self
 
 from foveal.collection.parsing import Recorder
@@ -29,15 +31,9 @@ from foveal.files.xml import DocumentError, Limits, explain_undecodable
 
 XML, TEXT, LINE = "xml", "text", "line"
 _KINDS = {
-    ".xml": XML,
-    ".nxml": XML,
-    ".tei": XML,
-    ".txt": TEXT,
-    ".text": TEXT,
-    ".md": TEXT,
-    ".markdown": TEXT,
-    ".jsonl": LINE,
-    ".ndjson": LINE,
+    **dict.fromkeys((".xml", ".nxml", ".tei"), XML),
+    **dict.fromkeys((".txt", ".text", ".md", ".markdown"), TEXT),
+    **dict.fromkeys((".jsonl", ".ndjson"), LINE),
 }
 _NO_MEMORY = "the document takes more memory than there is"
 _HEAD = 256
@@ -47,48 +43,38 @@ _XML_HEAD = re.compile(
 )
 _BATCH_BYTES = 4 << 20
 _BATCH_FILES = 2000
-_BLOCK = 1 << 20
-"""Bytes that are read at once."""
-_TAR_NAME = 1 << 20
-"""Bytes of the name and other properties of a member of a tar file, which are read at once."""
+_BLOCK = 1 << 20  # bytes that are read at once
+_TAR_NAME = 1 << 20  # bytes of the name and other properties of a member of a tar file
+# Name and kind (None if not known yet) of a file that holds documents, its content, and a function
+# that returns the share of the source that was read.
+_Member = tuple[str, str | None, Any, Callable[[], float]]
 _DAMAGE = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 
 
 @dataclass(frozen=True)
 class Item:
-    """One document: its name, its kind, its bytes, and where it was found.
-
-    >>> Item("co/r1", XML, b"<a/>", "co/r1.xml").folder
-    ('co',)
-    """
+    """One document: its name, its kind, its bytes (or why there are none), and its place."""
 
     name: str
     kind: str
     data: bytes
     place: str
     problem: str | None = None
-    """The reason why there are no bytes, if there are none."""
-
-    @property
-    def folder(self) -> tuple[str, ...]:
-        """The folders that its file lies in."""
-        return tuple(str(PurePosixPath(self.place)).split("/")[:-1])
 
     def is_named_inside(self, name_tag: str | None) -> bool:
         """Return True if the document has its name from within, not from where it lies."""
         return self.kind == LINE or (self.kind == XML and name_tag is not None)
 
-    def record(self, recorder: Recorder, name_tag: str | None) -> None:
-        """Add the document to a recorder, as its kind demands."""
+    def record(self, recorder: Recorder, name_tag: str | None) -> str:
+        """Add the document to a recorder, as its kind demands, and return its text."""
         if self.problem is not None:
             raise DocumentError("document.size", self.problem)
         try:
             if self.kind == XML:
-                recorder.add(self.name, self.data, name_tag=name_tag)
-            elif self.kind == LINE:
-                recorder.add(*_parse_line(self.data))
-            else:
-                recorder.add(self.name, self.data.removeprefix(BOM).decode())
+                return recorder.add(self.name, self.data, name_tag=name_tag)
+            if self.kind == LINE:
+                return recorder.add(*_parse_line(self.data))
+            return recorder.add(self.name, self.data.removeprefix(BOM).decode())
         except UnicodeDecodeError as error:
             raise explain_undecodable(error, "UTF-8") from None
         except MemoryError:
@@ -97,21 +83,30 @@ class Item:
 
 @dataclass(frozen=True)
 class Task:
-    """A batch of documents: files to read below a directory, or the documents themselves."""
+    """A batch of documents, or of names of files below a directory that hold them."""
 
     root: Path
     done: float
     """The share of the source that is behind when this batch is."""
-    members: tuple[str, ...] = ()
-    items: tuple[Item, ...] = ()
-    most: int = Limits().size
+    documents: tuple[Item | str, ...]
+    most: int
     """Bytes that a document may have."""
 
     @property
     def label(self) -> str:
         """The name of the batch in messages."""
-        first = next(iter([*self.members, *(item.place for item in self.items)]), "no document")
-        return f"indexing of {first} and what follows it"
+        first = self.documents[0]
+        return f"indexing of {getattr(first, 'place', first)} and what follows it"
+
+    def read(self) -> Iterator[Item]:
+        """Yield the documents of the batch."""
+        for document in self.documents:
+            if isinstance(document, Item):
+                yield document
+                continue
+            kind = _kind(document) or XML
+            with open(f"{self.root}/{document}", "rb") as stream:  # noqa: PTH123 - faster than Path
+                yield from _read_documents(document, kind, stream, self.most)
 
 
 class DocumentSource:
@@ -121,26 +116,22 @@ class DocumentSource:
     ----------
     path : Path
     is_archive : bool
-        True if documents are members of a zip or tar file.
-    contents : str
-        Tells whether another machine sees the same documents, by their names and sizes; of an
-        archive, when all batches are out, and of one file by its size alone.
+        True for a zip or tar file: the last three attributes are known when all batches are out.
     size : int
         Bytes on the disk.
+    contents : str
+        A hash of the names and sizes of the documents; of a single file, its size.
     passed_over : Counter
-        Kinds of files that are not documents, and how many of each; of an archive, when all
-        batches are out.
-    folders : tuple of str
-        The folders that hold everything in an archive, when all batches are out.
+        Kinds of files that are not documents, and how many of each.
+    folder : str
+        The folders that hold everything in an archive, with a slash after each.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.folder, self.is_archive = path, "", False
         self.passed_over: Counter[str] = Counter()
-        self.folders: tuple[str, ...] = ()
-        self.is_archive = False
         self._files: list[tuple[str, int]] = []
-        self._items: Callable[[int], Iterator[tuple[Item, float]]] | None = None
+        self._members: Callable[[], Iterator[_Member]] | None = None
         problem = None
         try:
             if not path.exists():
@@ -149,7 +140,7 @@ class DocumentSource:
                 self._files = sorted(self._scan())
                 self.size = sum(size for _, size in self._files)
                 text = "".join(f"{name}\0{size}\n" for name, size in self._files)
-                self.contents = _hash_names(os.fsencode(text)).hexdigest()
+                self.contents = hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest()
                 if not self._files:
                     problem = "collection.empty", f"holds no document ({', '.join(_KINDS)})"
             elif not path.is_file():
@@ -158,18 +149,17 @@ class DocumentSource:
                 self.size = path.stat().st_size
                 self.contents = str(self.size)
                 if zipfile.is_zipfile(path):
-                    self.is_archive, self._items = True, self._zip_items
+                    self.is_archive, self._members = True, self._zip_members
                 elif _is_tar(path):
-                    self.is_archive, self._items = True, self._tar_items
+                    self.is_archive, self._members = True, self._tar_members
                 elif _find_kind(path) is not None:
-                    self._items = self._file_items
+                    self._members = self._only_member
                 else:
                     expected = "a directory, zip, tar, XML, text or JSON Lines file"
                     problem = "collection.format", f"is no collection; expected {expected}"
         except OSError as error:
             place, reason = error.filename or path, error.strerror or error
-            message = f"cannot be read: {reason}"
-            raise InputError.at("file.unreadable", str(place), None, message) from None
+            problem, path = ("file.unreadable", f"cannot be read: {reason}"), place
         if problem is not None:
             raise InputError.at(problem[0], str(path), None, problem[1])
 
@@ -212,103 +202,96 @@ class DocumentSource:
                         path = os.path.join(folder, name)  # noqa: PTH118 - there may be millions
                         if not os.path.isfile(path):  # noqa: PTH113
                             self.passed_over["no files"] += 1
-                        elif _kind(name) or (_is_bare(name) and _file_is_xml(path)):
+                        elif self._recognise(name, partial(_read_head, path)):
                             yield prefix + name, os.stat(path).st_size  # noqa: PTH116
-                        else:
-                            self.passed_over[_reason(name)] += 1
             links = later
 
     def tasks(self, most: int = Limits().size) -> Iterator[Task]:
         """Yield the batches, in a fixed order; documents may have `most` bytes."""
-        if self._items is None:
-            members: list[str] = []
-            size = before = 0
-            for name, length in self._files:
-                members.append(name)
-                size += length
-                if size >= _BATCH_BYTES or len(members) >= _BATCH_FILES:
-                    before += size
-                    done = before / max(self.size, 1)
-                    yield Task(self.path, done, tuple(members), most=most)
-                    members, size = [], 0
-            if members:
-                yield Task(self.path, 1.0, tuple(members), most=most)
-            return
-        batch: list[Item] = []
+        batch: list[Item | str] = []
         size, done, folders = 0, 0.0, None
-        contents = _hash_names(b"")
-        self.passed_over.clear()
+        contents = hashlib.blake2b(digest_size=16)
+        if self.is_archive:
+            self.passed_over.clear()
         try:
-            for item, done in self._items(most):
-                contents.update(os.fsencode(item.place) + f"\0{len(item.data)}\n".encode())
-                folders = shared_folder(folders, item.folder)
-                batch.append(item)
-                size += len(item.data)
+            for document, length, done in self._list_documents(most):
+                if isinstance(document, Item):
+                    contents.update(os.fsencode(document.place) + f"\0{length}\n".encode())
+                    place = str(PurePosixPath(document.place)).split("/")[:-1]
+                    both: Any = [place if folders is None else folders, place]
+                    folders = os.path.commonprefix(both)  # noqa: RUF071 - of lists, not of texts
+                batch.append(document)
+                size += length
                 if size >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
-                    yield Task(self.path, done, items=tuple(batch))
+                    yield Task(self.path, done, tuple(batch), most)
                     batch, size = [], 0
         except (*_DAMAGE, RuntimeError, NotImplementedError, InputError) as error:
             reason = error.problems[0].text if isinstance(error, InputError) else error
             text = f"damaged archive: {reason}"
             raise InputError.at("file.compression", str(self.path), None, text) from None
         if batch:
-            yield Task(self.path, done, items=tuple(batch))
+            yield Task(self.path, done, tuple(batch), most)
         if self.is_archive:  # one file is not read to its end for every shard
-            self.contents, self.folders = contents.hexdigest(), folders or ()
+            self.contents = contents.hexdigest()
+            self.folder = "".join(f"{name}/" for name in folders or ())
 
-    def _zip_items(self, most: int) -> Iterator[tuple[Item, float]]:
+    def _list_documents(self, most: int) -> Iterator[tuple[Item | str, int, float]]:
+        """Yield each document, its bytes and the share of the source behind it."""
+        before = 0
+        for name, length in self._files:
+            before += length
+            yield name, length, before / max(self.size, 1)
+        for member, kind, stream, measure in self._members() if self._members else ():
+            own = kind or self._recognise(member, partial(stream.peek, _HEAD))
+            for item in (
+                _read_documents(member.removeprefix("./"), own, stream, most) if own else ()
+            ):
+                yield item, len(item.data), measure()
+
+    def _zip_members(self) -> Iterator[_Member]:
         with zipfile.ZipFile(self.path) as archive:
             members = sorted(m for m in archive.namelist() if m[-1] != "/")
             for number, member in enumerate(members, 1):
                 with archive.open(member) as stream:
-                    for item in self._member_items(member, stream, most):
-                        yield item, number / len(members)
+                    yield member, None, stream, partial(truediv, number, len(members))
 
-    def _tar_items(self, most: int) -> Iterator[tuple[Item, float]]:
+    def _tar_members(self) -> Iterator[_Member]:
         with self.path.open("rb") as raw, _open_tar(raw, self.path) as archive:
             for member in archive:
                 stream = archive.extractfile(member) if member.isfile() else None
                 if stream is not None:
-                    for item in self._member_items(member.name, stream, most):
-                        yield item, raw.tell() / self.size
+                    yield member.name, None, stream, lambda: raw.tell() / self.size
                 elif not member.isdir():
                     self.passed_over["no files"] += 1
 
-    def _member_items(self, member: str, stream: IO[bytes], most: int) -> Iterator[Item]:
-        """Yield the documents of a file in an archive."""
-        kind, head = _kind(member), b""
-        if kind is None and _is_bare(member):
-            head = stream.read(_HEAD)
-            kind = XML if _begins_as_xml(head) else None
-        if kind is None:
-            self.passed_over[_reason(member)] += 1
-        else:
-            yield from _read_documents(member.removeprefix("./"), kind, stream, most, head)
-
-    def _file_items(self, most: int) -> Iterator[tuple[Item, float]]:
+    def _only_member(self) -> Iterator[_Member]:
         name, kind = self.path.name, _find_kind(self.path)
-        if kind != LINE and _kind(name) is None and not _is_bare(name):  # compressed
+        if kind != LINE and _kind(name) is None and not _is_bare(self.path):  # compressed
             name = self.path.stem
         with self.path.open("rb") as raw:
-            for item in _read_documents(name, kind or XML, _expand(raw, self.path), most):
-                yield item, raw.tell() / self.size if kind == LINE else 1.0
+            stream = _expand(raw, self.path)
+            yield name, kind, stream, lambda: raw.tell() / self.size if kind == LINE else 1.0
+
+    def _recognise(self, member: str, read_head: Callable[[], bytes]) -> str | None:
+        """Return the kind of a file by its extension or first bytes; count a file that has none."""
+        kind = _kind(member)
+        if kind is None:
+            path = PurePosixPath(member)
+            reason = path.suffix.lower()
+            if path.name.startswith("."):
+                reason = "hidden files"
+            elif _is_bare(path):
+                kind = XML if _begins_as_xml(read_head()) else None
+                reason = "files without extension that are no XML"
+            self.passed_over[reason] += kind is None
+        return kind
 
 
-def read_items(task: Task) -> Iterator[Item]:
-    """Yield the documents of a batch."""
-    yield from task.items
-    for member in task.members:
-        with open(f"{task.root}/{member}", "rb") as stream:  # noqa: PTH123 - faster than Path
-            yield from _read_documents(member, _kind(member) or XML, stream, task.most)
-
-
-def _read_documents(
-    member: str, kind: str, stream: IO[bytes], most: int, head: bytes = b""
-) -> Iterator[Item]:
-    """Yield the documents of a file, of which `head` was read already; lines come one by one."""
+def _read_documents(member: str, kind: str, stream: IO[bytes], most: int) -> Iterator[Item]:
+    """Yield the documents of a file; lines come one by one."""
     too_long = f"the document has more than {most} bytes"
     if kind != LINE:
-        blocks, size, problem = [head], len(head), None
+        blocks, size, problem = list[bytes](), 0, None
         try:
             # No more is read than tells that it is too much: a few bytes expand to anything.
             while size <= most and (block := stream.read(_BLOCK)):
@@ -362,18 +345,9 @@ def _kind(member: str) -> str | None:
     return _KINDS.get(name[dot:].lower()) if dot > 0 and name[0] != "." else None
 
 
-def _is_bare(member: str) -> bool:
+def _is_bare(path: PurePath) -> bool:
     """Return True if a file has no extension; one without a letter is none (``10.1016``)."""
-    path = PurePosixPath(member)
     return not path.name.startswith(".") and not re.search(r"[^\W\d_]", path.suffix)
-
-
-def _reason(member: str) -> str:
-    """Return why a file is passed over."""
-    path = PurePosixPath(member)
-    if path.name.startswith("."):
-        return "hidden files"
-    return "files without extension that are no XML" if _is_bare(member) else path.suffix.lower()
 
 
 def name_of(member: str) -> str:
@@ -383,22 +357,6 @@ def name_of(member: str) -> str:
     ('co/r7108', 'co/r7108', 'v1.2')
     """
     return str(PurePosixPath(member).with_suffix("") if _kind(member) else PurePosixPath(member))
-
-
-def shared_folder(folder: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the folders that two places have in common; of one alone, its own.
-
-    >>> shared_folder(("wiki", "a"), ("wiki", "b")), shared_folder(None, ("wiki",))
-    (('wiki',), ('wiki',))
-    """
-    if folder is None:
-        return other
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(folder, other, strict=False))
-    return tuple(name for name, _ in pairs)
-
-
-def _hash_names(data: bytes) -> Any:
-    return hashlib.blake2b(data, digest_size=16)
 
 
 def _identity(folder: Path) -> tuple[int, int]:
@@ -411,12 +369,12 @@ def _identity(folder: Path) -> tuple[int, int]:
 
 def _begins_as_xml(head: bytes) -> bool:
     """Return True if these first bytes are of an XML document, in any encoding."""
-    return _XML_HEAD.match(head.translate(None, b"\0\xfe\xff")) is not None
+    return _XML_HEAD.match(head[:_HEAD].translate(None, b"\0\xfe\xff")) is not None
 
 
-def _file_is_xml(path: str) -> bool:
-    with Path(path).open("rb") as stream:
-        return _begins_as_xml(stream.read(_HEAD))
+def _read_head(path: str) -> bytes:
+    with open(path, "rb") as stream:  # noqa: PTH123 - there may be millions
+        return stream.read(_HEAD)
 
 
 def _find_kind(path: Path) -> str | None:
@@ -431,7 +389,7 @@ def _find_kind(path: Path) -> str | None:
             return None
     if head.removeprefix(BOM).lstrip().startswith(b"{"):
         return LINE
-    bare = _is_bare(path.name) or _is_bare(path.stem)
+    bare = _is_bare(path) or _is_bare(Path(path.stem))
     return XML if bare and _begins_as_xml(head) else None
 
 

@@ -22,8 +22,7 @@ from foveal.files.source import explain_os_error, is_stream
 
 MAGIC = b"FOVEALIX"
 VERSION = 1
-_PREFIX = struct.Struct("<8sII16s")
-"""Magic, version, length of the header, hash of the header."""
+_PREFIX = struct.Struct("<8sII16s")  # magic, version, length of the header, hash of the header
 _ALIGNMENT = 64
 
 
@@ -32,13 +31,7 @@ class IndexSections(dict[str, npt.NDArray[Any]]):
 
     Changes in an array would give wrong results that look right, so a damaged one is refused.
     Everything is read from the file that was opened, although another one may have taken its name.
-
-    Attributes
-    ----------
-    layout : mapping
-        Type, offset, size and hash of each section.
-    identity : str
-        The sha256 of the header, which holds the hashes of all sections.
+    `layout` has type, offset, size and hash of each; `identity` is the sha256 of the header.
     """
 
     def __init__(

@@ -210,15 +210,10 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
     here, there = length[row] >= 0, length[entry] >= 0
     missing = int((~here).sum() + (~there).sum())
     row, start, end, entry = row[here], start[here], end[here], entry[there]
-    # All points of a document are asked for together.
     n, rows = len(row), np.concatenate([row, row, entry])
     offset = np.concatenate([start, end, judgements.bep[entry]])
     closing = np.repeat([False, True, False], [n, n, len(entry)])
-    wanted = pl.DataFrame({"doc": judgements.doc.gather(rows), "at": np.arange(len(rows))})
-    points = np.empty(len(rows), dtype=object)
-    for (doc,), own in wanted.group_by("doc"):
-        at = own["at"].to_numpy()
-        points[at] = collection.points(str(doc), offset[at], closing[at])
+    points = collection.points(judgements.doc.gather(rows), offset, closing)
     places = pl.DataFrame(
         {
             "row": np.concatenate([row, entry]),

@@ -202,8 +202,8 @@ def read_judgements(source: Source, *, texts: Mapping[str, str] | None = None) -
         relevant = mark_relevant(graded.elements, len(frame), graded.scale)
         if has_text:
             positive = (spans["end"] > spans["start"]) & (spans["grade"].fill_null(1.0) > 0)
-            positive = positive.fill_null(value=False).to_numpy()  # an end may be missing
-            relevant &= ~np.isin(line, inner.line[positive])
+            found = positive.fill_null(value=False).to_numpy()  # an end may be missing
+            relevant &= ~np.isin(line, inner.line[found])
             message = "relevant elements, but no span is relevant"
             problems += outer.at("judgements.spans", relevant, message)
         else:

@@ -21,7 +21,6 @@ from foveal.analysis.comparison import compare
 from foveal.analysis.gain_curves import GainCurves
 from foveal.analysis.score_matrix import check_assessors, select_labels
 from foveal.collection import SourceTexts
-from foveal.collection.document_texts import TextSource
 from foveal.errors import UsageError
 from foveal.evaluation import find_preset
 from foveal.evaluation.evaluation import Evaluation, RunLike, map_runs
@@ -65,7 +64,7 @@ def report_page(
     collection: str | Path | None = None,
     documents: str | None = None,
     name_from: str | None = None,
-    texts: TextSource | None = None,
+    texts: SourceTexts | None = None,
     by: str | None = None,
     command: str = "",
     executor: Executor | None = None,
@@ -84,7 +83,7 @@ def report_page(
         The directory or archive that was indexed; the page shows its texts.
     name_from : str, optional
         The element that names a document, as in ``foveal index``.
-    texts : TextSource, optional
+    texts : SourceTexts, optional
         Texts to show without an index.
     by : str, optional
         The measure that decides which run is best; by default the first that ranks runs.
@@ -164,7 +163,9 @@ def report_page(
     )
     source = texts if documents is None else SourceTexts(documents, name_tag=name_from)
     budget = max(min(_DOCUMENTS, LARGEST - estimate_size(data) - _FURNITURE), 0)
-    data["documents"] = document_views(gold.judgements, returned, source, budget=budget)
+    data["documents"] = document_views(
+        gold.judgements, returned, source, budget=budget, partial=documents is None
+    )
     return Page(render_page(data), data, tuple(data["warnings"]))
 
 

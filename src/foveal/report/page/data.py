@@ -21,7 +21,6 @@ from foveal.analysis.correlation import kendall_tau_b
 from foveal.analysis.gain_curves import cumulate_gains
 from foveal.analysis.score_matrix import compute_ranking_scores, round_noise
 from foveal.collection import SourceTexts
-from foveal.collection.document_texts import TextSource
 from foveal.errors import InputError
 from foveal.evaluation.evaluation import Evaluation, RunLike, Scores
 from foveal.measures import Measure, parse_measure
@@ -388,15 +387,16 @@ _WIDTH = 1.1
 def document_views(
     judgements: Judgements,
     returned: pl.DataFrame,
-    texts: SourceTexts | TextSource | None,
+    texts: SourceTexts | None,
     *,
     budget: int,
+    partial: bool = False,
 ) -> dict[str, Any]:
     """Choose the documents worth looking at, topic by topic, within `budget` bytes.
 
     `returned` are results with topic, doc, run (its number), rank, start, end. Every topic gets its
     first document before any gets its second. Relevant documents come first, and among them those
-    that more runs returned.
+    that more runs returned. With `partial`, the source may lack documents.
     """
     candidates, judged = _list_candidates(judgements, returned), judgements.documents
     known = {
@@ -404,7 +404,7 @@ def document_views(
         for doc, size in zip(judged.names, judged.length.tolist(), strict=True)
         if size >= 0
     }
-    assumed = _ASSUMED if isinstance(texts, TextSource) else 0
+    assumed = _ASSUMED if partial else 0
     chosen: dict[str, list[dict[str, Any]]] = {topic: [] for topic in candidates}
     used = left = 0
     expected: dict[str, int] = {}
@@ -431,7 +431,7 @@ def document_views(
     shown: dict[str, str] = {}
     odd: list[str] = []
     if texts is not None and asked:
-        found = _read_texts(texts, asked)
+        found = _read_texts(texts, asked, partial=partial)
         for doc, text in found.items():
             if known.get(doc, len(text)) != len(text) or ends[doc] > len(text):
                 odd.append(doc)
@@ -493,9 +493,9 @@ def _list_candidates(
     }
 
 
-def _read_texts(texts: SourceTexts | TextSource, docs: list[str]) -> dict[str, str]:
+def _read_texts(texts: SourceTexts, docs: list[str], *, partial: bool) -> dict[str, str]:
     """Read the whole texts of documents."""
-    if isinstance(texts, TextSource):
+    if partial:
         found = {own.doc: own.text for own in texts.read(docs)}
     else:
         # The root element is the whole document.
