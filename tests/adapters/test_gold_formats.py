@@ -707,7 +707,7 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
             CHUNKING.replace("4, ", '""4"", ', 1),
             "gold.structure",
             2,
-            "references[0].start_index",
+            "$.references[0].start_index",
         ),
         ("chunking-evaluation", CHUNKING.replace("}]", "}", 1), "json.syntax", 2, ""),
         (
@@ -805,7 +805,9 @@ def test_nan_is_no_value() -> None:
 
 def test_a_quote_that_is_not_where_it_should_be_is_an_error() -> None:
     read("chunking-evaluation", texts={"speech": "x is Ann."[:4] + " Ann."[1:]})
-    with pytest.raises(InputError, match=r"truth.x:2: references\[0\]: the span \[4,7\) of docu"):
+    with pytest.raises(
+        InputError, match=r"truth.x:2: \$.references\[0\]: the span \[4,7\) of docu"
+    ):
         read("chunking-evaluation", texts={"speech": "xx is Ann."})
 
 
