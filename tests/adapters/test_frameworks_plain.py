@@ -285,7 +285,11 @@ def test_a_frame_may_hold_several_runs() -> None:
         ({"qid": [1], "docno": ["d"], "start": [4], "end": [2]}, "run:1: end 2 is before start 4"),
         ({"qid": [1], "docno": [None], "start": [4]}, "run:1: topic '1', row: the document is"),
         ({"qid": [1], "docno": ["d"], "start": [0], "end": [2**63]}, "is int 9223372036854775808"),
-        ({"qid": [1, 1], "docno": "d", "run": ["a", None]}, "row 2 of the frame has no name in"),
+        (
+            {"qid": [1], "docno": ["d"], "start": [0], "end": [10**30]},
+            "end is int 1000000000000000",
+        ),
+        ({"qid": [1, 1], "docno": "d", "run": ["a", None]}, "a row of the frame has no name in"),
     ],
     ids=repr,
 )

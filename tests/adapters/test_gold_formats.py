@@ -702,6 +702,7 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
         ("chunking-evaluation", "question,corpus_id\nx,y\n", "csv.columns", 1, ""),
         ("chunking-evaluation", CHUNKING.partition("\n")[0] + "\nalone\n", "csv.columns", 2, ""),
         ("chunking-evaluation", CHUNKING + '"x', "csv.syntax", 6, ""),
+        ("chunking-evaluation", CHUNKING.replace('",speech', '"x,speech', 1), "csv.syntax", 2, ""),
         (
             "chunking-evaluation",
             CHUNKING.replace("4, ", '""4"", ', 1),

@@ -93,7 +93,14 @@ def run_of(
     [2]
     """
     locator, frame = TextLocator(texts, ambiguous, missing), frame_of(results)
-    names = [] if frame is None else _list_runs(frame)
+    names: list[Any] = []
+    if frame is not None and "run" in frame.columns:
+        names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
+    if None in names:
+        raise UsageError(
+            "a row of the frame has no name in the column 'run'; expected one in each row, or no "
+            "such column"
+        )
     if len(names) > 1:
         raise UsageError(
             f"the frame holds {len(names)} runs: {some(names)}; expected one. "
@@ -101,7 +108,7 @@ def run_of(
         )
     name = name or (names[0] if names else "run")
     is_ranked = frame is None and isinstance(results, Mapping)
-    rows = _read_rows(results, frame, _OF_RUN, name, doc)
+    rows = _read_rows(results if frame is None else frame, _OF_RUN, name, doc)
     line, score = rows["line"].to_numpy(), rows["score"]
     raise_problems(check_rules(name, line, rows, _LIST_RULES if is_ranked else []))
     rows, notes = _place_rows(rows, name, locator)
@@ -136,19 +143,6 @@ _LIST_RULES = [
 ]
 
 
-def _list_runs(frame: pl.DataFrame) -> list[str]:
-    """Return the names in the column ``run``, in their order; none without it."""
-    if "run" not in frame.columns:
-        return []
-    if frame["run"].null_count():
-        raise UsageError(
-            f"row {frame['run'].is_null().arg_true()[0] + 1} of the frame has no name in the "
-            "column 'run'; expected one in each row, or no such column"
-        )
-    names: list[str] = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
-    return names
-
-
 def runs_of(results: Any) -> list[Run | str | Path]:
     """Return the runs in anything that can be scored; files and runs stay as they are.
 
@@ -166,8 +160,7 @@ def runs_of(results: Any) -> list[Run | str | Path]:
         return [results]
     frame = frame_of(results)
     if frame is not None and "run" in frame.columns:
-        whose = frame["run"].cast(pl.String)
-        return [run_of(frame.filter(whose == name)) for name in _list_runs(frame)]
+        return [run_of(own) for own in frame.partition_by("run", maintain_order=True)]
     is_one = frame is not None or isinstance(results, (bytes, Mapping))
     if is_one or not isinstance(results, Iterable):
         return [run_of(results)]
@@ -186,13 +179,11 @@ def runs_of(results: Any) -> list[Run | str | Path]:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _read_rows(
-    objects: Any, frame: pl.DataFrame | None, columns: tuple[str, ...], name: str, doc: DocOf
-) -> pl.DataFrame:
+def _read_rows(objects: Any, columns: tuple[str, ...], name: str, doc: DocOf) -> pl.DataFrame:
     """Return the rows of a frame, of lists for each topic, or of objects that name their topic."""
+    frame, is_run = frame_of(objects), columns is _OF_RUN
     if frame is not None:
         return rows_of_frame(frame, columns, name, doc)
-    is_run = columns is _OF_RUN
     if isinstance(objects, Mapping):
         return rows_of_objects(_flatten_topics(objects, is_run=is_run), columns, name, doc)
     is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
@@ -298,7 +289,7 @@ def judgements_of(
     >>> truth.passages(0), truth.length.tolist()
     ([(2, 7)], [7])
     """
-    rows = _read_rows(objects, frame_of(objects), _OF_JUDGEMENTS, name, doc)
+    rows = _read_rows(objects, _OF_JUDGEMENTS, name, doc)
     rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
     empty = [
         str(topic)
@@ -444,7 +435,9 @@ def _place_rows(
     frame = frame.with_columns(by_text=by_text, chars=text.str.len_chars().cast(pl.Int64))
     frame = frame.with_columns(end=pl.coalesce(end, start + pl.col("chars")))
     frame = frame.with_columns(size=end - start)
-    unnamed, rules = pl.col("doc").fill_null("") == "", [*NAME_RULES[:2], *list_offset_rules()]
+    unnamed, rules = pl.col("doc").fill_null("") == "", list[RowRule]()
+    if is_judged or texts is not None:  # else `parse_results` checks them
+        rules += [*NAME_RULES[:2], *list_offset_rules()]
     if texts is None:
         lost = "its start is -1, the splitter lost it; give texts="
         differs = "[{start},{end}) has length {size}, but its text has {chars}"
@@ -455,21 +448,22 @@ def _place_rows(
         message = "document {doc} is not among the texts"
         rules.append(RowRule("span.unknown_document", pl.col("doc").is_in(docs), message))
         unnamed &= ~(pl.col("by_text") & is_judged)  # the quote says which document it is
-    for kind in frame["kind"].unique():
+    no_start = pl.col("by_text") & ~pl.col("lost") & (texts is None)
+    for kind in frame.filter(unnamed | no_start)["kind"].unique():
         is_kind, label, own = pl.col("kind") == kind, f"topic {{topic}}, {kind}", FRAMEWORKS[kind]
         message = f"{label}: the document is missing; {own.no_doc}"
         rules.append(RowRule("doc.missing", unnamed & is_kind, message))
         message = f"{label}: its start is missing; {own.no_start}, or give texts="
-        no_start = pl.col("by_text") & ~pl.col("lost") & is_kind & (texts is None)
-        rules.append(RowRule("span.needs_text", no_start, message))
+        rules.append(RowRule("span.needs_text", no_start & is_kind, message))
     raise_problems(check_rules(path, frame["line"].to_numpy(), frame, rules))
     if texts is None:
         return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
-    spans = list[tuple[int, str, TextSpan]]()
-    for row in frame.iter_rows(named=True):
-        quote = row["text"] if row["by_text"] or row["start"] is not None else None
-        span = TextSpan(row["doc"] or None, row["start"], row["end"], quote)
-        spans.append((row["line"], f"topic {row['topic']!r}, {row['kind']}", span))
+    quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
+    given = frame.select("line", "topic", "kind", "doc", "start", "end", quote).iter_rows()
+    spans = (
+        (line, f"topic {topic!r}, {kind}", TextSpan(doc or None, *place))
+        for line, topic, kind, doc, *place in given
+    )
     placed: list[Any] = place_spans(spans, locator, path)
     how = Counter(own.how for own, found in zip(placed, frame["by_text"], strict=True) if found)
     sizes = [(*own[:3], len(texts[own.doc])) for own in placed]

@@ -81,9 +81,10 @@ class Entry:
 
     def get(self, name: str, kind: type[T]) -> T | None:
         """Return a field of an object, None if it is absent or null."""
-        value = self.convert(dict).get(name)
-        if value is None:
-            return None
+        fields = self.value if type(self.value) is dict else self.convert(dict)
+        value = fields.get(name)
+        if value is None or type(value) is kind:
+            return value
         return Entry(self.gold, value, self.line, f"{self.path}.{name}").convert(kind)
 
     def need(self, name: str, kind: type[T]) -> T:
@@ -180,10 +181,8 @@ class GoldFile:
         whole = data = self.source.data
         path, at, counted, line = "$", 0, 0, 1
         for name in names:
-            root = self.decode(data, dict[str, Raw], path=path)
-            if name not in root:
-                raise Entry(self, root, 1, path).error(f": object missing required field {name!r}")
-            path, data = f"{path}.{name}", bytes(root[name])
+            root = Entry(self, self.decode(data, dict[str, Raw], path=path), 1, path)
+            path, data = f"{path}.{name}", bytes(root.need(name, Raw))
         entries: Any = self.decode(data, kind, path=path)
         for key, entry in entries.items() if isinstance(entries, dict) else enumerate(entries):
             data = bytes(entry)

@@ -43,6 +43,7 @@ def _read_chunking_evaluation(gold: GoldFile) -> None:
 
     try:
         check(table.fieldnames or ())
+        line = table.line_num + 1
         for number, row in enumerate(table):
             breaks = sum(own.count("\n") for own in row.values() if isinstance(own, str))
             line = table.line_num - breaks
@@ -193,19 +194,14 @@ def _read_mtcb(gold: GoldFile) -> None:
 _BEIR_HEADER = "query-id\tcorpus-id\tscore"
 
 
-def _read_beside(gold: GoldFile, name: str) -> dict[str, str] | None:
-    """Return the entries of a file in the folder of the judgements or in the one above.
-
-    Title and text of a document have a blank between them.
-    """
+def _read_beside(gold: GoldFile, name: str, *fields: str) -> dict[str, str] | None:
+    """Return fields of the entries of a file in the folder of the judgements or the one above."""
     folder = Path(gold.source.path).absolute().parent
     path = next((own / name for own in (folder, folder.parent) if (own / name).exists()), None)
     if path is None:
         return None
-    return {
-        own.need("_id", str): f"{own.get('title', str) or ''} {own.need('text', str)}".strip()
-        for own in GoldFile(Source.open(path)).read_lines()
-    }
+    lines = GoldFile(Source.open(path)).read_lines()
+    return {own.need("_id", str): " ".join(own.get(f, str) or "" for f in fields) for own in lines}
 
 
 def _read_beir(gold: GoldFile) -> None:
@@ -219,7 +215,10 @@ def _read_beir(gold: GoldFile) -> None:
     expected = "expected query-id, corpus-id and score with tabs between"
     if header != _BEIR_HEADER:
         raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
-    queries, corpus = (_read_beside(gold, f"{name}.jsonl") for name in ("queries", "corpus"))
+    queries, corpus = (
+        _read_beside(gold, "queries.jsonl", "text"),
+        _read_beside(gold, "corpus.jsonl"),
+    )
     judged: set[tuple[str, str]] = set()
     problems: list[Problem] = []
     for number, line in enumerate(lines, 2):
@@ -265,10 +264,10 @@ def _read_web_annotation(gold: GoldFile) -> None:
     """
     gold.source.check_utf8()
     root = gold.decode(gold.source.data, object)
-    if isinstance(root, dict) and "items" not in root and "first" not in root:
+    names = [name for name in ("first", "items") if isinstance(root, dict) and name in root]
+    if isinstance(root, dict) and not names:
         annotations = [Entry(gold, root, 1)]
     else:
-        names = [name for name in ("first", "items") if isinstance(root, dict) and name in root]
         names = ["first", "items"] if "first" in names else names
         annotations = [own for _, own in gold.read_entries(*names)]
     for annotation in annotations:
@@ -369,8 +368,8 @@ def _read_label_studio(gold: GoldFile) -> None:
 def _read_doccano(gold: GoldFile) -> None:
     """Documents with their highlights; ``entities`` are those of projects with relations."""
     for own in gold.read_lines():
-        names = [name for name in ("doc", "id") if own.get(name, object) is not None]
-        doc = own.name(names[0]) if names else str(own.line)
+        name = "doc" if own.get("doc", object) else "id"
+        doc = str(own.line) if own.get(name, object) is None else own.name(name)
         gold.add_text(doc, own.need("text", str), own)
         highlights: list[Any] = []
         for name in ("label", "labels"):
@@ -423,13 +422,11 @@ class GoldFormat(NamedTuple):
 
     is_format: Callable[[Source], bool]
     read: Callable[[GoldFile], None]
-    has_texts: bool = False
-    """True if documents are in the file or beside it."""
 
 
 def _holds(*words: str) -> Callable[[Source], bool]:
-    """Return a function that recognises a file by patterns that it holds."""
-    return lambda source: all(re.search(word.encode(), source.data) for word in words)
+    """Return a function that recognises a file by words that it holds."""
+    return lambda source: all(word.encode() in source.data for word in words)
 
 
 def _begins(pattern: str) -> Callable[[Source], bool]:
@@ -447,27 +444,23 @@ _DOCCANO = (
 GOLD_FORMATS: dict[str, GoldFormat] = {
     "chunking-evaluation": GoldFormat(_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
     "legalbench-rag": GoldFormat(_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
-    "squad": GoldFormat(
-        _holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad, has_texts=True
-    ),
+    "squad": GoldFormat(_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
     "bioasq": GoldFormat(_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
     "kilt": GoldFormat(_begins(_KILT), _read_kilt),
-    "qasper": GoldFormat(
-        _holds('"full_text"', '"qas"', '"evidence"'), _read_qasper, has_texts=True
-    ),
+    "qasper": GoldFormat(_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
     "trec-genomics": GoldFormat(trec_genomics.is_gold, _read_genomics),
-    "web-annotation": GoldFormat(
-        _holds('"selector"', f'"({_POSITION}|{_QUOTE})"'), _read_web_annotation
-    ),
-    "beir": GoldFormat(_begins(f"^{_BEIR_HEADER}$"), _read_beir, has_texts=True),
+    "web-annotation": GoldFormat(_holds('"selector"', 'Selector"'), _read_web_annotation),
+    "beir": GoldFormat(_begins(f"^{_BEIR_HEADER}$"), _read_beir),
     "mtcb": GoldFormat(_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
     "label-studio": GoldFormat(
-        _holds('"annotations"', '"result"', '"from_name"'), _read_label_studio, has_texts=True
+        _holds('"annotations"', '"result"', '"from_name"'), _read_label_studio
     ),
-    "doccano": GoldFormat(_begins(_DOCCANO), _read_doccano, has_texts=True),
-    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), _read_inception, has_texts=True),
+    "doccano": GoldFormat(_begins(_DOCCANO), _read_doccano),
+    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), _read_inception),
 }
 """Formats of gold data by name."""
+_WITH_TEXTS = ("squad", "qasper", "beir", "label-studio", "doccano", "inception")
+"""Formats whose documents are in the file or beside it."""
 
 RUN_FORMATS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_genomics.read_run}
 """Formats of runs of other campaigns by name."""
@@ -553,15 +546,15 @@ def read_foreign_run(path: str | Path | Source, name: str) -> Run:
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
     """Return the documents that a file of gold data holds: name to text."""
-    if name not in GOLD_FORMATS or not GOLD_FORMATS[name].has_texts:
-        known = " and ".join(n for n, own in GOLD_FORMATS.items() if own.has_texts)
+    if name not in _WITH_TEXTS:
+        known = " and ".join(_WITH_TEXTS)
         raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
     gold = GoldFile(_open(path, name))
     if name != "beir":
         GOLD_FORMATS[name].read(gold)
         return gold.texts
-    corpus = _read_beside(gold, "corpus.jsonl")
+    corpus = _read_beside(gold, "corpus.jsonl", "title", "text")
     if corpus is None:
         message = "the documents are missing; expected corpus.jsonl beside the judgements"
         raise InputError.at("gold.files", gold.source.path, None, message)
-    return corpus
+    return {doc: text.strip() for doc, text in corpus.items()}

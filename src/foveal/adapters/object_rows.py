@@ -124,7 +124,8 @@ def is_row(item: Any) -> bool:
     """
     if find_kind(item) != "dict":
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
-    return isinstance(_get_first(item, USUAL["topic"]), (str, int, np.integer))
+    topics = [own for own in map(_getter(item), USUAL["topic"]) if own is not None]
+    return isinstance(next(iter(topics), None), (str, int, np.integer))
 
 
 def rows_of_objects(
@@ -176,12 +177,18 @@ def _read_object(
             f"{describe(item)} is not a result; expected (doc, start, end), a dict, or an object "
             "of LangChain, LlamaIndex, Haystack or Chonkie"
         )
-    metadata = _get_first(item, ("metadata", "meta"), Mapping) or {}
+    metadata = next(
+        (own for own in map(_getter(item), ("metadata", "meta")) if isinstance(own, Mapping)), {}
+    )
     fields = FRAMEWORKS[kind].fields
-    for column in ("topic", *columns):
-        if column not in given and column in fields:
-            own = _get_first(item, fields[column])  # a field of the object itself comes first
-            given[column] = _get_first(metadata, fields[column]) if own is None else own
+    for part in (item, metadata) if metadata else (item,):  # fields of the object itself come first
+        get = _getter(part)
+        for column in ("topic", *columns):
+            for name in fields.get(column, ()) if given.get(column) is None else ():
+                value = get(name)
+                if value is not None:
+                    given[column] = value
+                    break
     if callable(doc):
         given["doc"] = doc(item)
     elif doc is not None:
@@ -190,13 +197,9 @@ def _read_object(
     return kind, given
 
 
-def _get_first(item: Any, names: Iterable[str], kind: type = object) -> Any:
-    """Return the first of the fields that has a value of this kind."""
-    for name in names:
-        value = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-        if value is not None and isinstance(value, kind):
-            return value
-    return None
+def _getter(item: Any) -> Callable[[str], Any]:
+    """Return a function of the name of a field to its value, None if there is none."""
+    return item.get if isinstance(item, Mapping) else lambda name: getattr(item, name, None)
 
 
 def _is_number(value: Any) -> bool:
