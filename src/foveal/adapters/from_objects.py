@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from foveal.adapters.object_rows import (
-    COLUMNS,
-    FRAMEWORKS,
-    USUAL,
-    DocOf,
-    describe,
-    find_kind,
-    frame_of,
-    is_row,
-    rows_of_frame,
-    rows_of_objects,
-)
-from foveal.errors import InputError, Problem, UsageError, counted, some
+from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
 from foveal.formats.checks import (
     NAME_RULES,
@@ -39,11 +28,7 @@ from foveal.formats.ranking import parse_results
 from foveal.formats.xpaths import is_root
 from foveal.model import Judgements, Provenance, Run
 
-_OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
-_OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
 _OF_SPAN = ("start", "end", "grade", "text", "prefix", "suffix", "sets", "aspects")
-# Fields that the entry of a document may have.
-_OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -108,7 +93,7 @@ def run_of(
         )
     name = name or (names[0] if names else "run")
     is_ranked = frame is None and isinstance(results, Mapping)
-    rows = _read_rows(results if frame is None else frame, _OF_RUN, name, doc)
+    rows = read_rows(results if frame is None else frame, name, doc, is_run=True)
     line, score = rows["line"].to_numpy(), rows["score"]
     raise_problems(check_rules(name, line, rows, _LIST_RULES if is_ranked else []))
     rows, notes = _place_rows(rows, name, locator)
@@ -176,81 +161,6 @@ def runs_of(results: Any) -> list[Run | str | Path]:
     return [run_of(items)]
 
 
-# -- rows ------------------------------------------------------------------------------------------
-
-
-def _read_rows(objects: Any, columns: tuple[str, ...], name: str, doc: DocOf) -> pl.DataFrame:
-    """Return the rows of a frame, of lists for each topic, or of objects that name their topic."""
-    frame, is_run = frame_of(objects), columns is _OF_RUN
-    if frame is not None:
-        return rows_of_frame(frame, columns, name, doc)
-    if isinstance(objects, Mapping):
-        return rows_of_objects(_flatten_topics(objects, is_run=is_run), columns, name, doc)
-    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
-    rows = [*objects] if is_list else []
-    if not is_list or not all(is_row(row) for row in rows):
-        item = "result" if is_run else "span"
-        found = f"{item}s without topics" if is_list else type(objects).__name__
-        what = "a run (foveal.read_run reads files)" if is_run else "judgements"
-        raise UsageError(
-            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
-            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
-        )
-    return rows_of_objects(((None, row) for row in rows), columns, name, doc)
-
-
-def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of topic and object; spans of a topic may be in a list for each document."""
-    known: dict[str, Any] = {}
-    for topic, own in objects.items():
-        # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
-        other = known.setdefault(str(topic), topic)
-        if is_run and other is not topic:
-            raise UsageError(
-                f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
-            )
-        if isinstance(own, Mapping) and not is_run:
-            for doc, entry in own.items():
-                yield from ((topic, span) for span in _flatten_document(topic, doc, entry))
-            continue
-        is_list = isinstance(own, Iterable) and not isinstance(own, (str, bytes, Mapping))
-        if not is_list or find_kind(own) is not None:
-            raise UsageError(
-                f"{topic!r} has {describe(own)}; expected a list for each topic. Several runs are "
-                "a list of foveal.run_of(results, name=...)"
-            )
-        yield from ((topic, item) for item in own)
-
-
-def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
-    """Yield the spans of a document; one without any is judged, and nothing in it is relevant."""
-    where = f"topic {topic!r}, document {doc!r}"
-    about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
-    unknown = [key for key in about if key not in _OF_DOCUMENT]
-    if unknown:  # a misspelt "spans" would be a document that was judged not relevant
-        expected = ", ".join(_OF_DOCUMENT)
-        raise UsageError(f"{where} has the field {unknown[0]!r}; expected {expected}")
-    given = about.pop("spans", ())
-    is_list = isinstance(given, Iterable) and not isinstance(given, str)
-    spans = [*given] if is_list else [given]
-    pairs = [isinstance(own, (tuple, list)) and len(own) in (2, 3) for own in spans]
-    if not all(pair or isinstance(own, Mapping) for pair, own in zip(pairs, spans, strict=True)):
-        raise UsageError(
-            f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
-        )
-    sets = [*(about.pop("sets", None) or [None] * len(spans))]
-    if len(sets) != len(spans):
-        raise UsageError(
-            f"{where}: {counted(len(sets), 'list')} of sets for {counted(len(spans), 'span')}; "
-            "expected one for each"
-        )
-    for span, own_sets, is_pair in zip(spans, sets, pairs, strict=True):
-        fields = zip(("start", "end", "grade"), span, strict=False) if is_pair else span
-        yield about | {"sets": own_sets} | dict(fields) | {"doc": doc}
-    if not spans:
-        yield about | {"doc": doc}
-
-
 # -- judgements ------------------------------------------------------------------------------------
 
 
@@ -289,7 +199,7 @@ def judgements_of(
     >>> truth.passages(0), truth.length.tolist()
     ([(2, 7)], [7])
     """
-    rows = _read_rows(objects, _OF_JUDGEMENTS, name, doc)
+    rows = read_rows(objects, name, doc, is_run=False)
     rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
     empty = [
         str(topic)

@@ -480,7 +480,7 @@ def read_gold(
     repair: bool = False,
     drop_mismatches: bool = False,
 ) -> tuple[Judgements, Topics]:
-    """Read gold data of another tool.
+    """Return the judgements and topics of gold data of another tool.
 
     Parameters
     ----------
@@ -496,10 +496,6 @@ def read_gold(
     drop_mismatches : bool
         Drop quotes that do not match the text. A question that loses all its quotes is dropped,
         too. `Judgements.notes` counts what was moved and dropped.
-
-    Returns
-    -------
-    Judgements, Topics
 
     Examples
     --------

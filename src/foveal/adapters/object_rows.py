@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from foveal.errors import Problem, UsageError, some
+from foveal.errors import Problem, UsageError, counted, some
 from foveal.formats.checks import raise_problems
 
 DocOf = str | Callable[[Any], Any] | None
@@ -48,6 +48,12 @@ USUAL = {name: (name,) for name in COLUMNS} | _split_names(
     grade="grade relevance label",
 )
 """Our names of columns, and the names that others give them; the first that is there counts."""
+
+
+_OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
+_OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
+# Fields that the entry of a document may have.
+_OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
 
 
 class Framework(NamedTuple):
@@ -99,14 +105,98 @@ FRAMEWORKS = {
 """Kinds of objects by the names that messages give them; plain ones have the usual fields."""
 
 
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl.DataFrame:
+    """Return the rows of a frame, of lists for each topic, or of objects that name their topic.
+
+    >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"], "score": [9.5]})
+    >>> for objects in (frame, {7: [{"doc": "d1", "score": 9.5}]}, [{"qid": 7, "docno": "d1"}]):
+    ...     print(read_rows(objects, "run", is_run=True)["topic", "doc", "score", "kind"].rows())
+    [('7', 'd1', 9.5, 'row')]
+    [('7', 'd1', 9.5, 'dict')]
+    [('7', 'd1', None, 'dict')]
+    """
+    frame, columns = frame_of(objects), _OF_RUN if is_run else _OF_JUDGEMENTS
+    if frame is not None:
+        return _read_frame(frame, columns, name, doc)
+    if isinstance(objects, Mapping):
+        pairs = _flatten_topics(objects, is_run=is_run)
+        return _read_objects(pairs, columns, name, doc)
+    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
+    rows = [*objects] if is_list else []
+    if not is_list or not all(is_row(row) for row in rows):
+        item = "result" if is_run else "span"
+        found = f"{item}s without topics" if is_list else type(objects).__name__
+        what = "a run (foveal.read_run reads files)" if is_run else "judgements"
+        raise UsageError(
+            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
+            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
+        )
+    return _read_objects(((None, row) for row in rows), columns, name, doc)
+
+
+def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of topic and object; spans of a topic may be in a list for each document."""
+    known: dict[str, Any] = {}
+    for topic, own in objects.items():
+        # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
+        other = known.setdefault(str(topic), topic)
+        if is_run and other is not topic:
+            raise UsageError(
+                f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
+            )
+        if isinstance(own, Mapping) and not is_run:
+            for doc, entry in own.items():
+                yield from ((topic, span) for span in _flatten_document(topic, doc, entry))
+            continue
+        is_list = isinstance(own, Iterable) and not isinstance(own, (str, bytes, Mapping))
+        if not is_list or _find_kind(own) is not None:
+            raise UsageError(
+                f"{topic!r} has {_describe(own)}; expected a list for each topic. Several runs are "
+                "a list of foveal.run_of(results, name=...)"
+            )
+        yield from ((topic, item) for item in own)
+
+
+def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
+    """Yield the spans of a document; one without any is judged, and nothing in it is relevant."""
+    where = f"topic {topic!r}, document {doc!r}"
+    about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
+    unknown = [key for key in about if key not in _OF_DOCUMENT]
+    if unknown:  # a misspelt "spans" would be a document that was judged not relevant
+        expected = ", ".join(_OF_DOCUMENT)
+        raise UsageError(f"{where} has the field {unknown[0]!r}; expected {expected}")
+    given = about.pop("spans", ())
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    spans = [*given] if is_list else [given]
+    pairs = [isinstance(own, (tuple, list)) and len(own) in (2, 3) for own in spans]
+    if not all(pair or isinstance(own, Mapping) for pair, own in zip(pairs, spans, strict=True)):
+        raise UsageError(
+            f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
+        )
+    sets = [*(about.pop("sets", None) or [None] * len(spans))]
+    if len(sets) != len(spans):
+        raise UsageError(
+            f"{where}: {counted(len(sets), 'list')} of sets for {counted(len(spans), 'span')}; "
+            "expected one for each"
+        )
+    for span, own_sets, is_pair in zip(spans, sets, pairs, strict=True):
+        fields = zip(("start", "end", "grade"), span, strict=False) if is_pair else span
+        yield about | {"sets": own_sets} | dict(fields) | {"doc": doc}
+    if not spans:
+        yield about | {"doc": doc}
+
+
 # -- objects ---------------------------------------------------------------------------------------
 
 
-class MisfitError(Exception):
+class _MisfitError(Exception):
     """An object that is not a result, or a value of a wrong type."""
 
 
-def find_kind(item: Any) -> str | None:
+def _find_kind(item: Any) -> str | None:
     """Return the kind of an object, one of `FRAMEWORKS`, by its attributes."""
     if isinstance(item, Mapping):
         return "dict"
@@ -122,29 +212,24 @@ def is_row(item: Any) -> bool:
     >>> is_row({"qid": 1, "docno": "d1"}), is_row(("1", "d1", 0, 40)), is_row({"1": [("d1", 0, 4)]})
     (True, True, False)
     """
-    if find_kind(item) != "dict":
+    if _find_kind(item) != "dict":
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
     topics = [own for own in map(_getter(item), USUAL["topic"]) if own is not None]
     return isinstance(next(iter(topics), None), (str, int, np.integer))
 
 
-def rows_of_objects(
-    items: Iterable[tuple[Any, Any]], columns: tuple[str, ...], name: str, doc: DocOf = None
+def _read_objects(
+    items: Iterable[tuple[Any, Any]], columns: tuple[str, ...], name: str, doc: DocOf
 ) -> pl.DataFrame:
     """Return rows of pairs of topic and object; the object itself names a topic of None.
 
-    The `columns` after ``doc``, ``start`` and ``end`` are those that objects may have; the first
-    of them is the fourth of a tuple.
-
-    >>> pairs = [(7, ("d1", 0, 40))]
-    >>> rows_of_objects(pairs, ("doc", "start", "end", "score"), "run").to_dicts()
-    [{'topic': '7', 'doc': 'd1', 'start': 0, 'end': 40, 'score': None, 'kind': 'tuple', 'line': 1}]
+    The fourth of the `columns` is the fourth of a tuple.
     """
     found, kinds, problems = list[dict[str, Any]](), list[str](), list[Problem]()
     for number, (topic, item) in enumerate(items, 1):
         try:
             kind, fields = _read_object(item, topic, columns, doc)
-        except MisfitError as error:
+        except _MisfitError as error:
             kind, fields = "dict", {"topic": topic}
             text = f"{_name_topic(topic)}{error}"
             problems.append(Problem("object.type", name, number, text))
@@ -169,12 +254,12 @@ def _read_object(
             return "tuple", given | dict(zip(columns[:4], item, strict=False))
         if isinstance(item, tuple) and len(item) == 2 and _is_number(item[1]):
             item, given[columns[3]] = item
-    if find_kind(item) is None and hasattr(item, "node") and hasattr(item, "score"):
+    if _find_kind(item) is None and hasattr(item, "node") and hasattr(item, "score"):
         given, item = {"score": item.score} | given, item.node  # LlamaIndex's NodeWithScore
-    kind = find_kind(item)
+    kind = _find_kind(item)
     if kind is None:
-        raise MisfitError(
-            f"{describe(item)} is not a result; expected (doc, start, end), a dict, or an object "
+        raise _MisfitError(
+            f"{_describe(item)} is not a result; expected (doc, start, end), a dict, or an object "
             "of LangChain, LlamaIndex, Haystack or Chonkie"
         )
     metadata = next(
@@ -206,10 +291,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def describe(value: Any) -> str:
+def _describe(value: Any) -> str:
     """Return type and beginning of a value, for messages.
 
-    >>> describe("x" * 99), describe(None)
+    >>> _describe("x" * 99), _describe(None)
     ("str 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", 'None')
     """
     if value is None:
@@ -223,7 +308,7 @@ def describe(value: Any) -> str:
 
 def _name_topic(topic: Any) -> str:
     """Return the topic of a row, for the beginning of a message."""
-    return "" if topic is None else f"topic {describe(topic).partition(' ')[2]}: "
+    return "" if topic is None else f"topic {_describe(topic).partition(' ')[2]}: "
 
 
 # -- data frames -----------------------------------------------------------------------------------
@@ -249,15 +334,10 @@ def frame_of(table: Any) -> pl.DataFrame | None:
     return pl.DataFrame(columns)
 
 
-def rows_of_frame(
-    frame: pl.DataFrame, columns: tuple[str, ...], name: str, doc: DocOf = None
+def _read_frame(
+    frame: pl.DataFrame, columns: tuple[str, ...], name: str, doc: DocOf
 ) -> pl.DataFrame:
-    """Return the `columns` of a frame under our names, null where it has none.
-
-    >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"]})
-    >>> rows_of_frame(frame, ("doc", "start"), "run").to_dicts()
-    [{'topic': '7', 'doc': 'd1', 'start': None, 'kind': 'row', 'line': 1}]
-    """
+    """Return the `columns` of a frame under our names, null where it has none."""
     if callable(doc):
         raise UsageError("doc is a function; for a frame it is the name of a column")
     table: dict[str, pl.Series] = {}
@@ -288,7 +368,7 @@ def _tabulate(
             for i, value in enumerate(values):
                 try:
                     values[i] = _convert(column, value)
-                except MisfitError as error:
+                except _MisfitError as error:
                     values[i] = None
                     text = f"{_name_topic(table['topic'][i])}{error}"
                     problems.append(Problem("object.value", name, i + 1, text))
@@ -344,4 +424,4 @@ def _convert(column: str, value: Any) -> Any:
         if kind == pl.List and isinstance(value, Iterable) and not isinstance(value, str):
             return [str(one) for one in value]
     expected = "text" if kind == pl.String and not isinstance(value, str) else _EXPECTED[kind]
-    raise MisfitError(f"{column} is {describe(value)}; expected {expected}")
+    raise _MisfitError(f"{column} is {_describe(value)}; expected {expected}")
