@@ -702,12 +702,13 @@ SNIPPET = '{ "tests": [\n{"query": "q", "snippets": [{"file_path": "f", "span": 
         ("chunking-evaluation", "question,corpus_id\nx,y\n", "csv.columns", 1, ""),
         ("chunking-evaluation", CHUNKING.partition("\n")[0] + "\nalone\n", "csv.columns", 2, ""),
         ("chunking-evaluation", CHUNKING + '"x', "csv.syntax", 6, ""),
+        ("chunking-evaluation", CHUNKING.replace('",speech', '"x,speech', 1), "csv.syntax", 2, ""),
         (
             "chunking-evaluation",
             CHUNKING.replace("4, ", '""4"", ', 1),
             "gold.structure",
             2,
-            "references[0].start_index",
+            "$.references[0].start_index",
         ),
         ("chunking-evaluation", CHUNKING.replace("}]", "}", 1), "json.syntax", 2, ""),
         (
@@ -805,7 +806,9 @@ def test_nan_is_no_value() -> None:
 
 def test_a_quote_that_is_not_where_it_should_be_is_an_error() -> None:
     read("chunking-evaluation", texts={"speech": "x is Ann."[:4] + " Ann."[1:]})
-    with pytest.raises(InputError, match=r"truth.x:2: references\[0\]: the span \[4,7\) of docu"):
+    with pytest.raises(
+        InputError, match=r"truth.x:2: \$.references\[0\]: the span \[4,7\) of docu"
+    ):
         read("chunking-evaluation", texts={"speech": "xx is Ann."})
 
 

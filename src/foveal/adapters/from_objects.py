@@ -3,50 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from foveal.adapters.object_rows import (
-    COLUMNS,
-    KINDS,
-    USUAL,
-    DocOf,
-    flatten_topics,
-    frame_of,
-    is_row,
-    rows_of_frame,
-    rows_of_objects,
-    runs_in,
-)
-from foveal.errors import Problem, UsageError, counted, some
+from foveal.adapters.object_rows import COLUMNS, FRAMEWORKS, DocOf, frame_of, is_row, read_rows
+from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
 from foveal.formats.checks import (
-    MAX_OFFSET,
+    NAME_RULES,
     RULES,
-    Defects,
     RowRule,
     check_rules,
+    list_offset_rules,
     raise_problems,
     range_rule,
 )
-from foveal.formats.locate import EXPECTED_SPAN, TextLocator, TextSpan, UnplacedSpanError
-from foveal.formats.ranking import ranked
-from foveal.formats.xpaths import canonical_paths, is_root
-from foveal.model import UNKNOWN, Judgements, Provenance, Run
+from foveal.formats.fields import RowTable
+from foveal.formats.locate import PlacedSpan, TextLocator, TextSpan, UnplacedSpanError
+from foveal.formats.ranking import parse_results
+from foveal.formats.xpaths import is_root
+from foveal.model import Judgements, Provenance, Run
 
-_OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
-_OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
 _OF_SPAN = ("start", "end", "grade", "text", "prefix", "suffix", "sets", "aspects")
-_OF_DOCUMENT = (
-    "spans",
-    *(name for c in ("length", "bep", "sets", "assessor", "grade") for name in USUAL[c]),
-)
-"""Fields that the entry of a document may have."""
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -96,31 +78,54 @@ def run_of(
     [2]
     """
     locator, frame = TextLocator(texts, ambiguous, missing), frame_of(results)
-    if frame is not None:
-        names = runs_in(frame)
-        if len(names) > 1:
-            raise UsageError(
-                f"the frame holds {len(names)} runs: {some(names)}; expected one. "
-                "foveal.evaluate takes all of them"
-            )
-        name = name or (names[0] if names else "run")
-        return _make_run(rows_of_frame(frame, _OF_RUN, name, doc), name, locator, is_ranked=False)
-    name = name or "run"
-    is_ranked = isinstance(results, Mapping)
-    pairs: Iterable[tuple[Any, Any]]
-    if is_ranked:
-        known: dict[str, Any] = {}
-        for topic in results:
-            # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
-            other = known.setdefault(str(topic), topic)
-            if other is not topic:
-                raise UsageError(
-                    f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
-                )
-        pairs = flatten_topics(results)
-    else:
-        pairs = _as_rows(results, "a run (foveal.read_run reads files)", "result")
-    return _make_run(rows_of_objects(pairs, _OF_RUN, name, doc), name, locator, is_ranked=is_ranked)
+    names: list[Any] = []
+    if frame is not None and "run" in frame.columns:
+        names = frame["run"].cast(pl.String).unique(maintain_order=True).to_list()
+    if None in names:
+        raise UsageError(
+            "a row of the frame has no name in the column 'run'; expected one in each row, or no "
+            "such column"
+        )
+    if len(names) > 1:
+        raise UsageError(
+            f"the frame holds {len(names)} runs: {some(names)}; expected one. "
+            "foveal.evaluate takes all of them"
+        )
+    name = name or (names[0] if names else "run")
+    is_ranked = frame is None and isinstance(results, Mapping)
+    rows = read_rows(results if frame is None else frame, name, doc, is_run=True)
+    line, score = rows["line"].to_numpy(), rows["score"]
+    raise_problems(check_rules(name, line, rows, _LIST_RULES if is_ranked else []))
+    rows, notes = _place_rows(rows, name, locator)
+    whole = rows["start"].is_null() & rows["xpath"].is_null()
+    if whole.any():
+        notes += (f"results without start and end, taken as whole documents: {whole.sum()}",)
+    if texts is not None:
+        whole |= rows["start"].is_null() & pl.Series(is_root(rows["xpath"]))
+        start, end = (pl.when(~whole).then(name) for name in ("start", "end"))
+        rows = rows.with_columns(start=start.otherwise(0), end=end.otherwise("size"))
+    if is_ranked:  # the list is the order, whatever the scores are
+        rank = pl.when(pl.col("rank").null_count() == 0).then("rank")
+        rows = rows.with_columns(rank=rank, score=pl.lit(None, dtype=pl.Float64))
+        if 0 < score.count() < len(score):
+            unscored = score.null_count()
+            notes += (f"results without a score, so that all scores are left out: {unscored}",)
+    rows = rows.with_columns(bep=pl.lit(None, dtype=pl.Int64))
+    run: Run = parse_results(RowTable(rows, line), Source(name, b"", ""), name=name).checked()
+    if is_ranked and score.count() == len(score) > 0:
+        run = replace(run, score=score.to_numpy()[run.line - 1])
+    length = None if texts is None else rows["size"].to_numpy()[run.line - 1]
+    return replace(run, notes=(*notes, *run.notes), source=Provenance(name), length=length)
+
+
+_LIST_RULES = [
+    RULES["score"],
+    RowRule(
+        "run.rank",
+        (pl.col("rank") < pl.col("rank").shift(1)) & (pl.col("topic") == pl.col("topic").shift(1)),
+        "rank {rank} after a higher one; expected a list in rank order",
+    ),
+]
 
 
 def runs_of(results: Any) -> list[Run | str | Path]:
@@ -140,80 +145,20 @@ def runs_of(results: Any) -> list[Run | str | Path]:
         return [results]
     frame = frame_of(results)
     if frame is not None and "run" in frame.columns:
-        whose = frame["run"].cast(pl.String)
-        return [run_of(frame.filter(whose == name), name=name) for name in runs_in(frame)]
+        return [run_of(own) for own in frame.partition_by("run", maintain_order=True)]
     is_one = frame is not None or isinstance(results, (bytes, Mapping))
     if is_one or not isinstance(results, Iterable):
         return [run_of(results)]
     items = [*results]
     if all(isinstance(item, (Run, str, Path)) for item in items):
         return items
-    if any(
-        (isinstance(item, Mapping) and not is_row(item)) or frame_of(item) is not None
-        for item in items
-    ):
-        raise UsageError(
-            "runs of Python objects in a list have no names; give each its own: "
-            "foveal.run_of(results, name=...)"
-        )
+    for item in items:
+        if (isinstance(item, Mapping) and not is_row(item)) or frame_of(item) is not None:
+            raise UsageError(
+                "runs of Python objects in a list have no names; give each its own: "
+                "foveal.run_of(results, name=...)"
+            )
     return [run_of(items)]
-
-
-def _as_rows(objects: Any, what: str, item: str) -> Iterator[tuple[None, Any]]:
-    """Yield rows that name their topic; refuse anything else."""
-    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
-    rows = [*objects] if is_list else []
-    if not is_list or not all(is_row(row) for row in rows):
-        found = f"{item}s without topics" if is_list else type(objects).__name__
-        raise UsageError(
-            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
-            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
-        )
-    for row in rows:
-        yield None, row
-
-
-_RUN_RULES = [RULES[name] for name in ("score", "rank", "tokens", "xpath")]
-
-
-def _make_run(frame: pl.DataFrame, name: str, locator: TextLocator, *, is_ranked: bool) -> Run:
-    """Return the run of rows; those that are not ranked are ordered as in a JSON Lines file."""
-    defects = Defects(Source(name, b"", ""), frame["line"].to_numpy())
-    raise_problems(check_rules(name, defects.line, frame, _RUN_RULES))
-    frame, notes = _place_rows(frame, defects, locator)
-    frame = frame.with_columns(canonical_paths(frame["xpath"]))
-    # A row without offsets is a whole document, or the place of an XPath, which is unknown.
-    no_place = frame["start"].is_null()
-    inside = no_place & frame["xpath"].is_not_null() & ~pl.Series(is_root(frame["xpath"]))
-    whole = no_place & frame["xpath"].is_null()
-    if whole.any():
-        notes.append(f"results without start and end, taken as whole documents: {whole.sum()}")
-    frame = frame.with_columns(
-        start=pl.when(inside).then(UNKNOWN).otherwise(pl.col("start").fill_null(0)),
-        end=pl.when(no_place & ~inside).then("size").otherwise("end").fill_null(UNKNOWN),
-    )
-    if is_ranked:
-        before = frame["rank"].shift(1)
-        early = (frame["rank"] < before) & (frame["topic"] == frame["topic"].shift(1))
-        message = "rank {} after rank {}; expected a list in rank order"
-        rows = early.fill_null(value=False).to_numpy()
-        raise_problems([*defects.at("run.rank", rows, message, frame["rank"], before)])
-        optional = [c for c in ("xpath", "tokens") if frame[c].count()]
-        optional += [c for c in ("rank", "score") if frame[c].count() == len(frame) > 0]
-        if 0 < frame["score"].count() < len(frame):
-            unscored = frame["score"].null_count()
-            notes.append(f"results without a score, so that all scores are left out: {unscored}")
-        columns = frame.select("topic", "doc", "start", "end", "line", *optional)
-        run = Run.from_frame(columns, name=name)
-    else:
-        columns = frame.select("topic", "doc", "start", "end", "rank", "score", "xpath", "tokens")
-        run = ranked(columns, frame["line"].to_numpy(), defects, name=name)
-    run = replace(run, notes=(*notes, *run.notes), source=Provenance(name))
-    if locator.texts is None:
-        return run
-    length = np.full(len(frame) + 1, UNKNOWN, dtype=np.int64)
-    length[frame["line"].to_numpy()] = frame["size"].to_numpy()
-    return replace(run, length=length[run.line])
 
 
 # -- judgements ------------------------------------------------------------------------------------
@@ -254,24 +199,17 @@ def judgements_of(
     >>> truth.passages(0), truth.length.tolist()
     ([(2, 7)], [7])
     """
-    locator, rows, empty = TextLocator(texts), frame_of(objects), list[str]()
-    if rows is not None:
-        rows = rows_of_frame(rows, _OF_JUDGEMENTS, name, doc)
-    else:
-        pairs: Iterable[tuple[Any, Any]]
-        if isinstance(objects, Mapping):
-            kinds = (list, tuple, Mapping)
-            empty = [str(t) for t, own in objects.items() if isinstance(own, kinds) and not own]
-            pairs = _flatten_documents(objects)
-        else:
-            pairs = _as_rows(objects, "judgements", "span")
-        rows = rows_of_objects(pairs, _OF_JUDGEMENTS, name, doc)
-    source = Source(name, b"", "")
-    defects = Defects(source, rows["line"].to_numpy())
-    placed, located = _place_rows(rows, defects, locator, is_judged=True)
-    placed = placed.with_columns(length=pl.coalesce("length", "size"))
-    notes = [f"topics without any judgement, left out: {some(empty)}"] if empty else []
-    return group_spans(placed, source, notes=(*notes, *located))
+    rows = read_rows(objects, name, doc, is_run=False)
+    rows, notes = _place_rows(rows, name, TextLocator(texts), is_judged=True)
+    empty = [
+        str(topic)
+        for topic, own in (objects.items() if isinstance(objects, Mapping) else ())
+        if isinstance(own, (list, tuple, Mapping)) and not own
+    ]
+    if empty:
+        notes = (f"topics without any judgement, left out: {some(empty)}", *notes)
+    rows = rows.with_columns(length=pl.coalesce("length", "size"))
+    return group_spans(rows, Source(name, b"", ""), notes=notes)
 
 
 def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | Path]:
@@ -289,50 +227,28 @@ def judgements_or_files(given: Any) -> Judgements | str | Path | Sequence[str | 
     return judgements_of(given)
 
 
-def _flatten_documents(objects: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of topic and span; a topic has a list of spans, or a list for each document."""
-    for topic, own in objects.items():
-        if not isinstance(own, Mapping):
-            yield from flatten_topics({topic: own})
-            continue
-        for doc, entry in own.items():
-            where = f"topic {topic!r}, document {doc!r}"
-            about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
-            unknown = [key for key in about if key not in _OF_DOCUMENT]
-            if unknown:
-                # A misspelt "spans" would be a document that was judged not relevant.
-                raise UsageError(
-                    f"{where} has the field {unknown[0]!r}; expected {', '.join(_OF_DOCUMENT)}"
-                )
-            given = about.pop("spans", ())
-            spans = [*given] if isinstance(given, Iterable) and not isinstance(given, str) else None
-            sizes = [len(own) for own in spans or () if isinstance(own, (tuple, list))]
-            mappings = [own for own in spans or () if isinstance(own, Mapping)]
-            if spans is None or len(sizes) + len(mappings) != len(spans) or {*sizes} - {2, 3}:
-                raise UsageError(
-                    f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
-                )
-            sets = [*(about.pop("sets", None) or [None] * len(spans))]
-            if len(sets) != len(spans):
-                raise UsageError(
-                    f"{where}: {counted(len(sets), 'list')} of sets for "
-                    f"{counted(len(spans), 'span')}; expected one for each"
-                )
-            for span, own_sets in zip(spans, sets, strict=True):
-                named = zip(("start", "end", "grade"), span, strict=False)
-                fields = dict(span if isinstance(span, Mapping) else named)
-                yield topic, about | {"sets": own_sets} | fields | {"doc": doc}
-            if not spans:
-                yield topic, about | {"doc": doc}
-
-
 _PAST = "is past the document's length {length}"
-_LENGTH_RULES = (
+_SPAN_RULES = [
+    RowRule(
+        "judgements.grade", ~pl.col("grade").is_finite(), "grade {grade} is not a finite number"
+    ),
+    RowRule(
+        "judgements.grade",
+        pl.col("has_text") & pl.col("relevant") & pl.col("start").is_null(),
+        "relevant by its grade, but without start and end; other spans have them",
+    ),
+]
+_ROW_RULES = [
+    RowRule(
+        "judgements.repeated",
+        pl.col("values") > 1,
+        "topic {topic}, document {doc} has more than one length or best entry point",
+    ),
     range_rule("length", "judgements.length"),
     range_rule("bep", "judgements.bep"),
     RowRule("judgements.length", pl.col("reach") > pl.col("length"), f"end {{reach}} {_PAST}"),
     RowRule("judgements.bep", pl.col("bep") > pl.col("length"), f"bep {{bep}} {_PAST}"),
-)
+]
 
 
 def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements:
@@ -340,55 +256,37 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
 
     If no row has a start, grades above 0 tell which whole documents are relevant.
     """
+    absent = [name for name in ("bep", *_OF_SPAN) if name not in frame.columns]
+    frame = frame.with_columns(pl.lit(None, dtype=COLUMNS[name]).alias(name) for name in absent)
+    has_text = bool(frame["start"].count()) or not frame["grade"].count()
     frame = frame.with_columns(
-        pl.lit(None, dtype=COLUMNS.get(name, pl.String)).alias(name)
-        for name in ("bep", *_OF_SPAN)
-        if name not in frame.columns
+        has_text=has_text, relevant=(pl.col("grade") > 0).fill_null(value=False)
     )
-    defects, grade = Defects(source, frame["line"].to_numpy()), frame["grade"]
-    has_text = bool(frame["start"].count()) or not grade.count()
-    odd = ~grade.is_finite().fill_null(value=True).to_numpy()
-    message = "grade {} is not a finite number"
-    problems = [*defects.at("judgements.grade", odd, message, grade.cast(pl.String))]
-    relevant = (grade > 0).fill_null(value=False)
-    if has_text:
-        message = "relevant by its grade, but without start and end; other spans have them"
-        bare = (relevant & frame["start"].is_null()).to_numpy()
-        problems += defects.at("judgements.grade", bare, message)
-    raise_problems(problems)
-    rows = (
-        frame.with_columns(relevant=relevant)
-        .group_by("topic", "doc", "assessor", maintain_order=True)
-        .agg(
-            pl.col("line").first(),
-            pl.col("relevant").any(),
-            *(pl.col(c).drop_nulls().first() for c in ("length", "bep")),
-            *(pl.col(c).filter(pl.col("start").is_not_null()) for c in _OF_SPAN),
-            several=pl.max_horizontal(pl.col("length", "bep").drop_nulls().n_unique()) > 1,
-        )
+    raise_problems(check_rules(source.path, frame["line"].to_numpy(), frame, _SPAN_RULES))
+    number, values = pl.col("length", "bep").drop_nulls(), pl.col(_OF_SPAN)
+    rows = frame.group_by("topic", "doc", "assessor", maintain_order=True).agg(
+        pl.col("line").first(),
+        pl.col("relevant").any(),
+        number.first(),
+        values.filter(pl.col("start").is_not_null()),
+        values=pl.max_horizontal(number.n_unique()),
+        reach=pl.col("end").max(),
     )
-    defects = Defects(source, rows["line"].to_numpy())
-    message = "topic {!r}, document {!r} has more than one length or best entry point"
-    several = rows["several"].to_numpy()
-    problems = [*defects.at("judgements.repeated", several, message, rows["topic"], rows["doc"])]
-    raise_problems(problems)
+    raise_problems(check_rules(source.path, rows["line"].to_numpy(), rows, _ROW_RULES))
     counts = rows["start"].list.len().cast(pl.Int64).to_numpy()
     flat = rows.select(_OF_SPAN).filter(pl.Series(counts > 0)).explode(_OF_SPAN)
-    start, end = flat["start"].to_numpy().copy(), flat["end"].to_numpy().copy()
-    reach = rows.select("length", "bep", reach=pl.col("end").list.max())
-    raise_problems(check_rules(source.path, defects.line, reach, _LENGTH_RULES))
     keep = ["topic", "doc", "line", "length", "bep"]
     keep += ["assessor"] if rows["assessor"].count() else []
     keep += [] if has_text else ["relevant"]
     for name in ("sets", "aspects"):
         if (flat[name].list.len() > 0).any():
             extra[name] = flat[name]
-    quotes = flat.select("prefix", "suffix", quote="text").select("quote", "prefix", "suffix")
+    quotes = flat.select(pl.col("text").alias("quote"), "prefix", "suffix")
     return Judgements.from_rows(
         rows.select(keep),
         counts,
-        start,
-        end,
+        flat["start"].to_numpy().copy(),
+        flat["end"].to_numpy().copy(),
         source=source.provenance,
         grade=flat["grade"].fill_null(1.0).to_numpy().copy() if flat["grade"].count() else None,
         has_text=has_text,
@@ -400,67 +298,85 @@ def group_spans(frame: pl.DataFrame, source: Source, **extra: Any) -> Judgements
 # -- places ----------------------------------------------------------------------------------------
 
 
+def place_spans(
+    spans: Iterable[tuple[int, str, TextSpan]],
+    locator: TextLocator,
+    path: str,
+    dropped: Collection[str] = (),
+) -> list[PlacedSpan | None]:
+    """Return the places of spans, given with their line and their place in it.
+
+    Spans without offsets and quote are judged documents. Spans with a problem of the codes
+    `dropped` are None; all other problems are raised.
+    """
+    placed, problems = list[PlacedSpan | None](), list[Problem]()
+    for line, where, span in spans:
+        found = None
+        try:
+            if span.doc == "":
+                raise UnplacedSpanError("gold.structure", "the document has no name")
+            if span.start is None and span.quote is None:
+                found = PlacedSpan(span.doc, None, None)  # type: ignore[arg-type]
+            else:
+                found = locator.place(span)
+        except UnplacedSpanError as error:
+            if error.code not in dropped:
+                problems.append(Problem(error.code, path, line, f"{where}: {error}"))
+        placed.append(found)
+    if problems:
+        raise InputError(problems)
+    return placed
+
+
 def _place_rows(
-    frame: pl.DataFrame, defects: Defects, locator: TextLocator, *, is_judged: bool = False
-) -> tuple[pl.DataFrame, list[str]]:
+    frame: pl.DataFrame, path: str, locator: TextLocator, *, is_judged: bool = False
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return the rows with start, end and size of document, and notes on those placed by text.
 
     A row without start, end and text has no place: a whole document, or that of an XPath. With
     texts all rows are compared with them, else ``size`` is null.
     """
-    start, end, text = pl.col("start"), pl.col("end"), pl.col("text")
-    is_alone, length = locator.texts is None, text.str.len_chars().cast(pl.Int64)
+    start, end, text, texts = pl.col("start"), pl.col("end"), pl.col("text"), locator.texts
     has_path = pl.col("xpath").is_not_null() if "xpath" in frame.columns else pl.lit(value=False)
     # Splitters write -1 where they did not find their own chunk again.
     frame = frame.with_columns(lost=(start == -1).fill_null(value=False) & text.is_not_null())
     frame = frame.with_columns(pl.when(~pl.col("lost")).then(pl.col("start", "end")).name.keep())
     by_text = start.is_null() & end.is_null() & text.is_not_null() & ~has_path
-    frame = frame.with_columns(by_text=by_text).with_columns(end=pl.coalesce(end, start + length))
-    unnamed = pl.col("doc").fill_null("") == ""
-    if is_judged and not is_alone:
-        unnamed &= ~pl.col("by_text")  # the quote says which document it is
-    is_lost, no_start = pl.col("lost") & is_alone, pl.col("by_text") & is_alone
-    is_half, differs = start.is_null() ^ end.is_null(), (end - start != length) & is_alone
-    impossible = (start < 0) | (end < start) | (end > MAX_OFFSET)
-    checks = [
-        ("topic.missing", pl.col("topic").fill_null("") == "", "topic is missing"),
-        ("doc.missing", unnamed, "the document is missing; {no_doc}"),
-        ("span.needs_text", is_lost, "its start is -1, the splitter lost it; give texts="),
-        ("span.needs_text", no_start, "its start is missing; {no_start}, or give texts="),
-        ("span.incomplete", is_half, "start and end belong together; one is missing"),
-        ("span.offset", impossible, f"[{{start}},{{end}}) is not a span; {EXPECTED_SPAN}"),
-        ("span.quote", differs, "[{start},{end}) has length {size}, but its text has {length}"),
-    ]
-    found: dict[int, Problem] = {}
-
-    def report(code: str, row: Mapping[str, Any], message: str) -> None:
-        text = f"topic {row['topic']!r}, {row['kind']}: {message}"
-        found.setdefault(row["line"], Problem(code, defects.source.path, row["line"], text))
-
-    rows = frame.with_columns(size=end - start, length=length)
-    for code, condition, message in checks:
-        for row in rows.filter(condition).iter_rows(named=True):
-            report(code, row, message.format_map(row | KINDS[row["kind"]]._asdict()))
-    raise_problems(
-        [*found.values(), *check_rules(defects.source.path, defects.line, frame, [RULES["topic"]])]
+    frame = frame.with_columns(by_text=by_text, chars=text.str.len_chars().cast(pl.Int64))
+    frame = frame.with_columns(end=pl.coalesce(end, start + pl.col("chars")))
+    frame = frame.with_columns(size=end - start)
+    unnamed, rules = pl.col("doc").fill_null("") == "", list[RowRule]()
+    if is_judged or texts is not None:  # else `parse_results` checks them
+        rules += [*NAME_RULES[:2], *list_offset_rules()]
+    if texts is None:
+        lost = "its start is -1, the splitter lost it; give texts="
+        differs = "[{start},{end}) has length {size}, but its text has {chars}"
+        rules.append(RowRule("span.needs_text", pl.col("lost"), lost))
+        rules.append(RowRule("span.quote", pl.col("size") != pl.col("chars"), differs))
+    else:
+        docs = [doc for doc in frame["doc"].unique() if doc and doc not in texts]
+        message = "document {doc} is not among the texts"
+        rules.append(RowRule("span.unknown_document", pl.col("doc").is_in(docs), message))
+        unnamed &= ~(pl.col("by_text") & is_judged)  # the quote says which document it is
+    no_start = pl.col("by_text") & ~pl.col("lost") & (texts is None)
+    for kind in frame.filter(unnamed | no_start)["kind"].unique():
+        is_kind, label, own = pl.col("kind") == kind, f"topic {{topic}}, {kind}", FRAMEWORKS[kind]
+        message = f"{label}: the document is missing; {own.no_doc}"
+        rules.append(RowRule("doc.missing", unnamed & is_kind, message))
+        message = f"{label}: its start is missing; {own.no_start}, or give texts="
+        rules.append(RowRule("span.needs_text", no_start & is_kind, message))
+    raise_problems(check_rules(path, frame["line"].to_numpy(), frame, rules))
+    if texts is None:
+        return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), ()
+    quote = pl.when(pl.col("by_text") | start.is_not_null()).then(text)
+    given = frame.select("line", "topic", "kind", "doc", "start", "end", quote).iter_rows()
+    spans = (
+        (line, f"topic {topic!r}, {kind}", TextSpan(doc or None, *place))
+        for line, topic, kind, doc, *place in given
     )
-    if locator.texts is None:
-        return frame.with_columns(size=pl.lit(None, dtype=pl.Int64)), []
-    placed, how = list[tuple[Any, ...]](), Counter[str]()
-    for row in frame.iter_rows(named=True):
-        span = TextSpan(row["doc"] or None, row["start"], row["end"], row["text"])
-        place: Any = (span.doc, span.start, span.end)
-        try:
-            if span.doc is not None and span.doc not in locator.texts:
-                message = f"document {span.doc!r} is not among the texts"
-                raise UnplacedSpanError("span.unknown_document", message)
-            if row["by_text"] or span.start is not None:
-                *place, found_how = locator.place(span)
-                how[found_how] += row["by_text"]
-            placed.append((*place, len(locator.texts[place[0]])))
-        except UnplacedSpanError as error:
-            report(error.code, row, str(error))
-    raise_problems([*found.values()])
-    kinds = {"doc": pl.String, "start": pl.Int64, "end": pl.Int64, "size": pl.Int64}
-    frame = frame.with_columns(pl.DataFrame(placed, schema=kinds, orient="row"))
-    return frame, [*locator.describe(how)]
+    placed: list[Any] = place_spans(spans, locator, path)
+    how = Counter(own.how for own, found in zip(placed, frame["by_text"], strict=True) if found)
+    sizes = [(*own[:3], len(texts[own.doc])) for own in placed]
+    columns = dict.fromkeys(("doc", "start", "end", "size"), pl.Int64) | {"doc": pl.String}
+    frame = frame.with_columns(pl.DataFrame(sizes, schema=columns, orient="row"))
+    return frame, locator.describe(how)

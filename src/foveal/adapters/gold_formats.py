@@ -1,6 +1,7 @@
-"""Gold data of benchmarks, one short generator per format, and the table of all gold formats.
+"""Gold data of other tools, one short reader per format, and the table of all formats.
 
-The structs have the names that the files use.
+Benchmarks come first, then exports of annotation tools. A reader asks for fields by name and type;
+`GoldFile` reports those that are missing or of another type.
 """
 
 from __future__ import annotations
@@ -10,364 +11,224 @@ import io
 import math
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import Raw, Struct
-from msgspec import field as renamed
+from msgspec import Raw
 
-from foveal.adapters.annotation_formats import (
-    is_web_annotation,
-    read_doccano,
-    read_inception,
-    read_label_studio,
-    read_web_annotation,
-)
-from foveal.adapters.gold_data import GoldFile, Question, Texts, build_judgements, read_texts
+from foveal.adapters.gold_data import Entry, GoldFile, Texts, build_judgements, read_texts
 from foveal.errors import InputError, Problem, UsageError, some
 from foveal.files.source import Source
 from foveal.formats import trec_genomics
+from foveal.formats.locate import TextSpan
 from foveal.model import Judgements, Run, Topics
 
-Name = str | int
-
-# -- chunking_evaluation ---------------------------------------------------------------------------
+# -- benchmarks ------------------------------------------------------------------------------------
 
 _CHUNKING = ("question", "references", "corpus_id")
 
 
-class _ChunkingReference(Struct):
-    start_index: int
-    end_index: int
-    content: str | None = None
-
-
-def _read_chunking_evaluation(gold: GoldFile) -> Iterator[Question]:
+def _read_chunking_evaluation(gold: GoldFile) -> None:
     """Topics are ``ce000``, ``ce001``, ... in the order of the file; a document is a corpus."""
     gold.source.check_utf8()
-    rows = csv.reader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
-    columns: list[str] = []
-    number, line = 0, 1
+    table = csv.DictReader(io.StringIO(gold.source.data.decode(), newline=""), strict=True)
+    line = 1
+
+    def check(found: Iterable[str]) -> None:
+        missing = [name for name in _CHUNKING if name not in found]
+        if missing:
+            message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
+            raise gold.source.error("csv.columns", line, message)
+
     try:
-        for row in rows:
-            if not row:  # an empty line
-                line = rows.line_num + 1
-                continue
-            found = dict(zip(columns or row, row, strict=False))
-            missing = [name for name in _CHUNKING if name not in found]
-            if missing:
-                message = f"{missing[0]} is missing; expected the columns {', '.join(_CHUNKING)}"
-                raise gold.error(line, message, "csv.columns")
-            if columns:
-                question = Question(f"ce{number:03d}", found["question"], line)
-                data = found["references"].encode()
-                references = gold.decode(data, list[_ChunkingReference], line, "references")
-                for i, own in enumerate(references):
-                    place = (found["corpus_id"], own.start_index, own.end_index, own.content)
-                    question.add(f"references[{i}]", *place)
-                yield question
-                number += 1
-            columns, line = columns or row, rows.line_num + 1
+        check(table.fieldnames or ())
+        line = table.line_num + 1
+        for number, row in enumerate(table):
+            breaks = sum(own.count("\n") for own in row.values() if isinstance(own, str))
+            line = table.line_num - breaks
+            check([name for name, own in row.items() if own is not None])
+            references = gold.decode(row["references"].encode(), object, line, "references")
+            entry = Entry(gold, {"references": references}, line)
+            question = gold.ask(f"ce{number:03d}", row["question"], entry)
+            for own in entry.each("references"):
+                place = (own.need("start_index", int), own.need("end_index", int))
+                question.add(own, row["corpus_id"], *place, own.get("content", str))
+            line = table.line_num + 1
     except csv.Error as error:
-        raise gold.error(line, f"not valid CSV: {error}", "csv.syntax") from None
-    if not columns:
-        message = f"nothing found; expected the columns {', '.join(_CHUNKING)}"
-        raise gold.error(1, message, "csv.columns")
+        raise gold.source.error("csv.syntax", line, f"not valid CSV: {error}") from None
 
 
-# -- LegalBench-RAG --------------------------------------------------------------------------------
-
-
-class _LegalSnippet(Struct):
-    file_path: str
-    span: tuple[int, int]
-    answer: str | None = None
-
-
-class _LegalTest(Struct):
-    query: str
-    snippets: list[_LegalSnippet]
-
-
-def _read_legalbench_rag(gold: GoldFile) -> Iterator[Question]:
+def _read_legalbench_rag(gold: GoldFile) -> None:
     """Topics are ``STEM-0000``, ... in the order of the file; a document is named as its file."""
-    for number, (test, line, path) in enumerate(gold.decode_list("tests", _LegalTest)):
-        question = Question(f"{gold.source.stem}-{number:04d}", test.query, line, path)
-        for i, own in enumerate(test.snippets):
-            question.add(f"{path}.snippets[{i}]", own.file_path, *own.span, own.answer)
-        yield question
+    for number, test in gold.read_entries("tests"):
+        question = gold.ask(f"{gold.source.stem}-{number:04d}", test.need("query", str), test)
+        for own in test.each("snippets"):
+            place = own.need("span", tuple[int, int])
+            question.add(own, own.need("file_path", str), *place, own.get("answer", str))
 
 
-# -- SQuAD -----------------------------------------------------------------------------------------
-
-
-class _SquadAnswer(Struct):
-    answer_start: int
-    text: str
-
-
-class _SquadQuestion(Struct):
-    id: Name
-    question: str
-    answers: list[_SquadAnswer] | None = None
-
-
-class _SquadParagraph(Struct):
-    context: str
-    qas: list[_SquadQuestion]
-    document_id: Name | None = None
-
-
-class _SquadArticle(Struct):
-    paragraphs: list[_SquadParagraph]
-    title: str | None = None
-
-
-def _read_squad(gold: GoldFile) -> Iterator[Question]:
+def _read_squad(gold: GoldFile) -> None:
     """A context is a document, named by its ``document_id``, else ``TITLE/NUMBER``.
 
     Different answers to a question are alternatives. The context of a question without answers is
     judged, and nothing in it is relevant.
     """
-    for number, (article, line, path) in enumerate(gold.decode_list("data", _SquadArticle)):
-        for i, paragraph in enumerate(article.paragraphs):
-            name, where = paragraph.document_id, f"{path}.paragraphs[{i}]"
-            doc = f"{article.title or number}/{i}" if name is None else str(name)
-            gold.add_text(doc, paragraph.context, line, f"{where}.context")
-            for j, asked in enumerate(paragraph.qas):
-                question = Question(str(asked.id), asked.question, line, f"{where}.qas[{j}]")
+    for number, article in gold.read_entries("data"):
+        title = article.get("title", str) or number
+        for i, paragraph in enumerate(article.each("paragraphs")):
+            is_named = paragraph.get("document_id", object) is not None
+            doc = paragraph.name("document_id") if is_named else f"{title}/{i}"
+            gold.add_text(doc, paragraph.need("context", str), paragraph)
+            for asked in paragraph.each("qas"):
+                question = gold.ask(asked.name("id"), asked.need("question", str), asked)
                 seen: set[tuple[int, int]] = set()
-                for k, own in enumerate(asked.answers or ()):
-                    if (own.answer_start, len(own.text)) not in seen:
-                        seen.add((own.answer_start, len(own.text)))
-                        place = (doc, own.answer_start, None, own.text)
-                        at, sets = f"{question.where}.answers[{k}]", (f"a{len(seen)}",)
-                        question.add(at, *place, sets=sets)
-                question.add(question.where, doc)
-                yield question
+                for own in asked.each("answers", optional=True):
+                    start, text = own.need("answer_start", int), own.need("text", str)
+                    if (start, len(text)) not in seen:
+                        seen.add((start, len(text)))
+                        question.add(own, doc, start, None, text, sets=[f"a{len(seen)}"])
+                question.add(asked, doc)
 
 
-# -- BioASQ ----------------------------------------------------------------------------------------
-
-
-class _BioasqSnippet(Struct):
-    document: str
-    beginSection: str  # noqa: N815 - the names of the file
-    endSection: str  # noqa: N815
-    offsetInBeginSection: int  # noqa: N815
-    offsetInEndSection: int  # noqa: N815
-    text: str | None = None
-
-
-class _BioasqQuestion(Struct):
-    id: Name
-    body: str
-    snippets: list[_BioasqSnippet] | None = None
-
-
-def _read_bioasq(gold: GoldFile) -> Iterator[Question]:
+def _read_bioasq(gold: GoldFile) -> None:
     """A section is a document, ``ARTICLE/SECTION``: offsets count from its beginning.
 
     An article is named by the last part of its address. A snippet that ends in another section is
     two spans. A question without snippets is judged, and nothing is relevant to it.
     """
-    for asked, line, path in gold.decode_list("questions", _BioasqQuestion):
-        question = Question(str(asked.id), asked.body, line, path)
-        for i, own in enumerate(asked.snippets or ()):
-            where = f"{path}.snippets[{i}]"
-            article = own.document.rstrip("/").rpartition("/")[2]
+    for _, asked in gold.read_entries("questions"):
+        question = gold.ask(asked.name("id"), asked.need("body", str), asked)
+        for own in asked.each("snippets", optional=True):
+            article = own.need("document", str).rstrip("/").rpartition("/")[2]
             if not article:
-                message = f"{where}.document: the address has no last part to name the article by"
-                raise gold.error(line, message)
-            first, last = f"{article}/{own.beginSection}", f"{article}/{own.endSection}"
-            start, end = own.offsetInBeginSection, own.offsetInEndSection
+                raise own.error(".document: the address has no last part to name the article by")
+            first, last = (
+                f"{article}/{own.need(name, str)}" for name in ("beginSection", "endSection")
+            )
+            start, end = own.need("offsetInBeginSection", int), own.need("offsetInEndSection", int)
             if first == last:
-                question.add(where, first, start, end, own.text)
+                question.add(own, first, start, end, own.get("text", str))
             else:
-                question.add(where, first, start)
-                question.add(where, last, 0, end)
-        yield question
+                question.add(own, first, start)
+                question.add(own, last, 0, end)
 
 
-# -- KILT ------------------------------------------------------------------------------------------
-
-
-class _KiltProvenance(Struct):
-    wikipedia_id: Name | None = None
-    start_paragraph_id: int | None = None
-    start_character: int | None = None
-    end_paragraph_id: int | None = None
-    end_character: int | None = None
-
-
-class _KiltOutput(Struct):
-    provenance: list[_KiltProvenance] | None = None
-
-
-class _KiltQuestion(Struct):
-    id: Name
-    input: str
-    output: list[_KiltOutput] | None = None
-
-
-def _read_kilt(gold: GoldFile) -> Iterator[Question]:
+def _read_kilt(gold: GoldFile) -> None:
     """A paragraph is a document, ``PAGE/NUMBER``: characters count from its beginning.
 
     Outputs with evidence are alternatives; the provenances of one output belong together. A
     provenance that names only a page is counted as not read, and so is a question without any
     other evidence.
     """
-    for asked, line in gold.decode_lines(_KiltQuestion):
-        question = Question(str(asked.id), asked.input, line)
-        for i, output in enumerate(asked.output or ()):
-            for j, own in enumerate(output.provenance or ()):
-                where = f"$.output[{i}].provenance[{j}]"
-                first, last = own.start_paragraph_id, own.end_paragraph_id
+    for asked in gold.read_lines():
+        question = gold.ask(asked.name("id"), asked.need("input", str), asked)
+        for i, output in enumerate(asked.each("output", optional=True)):
+            for own in output.each("provenance", optional=True):
+                first, last = own.get("start_paragraph_id", int), own.get("end_paragraph_id", int)
                 if first is None:
                     gold.unread["provenances that name a page only"] += 1
                     continue
                 last = first if last is None else last
-                for name in ("wikipedia_id", "start_character", "end_character"):
-                    if getattr(own, name) is None:
-                        raise gold.error(line, f"{where}: {name!r} is missing")
                 if last < first:
-                    message = f"{where}: it ends in paragraph {last}, before paragraph {first}"
-                    raise gold.error(line, message)
+                    raise own.error(f": it ends in paragraph {last}, before paragraph {first}")
+                page, sets = own.name("wikipedia_id"), [f"a{i + 1}"]
                 for number in range(first, last + 1):
-                    start = own.start_character if number == first else 0
-                    end = own.end_character if number == last else None
-                    doc = f"{own.wikipedia_id}/{number}"
-                    question.add(where, doc, start, end, sets=(f"a{i + 1}",))
-        if question.spans:
-            yield question
-        else:
+                    start = own.need("start_character", int) if number == first else 0
+                    end = own.need("end_character", int) if number == last else None
+                    question.add(own, f"{page}/{number}", start, end, sets=sets)
+        if not question.spans:
+            del gold.questions[question.id]
             gold.unread["questions without evidence in a paragraph"] += 1
 
 
-# -- QASPER ----------------------------------------------------------------------------------------
-
-
-class _QasperEvidence(Struct):
-    evidence: list[str] | None = None
-
-
-class _QasperAnswer(Struct):
-    answer: _QasperEvidence
-
-
-class _QasperQuestion(Struct):
-    question_id: Name
-    question: str
-    answers: list[_QasperAnswer]
-
-
-class _QasperSection(Struct):
-    paragraphs: list[str]
-    section_name: str | None = None
-
-
-class _QasperPaper(Struct):
-    full_text: list[_QasperSection]
-    qas: list[_QasperQuestion]
-    abstract: str | None = None
-
-
-def _read_qasper(gold: GoldFile) -> Iterator[Question]:
+def _read_qasper(gold: GoldFile) -> None:
     """A paper is a document, named by its id; the answers of annotators are alternatives.
 
     Its text is abstract, headings and paragraphs as the file has them, an empty line between.
     Evidence is whole paragraphs, the first with the same words; else it is found by its text.
     """
-    papers = gold.decode_file(dict[str, Raw])
-    for doc, entry in zip(papers, gold.decode_entries(papers, _QasperPaper), strict=True):
-        paper, line, path = entry
-        parts = [paper.abstract]
-        for section in paper.full_text:
-            parts += [section.section_name, *section.paragraphs]
+    for doc, paper in gold.read_entries(kind=dict[str, Raw]):
+        parts = [paper.get("abstract", str)]
+        for section in paper.each("full_text"):
+            parts += [section.get("section_name", str), *section.need("paragraphs", list[str])]
+        text = gold.texts[doc] = "\n\n".join(filter(None, parts))
         places: dict[str, tuple[int, int]] = {}
         at = 0
         for part in filter(None, parts):
             places.setdefault(" ".join(part.split()), (at, at + len(part)))
             at += len(part) + 2
-        text = gold.texts[doc] = "\n\n".join(filter(None, parts))
-        for i, asked in enumerate(paper.qas):
-            question = Question(str(asked.question_id), asked.question, line, f"{path}.qas[{i}]")
-            found: dict[str, tuple[str, str, list[str]]] = {}
-            for j, given in enumerate(asked.answers):
-                for k, quote in enumerate(given.answer.evidence or ()):
-                    if quote.startswith("FLOAT SELECTED"):
-                        gold.unread["evidence in figures and tables"] += 1
-                    elif quote.strip():
-                        where = f"{question.where}.answers[{j}].answer.evidence[{k}]"
-                        own = found.setdefault(" ".join(quote.split()), (where, quote, []))
-                        own[2].append(f"a{j + 1}")
-            for words, (where, quote, sets) in found.items():
-                more: dict[str, Any] = {"sets": tuple(dict.fromkeys(sets)), "is_loose": True}
-                if words in places:
-                    start, end = places[words]
-                    question.add(where, doc, start, end, text[start:end], **more)
-                else:
-                    question.add(where, doc, quote=quote, **more)
-            question.add(question.where, doc)
-            yield question
+        for asked in paper.each("qas"):
+            question = gold.ask(asked.name("question_id"), asked.need("question", str), asked)
+            found: dict[str, tuple[Entry, list[str]]] = {}
+            for i, given in enumerate(asked.each("answers")):
+                for answer in given.each("answer"):
+                    for own in answer.each("evidence", optional=True):
+                        if (quote := own.convert(str)).startswith("FLOAT SELECTED"):
+                            gold.unread["evidence in figures and tables"] += 1
+                        elif quote.strip():
+                            sets = found.setdefault(" ".join(quote.split()), (own, []))[1]
+                            sets.append(f"a{i + 1}")
+            for words, (own, sets) in found.items():
+                start, end = places.get(words, (None, None))
+                quote = own.value if start is None else text[start:end]
+                more = {"sets": [*dict.fromkeys(sets)], "is_loose": True}
+                question.add(own, doc, start, end, quote, **more)
+            question.add(asked, doc)
 
 
-# -- TREC Genomics ---------------------------------------------------------------------------------
-
-
-def _read_genomics(gold: GoldFile) -> Iterator[Question]:
+def _read_genomics(gold: GoldFile) -> None:
     """Passages in the order of the file, with their aspects; topics have no words."""
-    topics: dict[str, Question] = {}
     table = trec_genomics.tabulate_gold(gold.source).checked()
-    for line, row in zip(table.line.tolist(), table.frame.rows(), strict=True):
+    for line, row in zip(table.line.tolist(), table.frame.iter_rows(), strict=True):
         topic, doc, start, end, aspects = row
-        question = topics.setdefault(topic, Question(topic, None, line, f"line {line}"))
-        question.add(f"line {line}", doc, start, end, aspects=aspects)
-    yield from topics.values()
+        where = Entry(gold, None, line, f"line {line}")
+        gold.ask(topic, None, where, again=True).add(where, doc, start, end, aspects=[*aspects])
 
 
-# -- BEIR ------------------------------------------------------------------------------------------
-
-_BEIR_COLUMNS = ["query-id", "corpus-id", "score"]
-
-
-class _BeirEntry(Struct):
-    text: str
-    id: str = renamed(name="_id")
-    title: str | None = None
+def _read_mtcb(gold: GoldFile) -> None:
+    """Topics are ``STEM-0000``, ...; the document of a passage is the only one that holds it."""
+    for number, own in enumerate(gold.read_lines()):
+        question = gold.ask(f"{gold.source.stem}-{number:04d}", own.need("question", str), own)
+        question.add(own, None, quote=own.need("chunk-must-contain", str), is_loose=True)
 
 
-def _read_beside(gold: GoldFile, name: str) -> dict[str, _BeirEntry] | None:
-    """Return the entries of a file in the folder of the judgements or in the one above."""
+_BEIR_HEADER = "query-id\tcorpus-id\tscore"
+
+
+def _read_beside(gold: GoldFile, name: str, *fields: str) -> dict[str, str] | None:
+    """Return fields of the entries of a file in the folder of the judgements or the one above."""
     folder = Path(gold.source.path).absolute().parent
     path = next((own / name for own in (folder, folder.parent) if (own / name).exists()), None)
     if path is None:
         return None
-    return {own.id: own for own, _ in GoldFile(Source.open(path)).decode_lines(_BeirEntry)}
+    lines = GoldFile(Source.open(path)).read_lines()
+    return {own.need("_id", str): " ".join(own.get(f, str) or "" for f in fields) for own in lines}
 
 
-def _read_beir(gold: GoldFile) -> Iterator[Question]:
+def _read_beir(gold: GoldFile) -> None:
     """Whole documents are judged: relevant if the score is above 0.
 
     Queries and documents that are judged must be in ``queries.jsonl`` and ``corpus.jsonl``, if
     these files are there.
     """
     gold.source.check_utf8()
-    lines = gold.source.data.decode().splitlines()
+    header, *lines = gold.source.data.decode().splitlines() or [""]
     expected = "expected query-id, corpus-id and score with tabs between"
-    if not lines or lines[0].split("\t") != _BEIR_COLUMNS:
-        raise gold.error(1, f"{''.join(lines[:1])[:80]!r} found; {expected}", "csv.columns")
-    queries, corpus = (_read_beside(gold, f"{name}.jsonl") for name in ("queries", "corpus"))
-    topics: dict[str, Question] = {}
+    if header != _BEIR_HEADER:
+        raise gold.source.error("csv.columns", 1, f"{header[:80]!r} found; {expected}")
+    queries, corpus = (
+        _read_beside(gold, "queries.jsonl", "text"),
+        _read_beside(gold, "corpus.jsonl"),
+    )
     judged: set[tuple[str, str]] = set()
     problems: list[Problem] = []
-    for number, line in enumerate(lines[1:], 2):
-        query, doc, score = (*line.split("\t"), "", "")[:3]
+    for number, line in enumerate(lines, 2):
         try:
-            grade = float(score) if line.count("\t") == 2 else math.nan
+            query, doc, score = line.split("\t")
+            grade = float(score)
         except ValueError:
-            grade = math.nan
+            query, doc, grade = "", "", math.nan
         code, message = "gold.structure", ""
         if not math.isfinite(grade):
             code, message = "csv.columns", f"{line[:80]!r} is not a judgement; {expected}"
@@ -382,37 +243,177 @@ def _read_beir(gold: GoldFile) -> Iterator[Question]:
             problems.append(Problem(code, gold.source.path, number, message))
             continue
         judged.add((query, doc))
-        text = None if queries is None else queries[query].text
-        question = topics.setdefault(query, Question(query, text, number))
-        question.add(f"line {number}", doc, grade=grade)
+        where = Entry(gold, None, number, f"line {number}")
+        text = None if queries is None else queries[query]
+        gold.ask(query, text, where, again=True).add(where, doc, grade=grade)
     if problems:
         raise InputError(problems)
-    yield from topics.values()
 
 
-def _read_beir_corpus(gold: GoldFile) -> Texts:
-    """Return title and text of each document with a blank between."""
-    corpus = _read_beside(gold, "corpus.jsonl")
-    if corpus is None:
-        message = "the documents are missing; expected corpus.jsonl beside the judgements"
-        raise InputError.at("gold.files", gold.source.path, None, message)
-    return {doc: f"{own.title or ''} {own.text}".strip() for doc, own in corpus.items()}
+# -- annotation tools ------------------------------------------------------------------------------
+
+_POSITION, _QUOTE = "TextPositionSelector", "TextQuoteSelector"
+# Purposes of a body that names the topic; where no body has one, the first body does.
+_ABOUT = ("identifying", "classifying", "tagging")
 
 
-# -- MTCB ------------------------------------------------------------------------------------------
+def _read_web_annotation(gold: GoldFile) -> None:
+    """A topic is what the body says, a document is named as the source of the target.
+
+    A file is one annotation, a list, a page, or a collection with its first page. Positions count
+    code points, as the recommendation has it. Several selectors of one target are the same place:
+    the position is used, and the quotation compared with it.
+    """
+    gold.source.check_utf8()
+    root = gold.decode(gold.source.data, object)
+    names = [name for name in ("first", "items") if isinstance(root, dict) and name in root]
+    if isinstance(root, dict) and not names:
+        annotations = [Entry(gold, root, 1)]
+    else:
+        names = ["first", "items"] if "first" in names else names
+        annotations = [own for _, own in gold.read_entries(*names)]
+    for annotation in annotations:
+        bodies = [own.value for own in annotation.each("body")]
+        named = [b for b in bodies if isinstance(b, dict) and b.get("purpose") in _ABOUT] or bodies
+        topic = named[0] if named else None
+        if isinstance(topic, dict):
+            topic = topic.get("value") or topic.get("id")
+        if not isinstance(topic, str):
+            message = ".body: the topic is missing; expected text, or a body with a value"
+            raise annotation.error(message)
+        creator = annotation.get("creator", object)
+        if isinstance(creator, dict):
+            creator = creator.get("name") or creator.get("id")
+        assessor = None if creator is None else str(creator)
+        question = gold.ask(topic, topic, annotation, again=True)
+        for target in annotation.each("target"):
+            place = _resolve_selectors(target.need("source", str), target, "selector")
+            question.add(target, **place, assessor=assessor, is_loose=True)
 
 
-class _MtcbQuestion(Struct):
-    question: str
-    passage: str = renamed(name="chunk-must-contain")
+def _resolve_selectors(
+    doc: str, entry: Entry, name: str, within: TextSpan | None = None
+) -> dict[str, Any]:
+    """Return the fields of the span that the selectors of one target lead to."""
+    selectors = [*entry.each(name)]
+    found = {own.need("type", str): own for own in reversed(selectors)}
+    position, quote = found.get(_POSITION), found.get(_QUOTE)
+    place: dict[str, Any] = {"doc": doc, "within": within}
+    if position is None and quote is None:
+        message = f".{name}: no place in {', '.join(found) or 'an empty list'}"
+        raise entry.error(f"{message}; expected {_POSITION} or {_QUOTE}")
+    finer = next((own for own in (position, quote) if own and own.get("refinedBy", object)), None)
+    if position is not None:
+        place |= {"start": position.need("start", int), "end": position.need("end", int)}
+    if quote is not None and (position is None or finer is None):
+        place |= {"quote": quote.need("exact", str)}
+        place |= {"prefix": quote.get("prefix", str), "suffix": quote.get("suffix", str)}
+    if finer is None:
+        return place
+    return _resolve_selectors(doc, finer, "refinedBy", TextSpan(**place))
 
 
-def _read_mtcb(gold: GoldFile) -> Iterator[Question]:
-    """Topics are ``STEM-0000``, ...; the document of a passage is the only one that holds it."""
-    for number, (asked, line) in enumerate(gold.decode_lines(_MtcbQuestion)):
-        question = Question(f"{gold.source.stem}-{number:04d}", asked.question, line)
-        question.add("$", None, quote=asked.passage, is_loose=True)
-        yield question
+def _add_record(
+    record: Entry,
+    doc: str,
+    highlights: Sequence[tuple[Entry, Sequence[str], tuple[Any, ...]]],
+    assessor: str | None = None,
+) -> None:
+    """Add what an assessor highlighted in a document: place in the file, labels, span.
+
+    A topic is the field ``topic`` of the record, which judges the document, else the label of a
+    highlight.
+    """
+    gold, topic, query = record.gold, record.value.get("topic"), record.value.get("query")
+    if topic is not None:
+        title = query if isinstance(query, str) else str(topic)
+        gold.ask(str(topic), title, record, again=True).add(record, doc, assessor=assessor)
+    elif not highlights:
+        missing = "documents without highlights, and without a topic that they are judged for"
+        gold.unread[missing] += 1
+    for where, labels, place in highlights:
+        for name in labels if topic is None else [str(topic)]:
+            question = gold.ask(name, name, record, again=True)
+            question.add(where, doc, *place, assessor=assessor)
+
+
+def _read_label_studio(gold: GoldFile) -> None:
+    """Tasks with their highlights; an assessor is who completed an annotation.
+
+    Each annotation judges the document. Regions of other kinds, and tasks without any annotation
+    that was not cancelled, are counted as not read.
+    """
+    for _, task in gold.read_entries():
+        data = Entry(gold, task.get("data", dict) or {}, task.line, task.path)
+        doc = str(data.value.get("doc") or task.name("id"))
+        if isinstance(text := data.value.get("text"), str):
+            gold.add_text(doc, text, task)
+        annotations = [a for a in task.each("annotations") if not a.get("was_cancelled", bool)]
+        gold.unread["tasks without annotations"] += not annotations
+        for annotation in annotations:
+            who, highlights = annotation.get("completed_by", object), []
+            who = who.get("email", who.get("id")) if isinstance(who, dict) else who
+            for own in annotation.each("result"):
+                value = next(own.each("value", optional=True), own)
+                labels = value.get("labels", list[str]) or value.get("hypertextlabels", list[str])
+                if not labels:
+                    gold.unread["regions that are not highlights"] += 1
+                    continue
+                offsets = next(value.each("globalOffsets", optional=True), value)
+                quote = value.value.get("text")
+                place = (offsets.need("start", int), offsets.need("end", int))
+                quote = quote if isinstance(quote, str) else None
+                highlights.append((own, labels, (*place, quote)))
+            _add_record(data, doc, highlights, None if who is None else str(who))
+
+
+def _read_doccano(gold: GoldFile) -> None:
+    """Documents with their highlights; ``entities`` are those of projects with relations."""
+    for own in gold.read_lines():
+        name = "doc" if own.get("doc", object) else "id"
+        doc = str(own.line) if own.get(name, object) is None else own.name(name)
+        gold.add_text(doc, own.need("text", str), own)
+        highlights: list[Any] = []
+        for name in ("label", "labels"):
+            for one in own.each(name, optional=True):
+                start, end, label = one.convert(tuple[int, int, str])
+                highlights.append((one, [label], (start, end)))
+        for one in own.each("entities", optional=True):
+            place = (one.need("start_offset", int), one.need("end_offset", int))
+            highlights.append((one, [one.need("label", str)], place))
+        _add_record(own, doc, highlights)
+
+
+# Types of annotations that people make; other types are tokens, sentences and the like.
+_LAYERS = ("webanno.custom.", "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity")
+
+
+def _read_inception(gold: GoldFile) -> None:
+    """A UIMA CAS is a document, named by its title; custom layers hold the highlights.
+
+    A topic is the feature ``topic``, ``label`` or ``value`` of a highlight, else the name of its
+    layer. Offsets count UTF-16 units, as in Java.
+    """
+    entries = [own for _, own in gold.read_entries("%FEATURE_STRUCTURES")]
+    texts = {own.need("%ID", int): own.get("sofaString", str) for own in entries}
+    titles = (own.value.get("documentTitle") for own in entries)
+    doc = str(next(filter(None, titles), gold.source.stem))
+    for own in entries:
+        layer = own.need("%TYPE", str)
+        begin, end, sofa = (own.get(name, int) for name in ("begin", "end", "@sofa"))
+        if not layer.startswith(_LAYERS) or begin is None or end is None:
+            continue
+        text = texts.get(sofa or 0)
+        if text is None:
+            raise own.error(f": its text (@sofa {sofa}) is not in the file")
+        units = text.encode("utf-16-le")
+        if not 0 <= begin <= end <= len(units) // 2:
+            raise own.error(f": [{begin},{end}) is not a span of the text", "span.offset")
+        place = (len(units[: 2 * at].decode("utf-16-le", "ignore")) for at in (begin, end))
+        features = (own.value.get(name) for name in ("topic", "label", "value"))
+        label = str(next(filter(None, features), layer.rpartition(".")[2]))
+        gold.add_text(doc, text, own)
+        gold.ask(label, label, own, again=True).add(own, doc, *place)
 
 
 # -- the formats -----------------------------------------------------------------------------------
@@ -422,9 +423,7 @@ class GoldFormat(NamedTuple):
     """A format of gold data: how it is recognised and read."""
 
     is_format: Callable[[Source], bool]
-    read: Callable[[GoldFile], Iterator[Question]]
-    has_texts: bool = False
-    """True if documents are in the file or beside it."""
+    read: Callable[[GoldFile], None]
 
 
 def _holds(*words: str) -> Callable[[Source], bool]:
@@ -437,16 +436,7 @@ def _begins(pattern: str) -> Callable[[Source], bool]:
     return lambda source: re.search(pattern.encode(), source.head[1]) is not None
 
 
-def _is_chunking_evaluation(source: Source) -> bool:
-    head = source.data.partition(b"\n")[0].strip().split(b",")
-    return {*head} == {name.encode() for name in _CHUNKING}
-
-
-def _is_legalbench_rag(source: Source) -> bool:
-    is_list = re.match(rb'\s*\{\s+"tests":\s+\[(\s|$)', source.data[:4096])
-    return is_list is not None and b'"query"' in source.data
-
-
+_CHUNKING_HEADER = f"^(({'|'.join(_CHUNKING)})(,|\\s*$)){{3}}"
 _KILT = r'^\{(?=.*"input")(?=.*"output")(?=.*"provenance")'
 _DOCCANO = (
     r'^\{(?=.*"text"\s*:).*'
@@ -454,27 +444,25 @@ _DOCCANO = (
 )
 
 GOLD_FORMATS: dict[str, GoldFormat] = {
-    "chunking-evaluation": GoldFormat(_is_chunking_evaluation, _read_chunking_evaluation),
-    "legalbench-rag": GoldFormat(_is_legalbench_rag, _read_legalbench_rag),
-    "squad": GoldFormat(
-        _holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad, has_texts=True
-    ),
+    "chunking-evaluation": GoldFormat(_begins(_CHUNKING_HEADER), _read_chunking_evaluation),
+    "legalbench-rag": GoldFormat(_holds('"tests"', '"query"', '"snippets"'), _read_legalbench_rag),
+    "squad": GoldFormat(_holds('"data"', '"paragraphs"', '"answer_start"'), _read_squad),
     "bioasq": GoldFormat(_holds('"questions"', '"offsetInBeginSection"'), _read_bioasq),
     "kilt": GoldFormat(_begins(_KILT), _read_kilt),
-    "qasper": GoldFormat(
-        _holds('"full_text"', '"qas"', '"evidence"'), _read_qasper, has_texts=True
-    ),
+    "qasper": GoldFormat(_holds('"full_text"', '"qas"', '"evidence"'), _read_qasper),
     "trec-genomics": GoldFormat(trec_genomics.is_gold, _read_genomics),
-    "web-annotation": GoldFormat(is_web_annotation, read_web_annotation),
-    "beir": GoldFormat(_begins("^" + "\t".join(_BEIR_COLUMNS) + "$"), _read_beir, has_texts=True),
+    "web-annotation": GoldFormat(_holds('"selector"', 'Selector"'), _read_web_annotation),
+    "beir": GoldFormat(_begins(f"^{_BEIR_HEADER}$"), _read_beir),
     "mtcb": GoldFormat(_begins(r'^\{.*"chunk-must-contain"'), _read_mtcb),
     "label-studio": GoldFormat(
-        _holds('"annotations"', '"result"', '"from_name"'), read_label_studio, has_texts=True
+        _holds('"annotations"', '"result"', '"from_name"'), _read_label_studio
     ),
-    "doccano": GoldFormat(_begins(_DOCCANO), read_doccano, has_texts=True),
-    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), read_inception, has_texts=True),
+    "doccano": GoldFormat(_begins(_DOCCANO), _read_doccano),
+    "inception": GoldFormat(_holds('"%FEATURE_STRUCTURES"'), _read_inception),
 }
 """Formats of gold data by name."""
+_WITH_TEXTS = ("squad", "qasper", "beir", "label-studio", "doccano", "inception")
+"""Formats whose documents are in the file or beside it."""
 
 RUN_FORMATS: dict[str, Callable[[Source], Run]] = {"trec-genomics-run": trec_genomics.read_run}
 """Formats of runs of other campaigns by name."""
@@ -494,7 +482,7 @@ def read_gold(
     repair: bool = False,
     drop_mismatches: bool = False,
 ) -> tuple[Judgements, Topics]:
-    """Read gold data of another tool.
+    """Return the judgements and topics of gold data of another tool.
 
     Parameters
     ----------
@@ -511,10 +499,6 @@ def read_gold(
         Drop quotes that do not match the text. A question that loses all its quotes is dropped,
         too. `Judgements.notes` counts what was moved and dropped.
 
-    Returns
-    -------
-    Judgements, Topics
-
     Examples
     --------
     >>> question = '{"query": "Who?", "snippets": [{"file_path": "a.txt", "span": [3, 9]}]}'
@@ -530,11 +514,11 @@ def read_gold(
     if name is None:
         message = "unrecognised gold data; name the format, one of " + ", ".join(GOLD_FORMATS)
         raise gold.source.error("gold.unknown_format", None, message)
-    questions = [*GOLD_FORMATS[name].read(gold)]
+    GOLD_FORMATS[name].read(gold)
     known = read_texts(texts) if isinstance(texts, (str, Path)) else texts
     if gold.texts:
         known = ChainMap(known or {}, gold.texts)  # type: ignore[arg-type] # nothing is written
-    return build_judgements(gold, questions, known, repair=repair, drop_mismatches=drop_mismatches)
+    return build_judgements(gold, known, repair=repair, drop_mismatches=drop_mismatches)
 
 
 def _open(path: str | Path | Source, name: str | None) -> Source:
@@ -560,12 +544,15 @@ def read_foreign_run(path: str | Path | Source, name: str) -> Run:
 
 def read_embedded_texts(path: str | Path | Source, name: str) -> dict[str, str]:
     """Return the documents that a file of gold data holds: name to text."""
-    if name not in GOLD_FORMATS or not GOLD_FORMATS[name].has_texts:
-        known = " and ".join(n for n, own in GOLD_FORMATS.items() if own.has_texts)
+    if name not in _WITH_TEXTS:
+        known = " and ".join(_WITH_TEXTS)
         raise UsageError(f"files of the format {name!r} hold no documents; those of {known} do")
     gold = GoldFile(_open(path, name))
-    if name == "beir":
-        return dict(_read_beir_corpus(gold))
-    for _ in GOLD_FORMATS[name].read(gold):
-        pass
-    return gold.texts
+    if name != "beir":
+        GOLD_FORMATS[name].read(gold)
+        return gold.texts
+    corpus = _read_beside(gold, "corpus.jsonl", "title", "text")
+    if corpus is None:
+        message = "the documents are missing; expected corpus.jsonl beside the judgements"
+        raise InputError.at("gold.files", gold.source.path, None, message)
+    return {doc: text.strip() for doc, text in corpus.items()}

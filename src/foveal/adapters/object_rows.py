@@ -16,13 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from foveal.errors import InputError, Problem, UsageError, some
+from foveal.errors import Problem, UsageError, counted, some
+from foveal.formats.checks import raise_problems
 
 DocOf = str | Callable[[Any], Any] | None
 """The document of a result: the name of a field, or a function of the object."""
 
+_TEXTS = ("topic", "doc", "text", "xpath", "assessor", "run", "prefix", "suffix")
 COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("topic", "doc", "text", "xpath", "assessor", "run"), pl.String),
+    **dict.fromkeys(_TEXTS, pl.String),
     **dict.fromkeys(("start", "end", "rank", "tokens", "length", "bep", "line"), pl.Int64),
     **dict.fromkeys(("score", "grade"), pl.Float64),
     **dict.fromkeys(("sets", "aspects"), pl.List(pl.String)),
@@ -35,73 +37,156 @@ def _split_names(**columns: str) -> dict[str, tuple[str, ...]]:
     return {column: tuple(names.split()) for column, names in columns.items()}
 
 
-_OTHER_NAMES = {
-    "topic": "topic_id query_id qid question_id",
-    "doc": "doc_id docid docno document_id source source_id ref_doc_id corpus_id file_path "
+USUAL = {name: (name,) for name in COLUMNS} | _split_names(
+    topic="topic topic_id query_id qid question_id",
+    doc="doc doc_id docid docno document_id source source_id ref_doc_id corpus_id file_path "
     "file_name",
-    "start": "start_index start_char_idx split_idx_start start_char char_start start_offset",
-    "end": "end_index end_char_idx end_char char_end end_offset",
-    "text": "page_content content quote",
-    "tokens": "token_count",
-    "grade": "relevance label",
-}
-USUAL = _split_names(**{name: f"{name} {_OTHER_NAMES.get(name, '')}" for name in COLUMNS})
+    start="start start_index start_char_idx split_idx_start start_char char_start start_offset",
+    end="end end_index end_char_idx end_char char_end end_offset",
+    text="text page_content content quote",
+    tokens="tokens token_count",
+    grade="grade relevance label",
+)
 """Our names of columns, and the names that others give them; the first that is there counts."""
 
 
-class Framework(NamedTuple):
-    """The names of document, place, text and score in objects of one framework."""
+_OF_RUN = ("doc", "start", "end", "score", "rank", "xpath", "text", "tokens")
+_OF_JUDGEMENTS = ("doc", "start", "end", "grade", "text", "assessor", "length", "bep", "sets")
+# Fields that the entry of a document may have.
+_OF_DOCUMENT = ("spans", "length", "bep", "sets", "assessor", *USUAL["grade"])
 
-    name: str
+
+class Framework(NamedTuple):
+    """The names of document, place, text and score in objects of one framework.
+
+    Objects are recognised by the attributes `marks`. Each of `fields` is an attribute, or else in
+    the metadata. `no_doc` and `no_start` say what to do where they are missing (braces are double).
+    """
+
     marks: tuple[str, ...]
-    """The attributes by which its objects are recognised."""
     fields: Mapping[str, tuple[str, ...]]
-    """Our columns to the attributes of the object, or else fields of its metadata."""
     no_doc: str
-    """What to do where the document is missing, and where the start is."""
     no_start: str = "give start and end"
 
 
 _NAME_FIELD = (
     "or name the field of the metadata that tells the document: run_of(results, doc='...')"
 )
-DICT = Framework("dict", (), USUAL, f"name it in one of the fields {', '.join(USUAL['doc'][:4])}")
-_TUPLE = DICT._replace(name="tuple")
-_ROW = DICT._replace(name="row")
-_MAX_INT = 1 << 62
-FRAMEWORKS = (
-    Framework(
-        "LangChain document",
+_PLAIN = Framework((), USUAL, f"name it in one of the fields {', '.join(USUAL['doc'][:4])}")
+FRAMEWORKS = {
+    "LangChain document": Framework(
         ("page_content", "metadata"),
         _split_names(doc="source", start="start_index", text="page_content"),
         f"set metadata['source'] before splitting, {_NAME_FIELD}",
         "make the text splitter with add_start_index=True",
     ),
-    Framework(
-        "LlamaIndex node",
+    "LlamaIndex node": Framework(
         ("ref_doc_id", "start_char_idx"),
         _split_names(doc="ref_doc_id", start="start_char_idx", end="end_char_idx", text="text"),
         f"make nodes with get_nodes_from_documents, {_NAME_FIELD}",
         "its node parser did not find the text of the node in the document; use one that leaves "
         "the text as it is",
     ),
-    Framework(
-        "Haystack document",
+    "Haystack document": Framework(
         ("content", "meta"),
         _split_names(doc="source_id", start="split_idx_start", text="content", score="score"),
         f"split with DocumentSplitter, {_NAME_FIELD}",
         "split with DocumentSplitter or RecursiveDocumentSplitter, which note it",
     ),
-    Framework(
-        "Chonkie chunk",
+    "Chonkie chunk": Framework(
         ("start_index", "end_index", "text"),
         _split_names(doc="source", start="start_index", end="end_index", text="text")
         | _split_names(tokens="token_count"),
         "a chunk does not know its document; give pairs (document, chunk), or cut with "
-        "chunk_document(Document(content=..., metadata={'source': ...}))",
+        "chunk_document(Document(content=..., metadata={{'source': ...}}))",
     ),
-)
-KINDS = {kind.name: kind for kind in (DICT, _TUPLE, _ROW, *FRAMEWORKS)}
+    **dict.fromkeys(("dict", "tuple", "row"), _PLAIN),
+}
+"""Kinds of objects by the names that messages give them; plain ones have the usual fields."""
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def read_rows(objects: Any, name: str, doc: DocOf = None, *, is_run: bool) -> pl.DataFrame:
+    """Return the rows of a frame, of lists for each topic, or of objects that name their topic.
+
+    >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"], "score": [9.5]})
+    >>> for objects in (frame, {7: [{"doc": "d1", "score": 9.5}]}, [{"qid": 7, "docno": "d1"}]):
+    ...     print(read_rows(objects, "run", is_run=True)["topic", "doc", "score", "kind"].rows())
+    [('7', 'd1', 9.5, 'row')]
+    [('7', 'd1', 9.5, 'dict')]
+    [('7', 'd1', None, 'dict')]
+    """
+    frame, columns = frame_of(objects), _OF_RUN if is_run else _OF_JUDGEMENTS
+    if frame is not None:
+        return _read_frame(frame, columns, name, doc)
+    if isinstance(objects, Mapping):
+        pairs = _flatten_topics(objects, is_run=is_run)
+        return _read_objects(pairs, columns, name, doc)
+    is_list = isinstance(objects, Iterable) and not isinstance(objects, (str, bytes))
+    rows = [*objects] if is_list else []
+    if not is_list or not all(is_row(row) for row in rows):
+        item = "result" if is_run else "span"
+        found = f"{item}s without topics" if is_list else type(objects).__name__
+        what = "a run (foveal.read_run reads files)" if is_run else "judgements"
+        raise UsageError(
+            f"{found} cannot be {what}; expected {{topic: [{item}, ...]}}, a data frame, or rows "
+            "that name their topic: dicts with a field topic, tuples (topic, doc, start, end)"
+        )
+    return _read_objects(((None, row) for row in rows), columns, name, doc)
+
+
+def _flatten_topics(objects: Mapping[Any, Any], *, is_run: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs of topic and object; spans of a topic may be in a list for each document."""
+    known: dict[str, Any] = {}
+    for topic, own in objects.items():
+        # 7 and "7" are one topic here as they are in a file; which list is first is unknown.
+        other = known.setdefault(str(topic), topic)
+        if is_run and other is not topic:
+            raise UsageError(
+                f"{other!r} and {topic!r} are the same topic; expected one list for each topic"
+            )
+        if isinstance(own, Mapping) and not is_run:
+            for doc, entry in own.items():
+                yield from ((topic, span) for span in _flatten_document(topic, doc, entry))
+            continue
+        is_list = isinstance(own, Iterable) and not isinstance(own, (str, bytes, Mapping))
+        if not is_list or _find_kind(own) is not None:
+            raise UsageError(
+                f"{topic!r} has {_describe(own)}; expected a list for each topic. Several runs are "
+                "a list of foveal.run_of(results, name=...)"
+            )
+        yield from ((topic, item) for item in own)
+
+
+def _flatten_document(topic: Any, doc: Any, entry: Any) -> Iterator[dict[str, Any]]:
+    """Yield the spans of a document; one without any is judged, and nothing in it is relevant."""
+    where = f"topic {topic!r}, document {doc!r}"
+    about = dict(entry) if isinstance(entry, Mapping) else {"spans": entry}
+    unknown = [key for key in about if key not in _OF_DOCUMENT]
+    if unknown:  # a misspelt "spans" would be a document that was judged not relevant
+        expected = ", ".join(_OF_DOCUMENT)
+        raise UsageError(f"{where} has the field {unknown[0]!r}; expected {expected}")
+    given = about.pop("spans", ())
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    spans = [*given] if is_list else [given]
+    pairs = [isinstance(own, (tuple, list)) and len(own) in (2, 3) for own in spans]
+    if not all(pair or isinstance(own, Mapping) for pair, own in zip(pairs, spans, strict=True)):
+        raise UsageError(
+            f"{where} has {given!r}; expected a list of (start, end) or (start, end, grade)"
+        )
+    sets = [*(about.pop("sets", None) or [None] * len(spans))]
+    if len(sets) != len(spans):
+        raise UsageError(
+            f"{where}: {counted(len(sets), 'list')} of sets for {counted(len(spans), 'span')}; "
+            "expected one for each"
+        )
+    for span, own_sets, is_pair in zip(spans, sets, pairs, strict=True):
+        fields = zip(("start", "end", "grade"), span, strict=False) if is_pair else span
+        yield about | {"sets": own_sets} | dict(fields) | {"doc": doc}
+    if not spans:
+        yield about | {"doc": doc}
 
 
 # -- objects ---------------------------------------------------------------------------------------
@@ -111,17 +196,14 @@ class _MisfitError(Exception):
     """An object that is not a result, or a value of a wrong type."""
 
 
-def flatten_topics(results: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of topic and object, out of a list for each topic."""
-    for topic, own in results.items():
-        is_list = isinstance(own, Iterable) and not isinstance(own, (str, bytes, Mapping))
-        if not is_list or _find_kind(own) is not None:
-            raise UsageError(
-                f"{topic!r} has {_describe(own)}; expected a list for each topic. Several runs are "
-                "a list of foveal.run_of(results, name=...)"
-            )
-        for item in own:
-            yield topic, item
+def _find_kind(item: Any) -> str | None:
+    """Return the kind of an object, one of `FRAMEWORKS`, by its attributes."""
+    if isinstance(item, Mapping):
+        return "dict"
+    for kind, own in FRAMEWORKS.items():
+        if own.marks and all(hasattr(item, mark) for mark in own.marks):
+            return kind
+    return "dict" if hasattr(item, "_asdict") or dataclasses.is_dataclass(item) else None
 
 
 def is_row(item: Any) -> bool:
@@ -130,34 +212,28 @@ def is_row(item: Any) -> bool:
     >>> is_row({"qid": 1, "docno": "d1"}), is_row(("1", "d1", 0, 40)), is_row({"1": [("d1", 0, 4)]})
     (True, True, False)
     """
-    if _find_kind(item) is not DICT:
+    if _find_kind(item) != "dict":
         return isinstance(item, tuple) and len(item) in (4, 5) and isinstance(item[1], str)
-    topics = (_get(item, name) for name in USUAL["topic"])
-    topic = next((own for own in topics if own is not None), None)
-    return isinstance(topic, (str, int, np.integer))
+    topics = [own for own in map(_getter(item), USUAL["topic"]) if own is not None]
+    return isinstance(next(iter(topics), None), (str, int, np.integer))
 
 
-def rows_of_objects(
-    items: Iterable[tuple[Any, Any]], columns: tuple[str, ...], name: str, doc: DocOf = None
+def _read_objects(
+    items: Iterable[tuple[Any, Any]], columns: tuple[str, ...], name: str, doc: DocOf
 ) -> pl.DataFrame:
     """Return rows of pairs of topic and object; the object itself names a topic of None.
 
-    The `columns` after ``doc``, ``start`` and ``end`` are those that objects may have; the first
-    of them is the fourth of a tuple.
-
-    >>> pairs = [(7, ("d1", 0, 40))]
-    >>> rows_of_objects(pairs, ("doc", "start", "end", "score"), "run").to_dicts()
-    [{'topic': '7', 'doc': 'd1', 'start': 0, 'end': 40, 'score': None, 'kind': 'tuple', 'line': 1}]
+    The fourth of the `columns` is the fourth of a tuple.
     """
     found, kinds, problems = list[dict[str, Any]](), list[str](), list[Problem]()
     for number, (topic, item) in enumerate(items, 1):
         try:
             kind, fields = _read_object(item, topic, columns, doc)
         except _MisfitError as error:
-            kind, fields = DICT, {"topic": topic}
+            kind, fields = "dict", {"topic": topic}
             text = f"{_name_topic(topic)}{error}"
             problems.append(Problem("object.type", name, number, text))
-        kinds.append(kind.name)
+        kinds.append(kind)
         found.append(fields)
     table = {column: [own.get(column) for own in found] for column in ("topic", *columns)}
     return _tabulate(table, kinds, name, problems)
@@ -165,7 +241,7 @@ def rows_of_objects(
 
 def _read_object(
     item: Any, topic: Any, columns: tuple[str, ...], doc: DocOf
-) -> tuple[Framework, dict[str, Any]]:
+) -> tuple[str, dict[str, Any]]:
     """Return the kind of an object and its columns; pairs of an object and its score are opened."""
     given: dict[str, Any] = {} if topic is None else {"topic": topic}
     if isinstance(item, tuple) and not hasattr(item, "_fields"):
@@ -175,51 +251,40 @@ def _read_object(
         if len(item) in (2, 3) and isinstance(item[0], str) and not _is_number(item[1]):
             given["doc"], item, doc = item[0], item[1] if len(item) == 2 else item[1:], None
         elif len(item) in (3, 4):
-            named = zip(("doc", "start", "end", columns[3]), item, strict=False)
-            return _TUPLE, given | dict(named)
+            return "tuple", given | dict(zip(columns[:4], item, strict=False))
         if isinstance(item, tuple) and len(item) == 2 and _is_number(item[1]):
             item, given[columns[3]] = item
+    if _find_kind(item) is None and hasattr(item, "node") and hasattr(item, "score"):
+        given, item = {"score": item.score} | given, item.node  # LlamaIndex's NodeWithScore
     kind = _find_kind(item)
-    if kind is None and hasattr(item, "node") and hasattr(item, "score"):
-        # LlamaIndex's NodeWithScore
-        given, item = {"score": item.score} | given, item.node
-        kind = _find_kind(item)
     if kind is None:
         raise _MisfitError(
             f"{_describe(item)} is not a result; expected (doc, start, end), a dict, or an object "
             "of LangChain, LlamaIndex, Haystack or Chonkie"
         )
     metadata = next(
-        (m for n in ("metadata", "meta") if isinstance(m := _get(item, n), Mapping)), {}
+        (own for own in map(_getter(item), ("metadata", "meta")) if isinstance(own, Mapping)), {}
     )
-    found: dict[str, Any] = {}
-    for part in (metadata, item):  # a field of the object itself comes first
-        is_mapping = isinstance(part, Mapping)
-        for column, names in kind.fields.items():
-            for name in names:
-                value = part.get(name) if is_mapping else getattr(part, name, None)
+    fields = FRAMEWORKS[kind].fields
+    for part in (item, metadata) if metadata else (item,):  # fields of the object itself come first
+        get = _getter(part)
+        for column in ("topic", *columns):
+            for name in fields.get(column, ()) if given.get(column) is None else ():
+                value = get(name)
                 if value is not None:
-                    found[column] = value
+                    given[column] = value
                     break
     if callable(doc):
-        found["doc"] = doc(item)
+        given["doc"] = doc(item)
     elif doc is not None:
         own = item.get(doc) if isinstance(item, Mapping) else None
-        found["doc"] = metadata.get(doc) if own is None else own
-    return kind, found | given
+        given["doc"] = metadata.get(doc) if own is None else own
+    return kind, given
 
 
-def _find_kind(item: Any) -> Framework | None:
-    """Return the framework of an object, by its attributes."""
-    if isinstance(item, Mapping):
-        return DICT
-    is_record = hasattr(item, "_asdict") or dataclasses.is_dataclass(item)
-    kinds = (own for own in FRAMEWORKS if all(hasattr(item, mark) for mark in own.marks))
-    return next(kinds, DICT if is_record else None)
-
-
-def _get(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+def _getter(item: Any) -> Callable[[str], Any]:
+    """Return a function of the name of a field to its value, None if there is none."""
+    return item.get if isinstance(item, Mapping) else lambda name: getattr(item, name, None)
 
 
 def _is_number(value: Any) -> bool:
@@ -262,41 +327,17 @@ def frame_of(table: Any) -> pl.DataFrame | None:
     for name in table.columns:
         values = table[name].to_numpy()
         if values.dtype.kind not in "iuf":
-            absent = table[name].isna()
-            pairs = zip(table[name].tolist(), absent.tolist(), strict=True)
-            values = [None if gone else value for value, gone in pairs]
+            pairs = zip(table[name].tolist(), table[name].isna().tolist(), strict=True)
+            values = [None if is_absent else value for value, is_absent in pairs]
         series = pl.Series(values, strict=False)
         columns[str(name)] = series.fill_nan(None) if series.dtype.is_float() else series
     return pl.DataFrame(columns)
 
 
-def runs_in(frame: pl.DataFrame) -> list[str]:
-    """Return the names in the column ``run``, in their order; none without it.
-
-    >>> runs_in(pl.DataFrame({"run": ["b", "a", "b"]}))
-    ['b', 'a']
-    """
-    if "run" not in frame.columns:
-        return []
-    given = _tabulate({"run": frame["run"]}, [_ROW.name] * len(frame), "frame", [])["run"]
-    if given.null_count():
-        raise UsageError(
-            f"row {given.is_null().arg_true()[0] + 1} of the frame has no name in the column "
-            "'run'; expected one in each row, or no such column"
-        )
-    names: list[str] = given.unique(maintain_order=True).to_list()
-    return names
-
-
-def rows_of_frame(
-    frame: pl.DataFrame, columns: tuple[str, ...], name: str, doc: DocOf = None
+def _read_frame(
+    frame: pl.DataFrame, columns: tuple[str, ...], name: str, doc: DocOf
 ) -> pl.DataFrame:
-    """Return the `columns` of a frame under our names, null where it has none.
-
-    >>> frame = pl.DataFrame({"qid": [7], "docno": ["d1"]})
-    >>> rows_of_frame(frame, ("doc", "start"), "run").to_dicts()
-    [{'topic': '7', 'doc': 'd1', 'start': None, 'kind': 'row', 'line': 1}]
-    """
+    """Return the `columns` of a frame under our names, null where it has none."""
     if callable(doc):
         raise UsageError("doc is a function; for a frame it is the name of a column")
     table: dict[str, pl.Series] = {}
@@ -309,7 +350,7 @@ def rows_of_frame(
                 f"{' or '.join(names[:5])}"
             )
         table[column] = pl.Series([None] * len(frame)) if found is None else frame[found]
-    return _tabulate(table, [_ROW.name] * len(frame), name, [])
+    return _tabulate(table, ["row"] * len(frame), name, [])
 
 
 # -- columns ---------------------------------------------------------------------------------------
@@ -329,61 +370,58 @@ def _tabulate(
                     values[i] = _convert(column, value)
                 except _MisfitError as error:
                     values[i] = None
-                    text = _name_topic(table["topic"][i] if "topic" in table else None)
-                    problems.append(Problem("object.value", name, i + 1, f"{text}{error}"))
+                    text = f"{_name_topic(table['topic'][i])}{error}"
+                    problems.append(Problem("object.value", name, i + 1, text))
             series = pl.Series(column, values, dtype=COLUMNS[column])
         columns.append(series)
-    if problems:
-        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    raise_problems(problems)
     line = pl.Series("line", np.arange(1, len(kinds) + 1, dtype=np.int64))
     return pl.DataFrame([*columns, pl.Series("kind", kinds, dtype=pl.String), line])
 
 
 def _cast_plain(column: str, given: list[Any] | pl.Series) -> pl.Series | None:
-    """Return a column whose values are all of its type; None if they must be converted."""
-    kind = COLUMNS[column]
-    if isinstance(given, pl.Series):
-        own = given.dtype
-        is_fit = own in (kind, pl.Null) or (kind == pl.Float64 and own.is_numeric())
-        is_fit |= kind == pl.String and (own in (pl.Categorical, pl.Enum) or own.is_integer())
-        is_fit |= kind == pl.Int64 and own.is_signed_integer()
-        return given.cast(kind).alias(column) if is_fit else None
-    plain = {pl.String: str, pl.Int64: int, pl.Float64: float}.get(kind)
-    if {*map(type, given)} - {type(None), plain}:
-        return None
-    if kind == pl.Int64 and max(map(abs, filter(None, given)), default=0) >= _MAX_INT:
-        return None
-    with suppress(TypeError, UnicodeEncodeError):  # _convert explains
-        return pl.Series(column, given, dtype=kind)
+    """Return a column of values that are all of one fitting type; None if they are not."""
+    with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        series, kind = pl.Series(column, given), COLUMNS[column]
+        own = series.dtype
+        fits = {
+            pl.String: own in (pl.Categorical, pl.Enum) or (own.is_integer() and column != "text"),
+            pl.Int64: own.is_signed_integer(),
+            pl.Float64: own.is_numeric(),
+        }
+        if own in (kind, pl.Null) or fits.get(kind):
+            return series.cast(kind)
     return None
+
+
+_EXPECTED = {
+    pl.String: "text without half a character (a lone surrogate)",
+    pl.Int64: "a whole number",
+    pl.Float64: "a number",
+    pl.List(pl.String): "a list of names",
+}
 
 
 def _convert(column: str, value: Any) -> Any:
     """Return a value in the type of its column."""
     kind = COLUMNS[column]
+    if isinstance(value, np.generic):
+        value = value.item()
     # A float that is not a number is how pandas says that there is no value.
     if value is None or (kind != pl.Float64 and isinstance(value, float) and math.isnan(value)):
         return None
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if kind == pl.String:
-        expected = "text"
+    is_number = _is_number(value)
+    with suppress(ValueError, OverflowError):
         # Topics are often numbered; a file has their digits.
-        if isinstance(value, str) or (is_whole and column != "text"):
-            with suppress(ValueError):  # half a character, or more digits than Python writes
-                return str(value).encode().decode()
-            expected = "text without half a character (a lone surrogate)"
-    elif kind == pl.Int64:
+        is_name = is_number and isinstance(value, int) and column != "text"
+        if kind == pl.String and (isinstance(value, str) or is_name):
+            return str(value).encode().decode()
         # Some stores keep every number of the metadata as a float.
-        if _is_number(value) and value == value // 1 and abs(value) < _MAX_INT:
+        if kind == pl.Int64 and is_number and int(value) == value and abs(value) < 1 << 62:
             return int(value)
-        expected = "a whole number"
-    elif kind == pl.Float64:
-        if _is_number(value):
-            with suppress(OverflowError):
-                return float(value)
-        expected = "a number"
-    else:
-        if isinstance(value, Iterable) and not isinstance(value, str):
+        if kind == pl.Float64 and is_number:
+            return float(value)
+        if kind == pl.List and isinstance(value, Iterable) and not isinstance(value, str):
             return [str(one) for one in value]
-        expected = "a list of names"
+    expected = "text" if kind == pl.String and not isinstance(value, str) else _EXPECTED[kind]
     raise _MisfitError(f"{column} is {_describe(value)}; expected {expected}")

@@ -26,11 +26,8 @@ def locate_results(
         Results with offsets keep them; a run of another format is read as it is.
     texts : mapping of str to str, or TextLocator
         The text of each document. A locator remembers what it found for the next run.
-    ambiguous : {"error", "first", "empty"}
-        A text that occurs more than once in its document is an error; or it is taken at its first
-        place, or becomes a result that keeps its rank and holds nothing. Both are noted.
-    missing : {"error", "empty"}
-        The same for a text that is not in its document.
+    ambiguous, missing : str
+        Texts without exactly one place, as for `foveal.run_of`.
 
     Examples
     --------

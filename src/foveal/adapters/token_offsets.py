@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import overload
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,9 @@ from foveal.errors import InputError
 from foveal.model import Judgements, Run
 from foveal.spans import Ints
 
+Spans = TypeVar("Spans", bound=Run | Judgements)
+# From a text to the places of its tokens, in their order.
 Tokenise = Callable[[str], Iterable[tuple[int, int]]]
-"""A function from a text to the places of its tokens, in their order."""
 
 _WORD = re.compile(r"[^\W_]+(?:[^\w\s]+[^\W_]+)*")
 _ARTICLES = frozenset(["a", "an", "the"])
@@ -33,15 +34,7 @@ def words(text: str) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-@overload
-def in_tokens(given: Run, texts: Mapping[str, str], tokenise: Tokenise = words) -> Run: ...
-@overload
-def in_tokens(
-    given: Judgements, texts: Mapping[str, str], tokenise: Tokenise = words
-) -> Judgements: ...
-def in_tokens(
-    given: Run | Judgements, texts: Mapping[str, str], tokenise: Tokenise = words
-) -> Run | Judgements:
+def in_tokens(given: Spans, texts: Mapping[str, str], tokenise: Tokenise = words) -> Spans:
     """Return a run or judgements whose offsets number the tokens of each document.
 
     A span holds the tokens that it shares at least one character with. Any measure of text then
@@ -70,26 +63,24 @@ def in_tokens(
             raise InputError.at("span.unknown_document", path, None, message)
         found = np.array([*tokenise(texts[doc])], dtype=np.int64).reshape(-1, 2)
         tokens[doc] = found[:, 0], found[:, 1]
+
+    def count(doc: pl.Series, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        """Return spans of characters as spans of tokens; unknown offsets stay unknown."""
+        first, last = start.copy(), end.copy()
+        rows = pl.DataFrame({"doc": doc, "row": np.arange(len(doc))})
+        for (name,), group in rows.group_by("doc"):
+            opens, closes = tokens[str(name)]
+            own = group["row"].to_numpy()
+            first[own] = np.searchsorted(closes, start[own], side="right")
+            last[own] = np.maximum(np.searchsorted(opens, end[own]), first[own])
+        first[start < 0], last[end < 0] = start[start < 0], end[end < 0]
+        return first, last
+
     length = np.array([len(tokens[doc][0]) for doc in given.doc], dtype=np.int64)
     if isinstance(given, Run):
-        start, end = _count_tokens(tokens, given.doc, given.start, given.end)
+        start, end = count(given.doc, given.start, given.end)
         return replace(given, start=start, end=end, length=length)
-    start, end = _count_tokens(tokens, given.doc.gather(given.row), given.start, given.end)
-    bep, _ = _count_tokens(tokens, given.doc, given.bep, given.bep)
-    given = replace(given, quotes=None, declared=None)
-    return replace(given, start=start, end=end, bep=bep, length=length)
-
-
-def _count_tokens(
-    tokens: Mapping[str, tuple[Ints, Ints]], doc: pl.Series, start: Ints, end: Ints
-) -> tuple[Ints, Ints]:
-    """Return spans of characters as spans of tokens; unknown offsets stay unknown."""
-    first, last = start.copy(), end.copy()
-    rows = pl.DataFrame({"doc": doc, "row": np.arange(len(doc))})
-    for (name,), group in rows.group_by("doc"):
-        opens, closes = tokens[str(name)]
-        own = group["row"].to_numpy()
-        first[own] = np.searchsorted(closes, start[own], side="right")
-        last[own] = np.maximum(np.searchsorted(opens, end[own]), first[own])
-    first[start < 0], last[end < 0] = start[start < 0], end[end < 0]
-    return first, last
+    start, end = count(given.doc.gather(given.row), given.start, given.end)
+    bep, _ = count(given.doc, given.bep, given.bep)
+    bare = replace(given, quotes=None, declared=None)
+    return replace(bare, start=start, end=end, bep=bep, length=length)
