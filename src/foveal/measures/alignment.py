@@ -350,10 +350,10 @@ class Alignment(_WithCache):
     @cached_property
     def totals(self) -> Totals:
         """Sums of `size` and `rsize` in whole numbers, so that any difference is exact."""
-        bounds = self.run.bounds
+        bounds, union = self.run.bounds, self.overlap is Overlap.UNION
         sums = np.zeros((2, len(self.run) + 1), dtype=np.int64)
-        np.cumsum(self.size, out=sums[0, 1:])
-        np.cumsum(self.rsize, out=sums[1, 1:])
+        np.cumsum(self.new_size if union else self.full_size, out=sums[0, 1:])
+        np.cumsum(self.new_rsize if union else self.full_rsize, out=sums[1, 1:])
         read, found = sums[:, 1:] - np.repeat(sums[:, bounds[:-1]], np.diff(bounds), axis=1)
         return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
 
@@ -394,8 +394,9 @@ class Alignment(_WithCache):
         >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
         [0.5, 0.0, nan]
         """
-        scores = self.spread_topics(values)
-        scores[self.gold.nrel == 0] = np.nan
+        scores = np.where(self.gold.nrel == 0, np.nan, 0.0)
+        judged = self.judged_topic
+        scores[judged] = np.where(self.gold.nrel[judged] == 0, np.nan, values)
         return scores
 
 
@@ -430,25 +431,19 @@ def find_disjoint(alignment: Alignment) -> Bools:
 class TopicView:
     """The results of one topic in rank order, and what is relevant to it."""
 
+    # The parts of the alignment's arrays that belong to this topic.
     end: Ints
     row: Ints
-    """The judgement of each result's document, `UNKNOWN` if unjudged."""
+    length: Ints
     size: Ints
-    """Characters of each result that count."""
     rsize: Ints
-    """Highlighted characters of each result that count."""
     full_size: Ints
-    """Characters of each result, whatever the treatment of overlap."""
     full_rsize: Ints
     new_size: Ints
-    """Characters of each result that no earlier result covered."""
     new_rsize: Ints
     read: Ints
-    """Characters returned up to each rank."""
     found: Ints
-    """Relevant characters returned up to each rank."""
     precision: Floats
-    """P[r] in characters; 0 before any text was read."""
 
     def __init__(self, alignment: Alignment, name: str) -> None:
         self.alignment = alignment

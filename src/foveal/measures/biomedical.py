@@ -38,18 +38,13 @@ def _meet_first(topic: TopicView) -> Meetings:
     return Meetings(one, found.other[overlaps][first], found.common[overlaps][first])
 
 
-class GenomicsDocument(_Genomics):
+class GenomicsDocument(_Genomics, AveragePrecision):
     """Average precision of documents, each at its first passage."""
 
     name = "gen_document"
     aliases = ("DOCUMENT",)
     formula = "gen_document = AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
-
-    needs = ()
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return AveragePrecision().score_topics(alignment)
 
 
 class GenomicsPassage(_Genomics):
@@ -148,9 +143,7 @@ class GenomicsPassage2(_Genomics):
         alignment, first = topic.alignment, topic.slice.start
         start, end, owner = topic.pieces
         judgements = alignment.gold.judgements
-        relevant = alignment.gold.cached(list_marked)._replace(
-            start=judgements.start, end=judgements.end, bounds=judgements.bounds
-        )
+        relevant = Marked(judgements.row, judgements.start, judgements.end)
         found = meet_marked(relevant, topic.row[owner], start, end)
         overlaps = found.common > 0
         piece, passage, size = (column[overlaps] for column in found)
@@ -216,9 +209,7 @@ def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> _Snipp
     shift = (placed - start)[head]
     start = (merged[snippet] - shift) // 2
     end = (merged_end[snippet] - shift - more) // 2
-    golden = Marked(
-        judgements.start, judgements.end + more, judgements.bounds, judgements.row, judgements.row
-    )
+    golden = Marked(judgements.row, judgements.start, judgements.end + more)
     met = meet_marked(golden, alignment.row[head], start, end + more)
     overlap = np.bincount(met.one, met.common, len(head)).astype(np.int64)
     return _Snippets(np.searchsorted(head, run.bounds), end - start + more, overlap, head)

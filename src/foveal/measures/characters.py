@@ -74,20 +74,39 @@ def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -
     return sums
 
 
-class TopicCounts(NamedTuple):
-    """Amounts found and read on each topic of a run, and sought on each judged topic."""
+def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
 
-    found: Ints | Floats
-    read: Ints
+    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
+    [[0, 0, 1], [1, 2, 0]]
+    """
+    low = np.searchsorted(others, some)
+    counts = np.searchsorted(others, some, side="right") - low
+    i = np.repeat(np.arange(len(some)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
+
+
+class TopicCounts(NamedTuple):
+    """Amounts found and read, by topic or result of a run, and sought on each judged topic."""
+
+    found: npt.NDArray[Any]
+    read: npt.NDArray[Any]
     sought: Ints
 
 
 class PrecisionRecall(Measure):
     """A family of precision, recall and F, undefined where nothing is sought."""
 
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        """Return what each result of the run finds and costs, and what each topic seeks."""
+        raise NotImplementedError  # pragma: no cover - every family defines it or count_totals
+
     def count_totals(self, alignment: Alignment) -> TopicCounts:
-        """Count what was found, read and sought, mostly characters."""
-        raise NotImplementedError  # pragma: no cover - every family defines it
+        """Return what was found, read and sought on each topic, mostly characters."""
+        found, read, sought = self.count_results(alignment)
+        found, read = (sum_first(v, alignment.run.bounds, self.rank) for v in (found, read))
+        return TopicCounts(found, read, sought)
 
     def precision(self, alignment: Alignment) -> Floats:
         found, read, sought = self.count_totals(alignment)
@@ -218,13 +237,10 @@ class _HiXEval(PrecisionRecall):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def count_totals(self, alignment: Alignment) -> TopicCounts:
-        gold, bounds = alignment.gold, alignment.run.bounds
-        return TopicCounts(
-            sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
-            sum_first(alignment.size, bounds, self.rank),
-            gold.trel if self.trel == "documents" else gold.element_size,
-        )
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        value, gold = alignment.cached(_value_results, self.alpha, self.rval), alignment.gold
+        trel = gold.trel if self.trel == "documents" else gold.element_size
+        return TopicCounts(value, alignment.size, trel)
 
 
 def _value_results(alignment: Alignment, alpha: float, rval: str) -> Floats:
@@ -417,15 +433,14 @@ class _Characters(PrecisionRecall):
     unit = UNIT
     beta = Number(1.0, "charF: weight of recall")
 
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        return TopicCounts(alignment.rsize, alignment.size, alignment.gold.trel)
+
     def count_totals(self, alignment: Alignment) -> TopicCounts:
         if self.budget is None:
-            bounds = alignment.run.bounds
-            found = sum_first(alignment.rsize, bounds, self.rank)
-            read = sum_first(alignment.size, bounds, self.rank)
-        else:
-            within = alignment.cached(readings, (int(self.budget),), self.unit, self.rank)
-            found, read = within.found[:, 0], within.read[:, 0]
-        return TopicCounts(found, read, alignment.gold.trel)
+            return super().count_totals(alignment)
+        within = alignment.cached(readings, (int(self.budget),), self.unit, self.rank)
+        return TopicCounts(within.found[:, 0], within.read[:, 0], alignment.gold.trel)
 
 
 class CharacterPrecision(_Characters):
