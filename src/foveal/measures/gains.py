@@ -165,7 +165,14 @@ def find_seen(alignment: Alignment) -> Seen:
             host = node.copy()
             host[unlisted] = _find_enclosing(forest, row, alignment.run.xpath, unlisted)
             unlisted = unlisted[host[unlisted] >= 0]
-            own_start, own_end = _place_unlisted(forest, host[unlisted])
+            # The size of such an element is not known, only that it is not relevant: it takes a
+            # character of its host that is neither in a listed child nor highlighted, if any.
+            around = host[unlisted]
+            inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
+            own_start, base = forest.start[around] + inner[around], forest.base[row[unlisted]]
+            assert forest.highlighted is not None
+            marked = forest.highlighted.within(base + own_start, base + forest.end[around])
+            own_end = own_start + (forest.end[around] - own_start - marked > 0)
             order = np.argsort(np.concatenate([real, unlisted]), kind="stable")
             real = np.concatenate([real, unlisted])[order]
             start = np.concatenate([start, own_start])[order]
@@ -201,20 +208,6 @@ def _find_enclosing(forest: Forest, row: Ints, xpath: pl.Series | None, result: 
         on = (found[left] < 0) & (paths != "").to_numpy()
         left, paths = left[on], paths.filter(pl.Series(on))
     return found
-
-
-def _place_unlisted(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
-    """Return a place in the text of its host for each element that is not listed.
-
-    Its size is not known, only that it is not relevant: it takes a character of the text that is
-    neither in a listed child nor highlighted, where there is any.
-    """
-    inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
-    start = forest.start[host] + inner[host]
-    assert forest.highlighted is not None
-    base = forest.base[forest.row[host]]
-    marked = forest.highlighted.within(base + start, base + forest.end[host])
-    return start, start + np.where(forest.end[host] - start - marked > 0, 1, 0)
 
 
 # -- gains -------------------------------------------------------------------------------------

@@ -13,15 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
-from foveal.measures.base import (
-    Choice,
-    Cutoff,
-    Example,
-    Measure,
-    Need,
-    Number,
-    OverlapRule,
-)
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.measures.characters import count_needed, sum_first
 from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
@@ -73,8 +65,6 @@ def _score_documents(
     alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
 ) -> Floats:
     """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
-    if score == "T2I":
-        return _score_by_reading(alignment, irr, stop)
     scores = np.zeros(len(alignment.run.documents.first_rows))
     if score == "F":
         docs = alignment.documents
@@ -83,9 +73,25 @@ def _score_documents(
         r = docs.rsize[hit] / docs.rel_size[hit]
         weight = beta**2
         scores[hit] = (1 + weight) * p * r / (weight * p + r)
-    else:
+        return scores
+    if score == "BEP":
         known, distance = _find_distances(alignment)
         scores[known] = np.maximum(n - distance, 0) / n
+        return scores
+    start, end, owner = alignment.run.start, alignment.end, np.arange(len(alignment.run))
+    if alignment.overlap is Overlap.UNION:
+        start, end, owner = alignment.pieces
+    document = alignment.run.documents.number[owner]
+    order = np.lexsort((end, start, document))
+    relevant = np.flatnonzero(alignment.relevant_documents)
+    first = np.searchsorted(document[order], relevant).tolist()
+    last = np.searchsorted(document[order], relevant, side="right").tolist()
+    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
+    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
+        row = int(alignment.document_row[d])
+        passages, length = alignment.gold.judgements.passages(row), int(alignment.gold.length[row])
+        consecutive = stop == "consecutive"
+        scores[d] = reading_score(parts[low:high], passages, length, irr, consecutive=consecutive)
     return scores
 
 
@@ -107,32 +113,6 @@ def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
         np.cumsum(scores[low:high], out=total[low:high])
     before = np.repeat(bounds[:-1], np.diff(bounds))
     return total / (np.arange(1, len(scores) + 1) - before)
-
-
-def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
-    run, judgements = alignment.run, alignment.gold.judgements
-    scores = np.zeros(len(run.documents.first_rows))
-    if alignment.overlap is Overlap.UNION:
-        start, end, owner = alignment.pieces
-    else:
-        start, end, owner = run.start, alignment.end, np.arange(len(run))
-    document = run.documents.number[owner]
-    order = np.lexsort((end, start, document))
-    document = document[order]
-    relevant = np.flatnonzero(alignment.relevant_documents)
-    first = np.searchsorted(document, relevant).tolist()
-    last = np.searchsorted(document, relevant, side="right").tolist()
-    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
-    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
-        row = int(alignment.document_row[d])
-        scores[d] = reading_score(
-            parts[low:high],
-            judgements.passages(row),
-            int(alignment.gold.length[row]),
-            patience,
-            consecutive=stop == "consecutive",
-        )
-    return scores
 
 
 def reading_score(
