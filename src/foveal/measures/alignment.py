@@ -400,6 +400,19 @@ class Alignment(_WithCache):
         return scores
 
 
+def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
+
+    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
+    [[0, 0, 1], [1, 2, 0]]
+    """
+    low = np.searchsorted(others, some)
+    counts = np.searchsorted(others, some, side="right") - low
+    i = np.repeat(np.arange(len(some)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
+
+
 def neighbours_meet(start: Ints, end: Ints, group: Ints) -> bool:
     """Return True if any span meets the one before it in the same group.
 
@@ -463,10 +476,7 @@ class TopicView:
 
     def cached(self, function: Callable[..., T], *key: Hashable) -> T:
         """Return ``function(self, *key)``, computed once for this topic of the alignment."""
-        cache, slot = self.alignment._cache, (self.name, function, *key)
-        if slot not in cache:
-            cache[slot] = function(self, *key)
-        return cast("T", cache[slot])
+        return cast("T", self.alignment.cached(_apply_to_topic, self.name, function, *key))
 
     def __getattr__(self, name: str) -> Any:
         """Return the part of an array of the alignment that belongs to this topic."""
@@ -500,8 +510,7 @@ class TopicView:
         """The documents of this topic, as a slice of those of the run."""
         if self.place is None:
             return slice(0, 0)
-        low, high = self.alignment.document_bounds[self.place : self.place + 2].tolist()
-        return slice(low, high)
+        return slice(*self.alignment.document_bounds[self.place : self.place + 2].tolist())
 
     @cached_property
     def documents(self) -> Documents:
@@ -513,3 +522,7 @@ class TopicView:
     def passages(self, row: int) -> list[tuple[int, int]]:
         """Return the relevant passages of a judged document, disjoint and sorted."""
         return self.alignment.gold.judgements.passages(row)
+
+
+def _apply_to_topic(alignment: Alignment, name: str, function: Callable[..., T], *key: Any) -> T:
+    return function(alignment.topic(name), *key)

@@ -57,8 +57,7 @@ class EraserPrecision(_Eraser):
     example = Example(_RUN, 0.75)
     ideal = None
     unsound = "a result next to a good one of the same span is as good, however much it repeats"
-
-    score_topics = _Eraser.precision
+    figure = "precision"
 
 
 class EraserRecall(_Eraser):
@@ -70,8 +69,7 @@ class EraserRecall(_Eraser):
     range = (0.0, None)
     ideal = None
     unsound = "it counts results, not spans found: two that match one span make up for a missed one"
-
-    score_topics = _Eraser.recall
+    figure = "recall"
 
 
 class EraserF1(_Eraser):
@@ -86,8 +84,7 @@ class EraserF1(_Eraser):
         "its recall counts results, not spans found, and passes 1 if several match one span; a "
         "span cut in three pieces is found by none of them"
     )
-
-    score_topics = _Eraser.f_score
+    figure = "F"
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

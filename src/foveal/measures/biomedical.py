@@ -257,8 +257,7 @@ class BioasqPrecision(_Bioasq):
     formula = "bio_precision = sum |snippet, golden| / sum |snippet|; |[b,e]| = e - b + 1"
     example = Example(_SNIPPETS, 0.4928)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.precision
+    figure = "precision"
 
 
 class BioasqRecall(_Bioasq):
@@ -268,8 +267,7 @@ class BioasqRecall(_Bioasq):
     formula = "bio_recall = sum |snippet, golden| / sum |golden|; |[b,e]| = e - b + 1"
     example = Example(_SNIPPETS, 0.7312)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.recall
+    figure = "recall"
 
 
 class BioasqF1(_Bioasq):
@@ -279,8 +277,7 @@ class BioasqF1(_Bioasq):
     formula = "bio_f1 = 2 P R / (P + R)"
     example = Example(_SNIPPETS, 0.5887)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.f_score
+    figure = "F"
 
 
 class BioasqAveragePrecision(_Bioasq):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,25 +18,21 @@ from foveal.spans import Ints
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
 _REPEATS = "D1:20-40 D1:0-60 D1:0-100"
-_CELLS = 1 << 18
-"""Levels of recall looked up together: 2 MB, or 2,500 topics of the usual 101 levels."""
+_CELLS = 1 << 18  # levels of recall looked up together: 2 MB, or 2,500 topics of 101 levels
 
 
 # -- sums over the first results of every topic, to a rank or within a budget of text ----------
 
 
 UNITS = ("characters", "tokens", "results")
-"""Units of a budget."""
 BUDGET = Number[float | None](
     None, "how much is read; the result that crosses it is cut", low=1, whole=True, word="none"
 )
-"""The parameter that limits how much is read from the top."""
 UNIT = Choice(
     "|".join(UNITS), "of the budget; in tokens, a result is cut in proportion to its characters"
 )
-"""The parameter that says what the budget counts."""
+# Part of a character or token: the tokens of a piece are a rounded share of its result's.
 _SLACK = 1e-6
-"""Part of a character or token: the tokens of a piece are a rounded share of its result's."""
 
 
 def rank_results(alignment: Alignment) -> Ints:
@@ -66,19 +62,6 @@ def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -
     return sums
 
 
-def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
-    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
-
-    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
-    [[0, 0, 1], [1, 2, 0]]
-    """
-    low = np.searchsorted(others, some)
-    counts = np.searchsorted(others, some, side="right") - low
-    i = np.repeat(np.arange(len(some)), counts)
-    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
-    return i, j
-
-
 class TopicCounts(NamedTuple):
     """Amounts found and read, by topic or result of a run, and sought on each judged topic."""
 
@@ -88,7 +71,10 @@ class TopicCounts(NamedTuple):
 
 
 class PrecisionRecall(Measure):
-    """A family of precision, recall and F, undefined where nothing is sought."""
+    """Precision, recall or their weighted harmonic mean F, undefined where nothing is sought."""
+
+    figure: ClassVar[str]
+    """The one of the three that a measure is; a parameter beta is the weight of recall in F."""
 
     def count_results(self, alignment: Alignment) -> TopicCounts:
         """Return what each result of the run finds and costs, and what each topic seeks."""
@@ -100,21 +86,15 @@ class PrecisionRecall(Measure):
         found, read = (sum_first(v, alignment.run.bounds, self.rank) for v in (found, read))
         return TopicCounts(found, read, sought)
 
-    def precision(self, alignment: Alignment) -> Floats:
+    def score_topics(self, alignment: Alignment) -> Floats:
         found, read, sought = self.count_totals(alignment)
-        values = alignment.spread_topics(found / np.maximum(read, 1))
+        p = alignment.spread_topics(found / np.maximum(read, 1))
+        r = alignment.spread_topics(found) / np.maximum(sought, 1)
+        weight = float(vars(self).get("beta", 1.0)) ** 2
+        product = (1 + weight) * p * r
+        f = np.divide(product, weight * p + r, out=np.zeros_like(p), where=product != 0)
+        values = {"precision": p, "recall": r, "F": f}[self.figure]
         return np.where(sought > 0, values, np.nan)
-
-    def recall(self, alignment: Alignment) -> Floats:
-        found, _, sought = self.count_totals(alignment)
-        values = alignment.spread_topics(found) / np.maximum(sought, 1)
-        return np.where(sought > 0, values, np.nan)
-
-    def f_score(self, alignment: Alignment, beta: float = 1.0) -> Floats:
-        """Return the weighted harmonic mean of precision and recall; 0 if either is."""
-        p, r = self.precision(alignment), self.recall(alignment)
-        product, weight = (1 + beta**2) * p * r, beta**2
-        return np.divide(product, weight * p + r, out=np.zeros_like(p), where=product != 0)
 
 
 class Readings(NamedTuple):
@@ -262,8 +242,7 @@ class HiXEvalPrecision(_HiXEval):
     name = "HiP"
     formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
     example = Example(_REPEATS, 0.375, "HiP@2")
-
-    score_topics = _HiXEval.precision
+    figure = "precision"
 
 
 class HiXEvalRecall(_HiXEval):
@@ -273,8 +252,7 @@ class HiXEvalRecall(_HiXEval):
     formula = "R[k] = sum rval(i) / Trel, i <= k"
     example = Example(_REPEATS, 0.3333, "HiR@2")
     range = (0.0, None)
-
-    score_topics = _HiXEval.recall
+    figure = "recall"
 
 
 class HiXEvalF(_HiXEval):
@@ -284,8 +262,7 @@ class HiXEvalF(_HiXEval):
     formula = "F[k] = 2 P[k] R[k] / (P[k] + R[k])"
     example = Example(_REPEATS, 0.3529, "HiF@2")
     range = (0.0, None)
-
-    score_topics = _HiXEval.f_score
+    figure = "F"
 
 
 # -- interpolated precision: the best value at a level of recall or beyond ---------------------
@@ -442,8 +419,7 @@ class CharacterPrecision(_Characters):
     aliases = ("char_prec",)
     formula = "charP = sum rsize(i) / sum size(i)"
     example = Example(_RUN, 0.5333)
-
-    score_topics = _Characters.precision
+    figure = "precision"
 
 
 class CharacterRecall(_Characters):
@@ -453,8 +429,7 @@ class CharacterRecall(_Characters):
     aliases = ("char_rec",)
     formula = "charR = sum rsize(i) / Trel"
     example = Example(_RUN, 0.8889)
-
-    score_topics = _Characters.recall
+    figure = "recall"
 
 
 class CharacterF(_Characters):
@@ -464,6 +439,4 @@ class CharacterF(_Characters):
     aliases = ("char_f1",)
     formula = "charF = (1 + beta^2) P R / (beta^2 P + R)"
     example = Example(_RUN, 0.6667)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.f_score(alignment, self.beta)
+    figure = "F"

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
-from foveal.measures.base import Cutoff, Example
-from foveal.measures.characters import PrecisionRecall, TopicCounts, match_pairs
+from foveal.measures.alignment import Alignment, Floats, Gold, TopicView, match_pairs
+from foveal.measures.base import Cutoff, Example, Measure
+from foveal.measures.characters import PrecisionRecall, TopicCounts
 from foveal.spans import Ints
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:30-50"
@@ -153,8 +153,7 @@ class ChunkingRecall(_ChunkingEvaluation):
         "characters that two references share are asked for twice and found once: with such "
         "references even the whole text scores below 1"
     )
-
-    score_topics = _ChunkingEvaluation.recall
+    figure = "recall"
 
 
 class ChunkingPrecision(_ChunkingEvaluation):
@@ -164,8 +163,7 @@ class ChunkingPrecision(_ChunkingEvaluation):
     formula = "ce_precision = |relevant characters returned| / sum size(i)"
     example = Example(_RUN, 0.5385)
     unsound = _TWICE
-
-    score_topics = _ChunkingEvaluation.precision
+    figure = "precision"
 
 
 class ChunkingIoU(_ChunkingEvaluation):
@@ -217,6 +215,8 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         "nothing of what a retriever finds"
     )
 
+    score_topics = Measure.score_topics
+
     def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
         meeting = alignment.cached(find_meetings).select_topic(topic, self.rank)
@@ -254,8 +254,7 @@ class LegalBenchPrecision(_LegalBench):
     unsound = (
         "text that is returned again counts again, so that repeating a good chunk raises the score"
     )
-
-    score_topics = _LegalBench.precision
+    figure = "precision"
 
 
 class LegalBenchRecall(_LegalBench):
@@ -269,5 +268,4 @@ class LegalBenchRecall(_LegalBench):
         "relevant text that overlapping chunks repeat is found every time: recall passes 1, and "
         "a run gains by overlap alone"
     )
-
-    score_topics = _LegalBench.recall
+    figure = "recall"

@@ -16,15 +16,21 @@ import polars as pl
 
 from foveal import spans
 from foveal.lookup import find_first_hashes
-from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
-from foveal.measures.characters import match_pairs
+from foveal.measures.alignment import (
+    Alignment,
+    Bools,
+    Floats,
+    Gold,
+    Overlap,
+    match_pairs,
+    neighbours_meet,
+)
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.forest import find_quantisation
 from foveal.spans import Ints
 
-_TOLERANCE = 1e-12
-"""Gains below this share of the largest are rounding."""
+_TOLERANCE = 1e-12  # gains below this share of the largest are rounding
 
 
 class GainSettings(NamedTuple):

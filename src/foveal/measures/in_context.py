@@ -7,7 +7,7 @@ a reader with limited patience finds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -51,10 +51,6 @@ class InContext(Measure):
     @property
     def _scoring(self) -> tuple[str, float, float, int, str]:
         return self.score, self.beta, self.n, self.irr, self.stop
-
-    def document_scores(self, alignment: Alignment) -> Floats:
-        """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
-        return alignment.cached(_score_documents, *self._scoring)
 
     def generalised_precision(self, alignment: Alignment) -> Floats:
         """Return gP[r] at every rank of every topic of the run."""
@@ -153,22 +149,16 @@ def reading_score(
     return relevant / (relevant + irrelevant) if relevant else 0.0
 
 
-def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
+def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> Iterator[tuple[int, bool]]:
     """Cut [start, end) at the borders of the passages: (size, relevant) in order."""
-    found = []
     for a, b in passages:
-        if b <= start:
-            continue
-        if a >= end:
-            break
-        if a > start:
-            found.append((a - start, False))
-            start = a
-        found.append((min(b, end) - start, True))
-        start = min(b, end)
+        if a < end and b > start:
+            if a > start:
+                yield a - start, False
+            yield min(b, end) - max(a, start), True
+            start = min(b, end)
     if start < end:
-        found.append((end - start, False))
-    return found
+        yield end - start, False
 
 
 def _find_best_after(values: Floats) -> Floats:
@@ -200,7 +190,7 @@ class GeneralisedPrecision(InContext):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         k, bounds = self.rank or 1, alignment.document_bounds
-        total = sum_first(self.document_scores(alignment), bounds, k)
+        total = sum_first(alignment.cached(_score_documents, *self._scoring), bounds, k)
         ranks = np.minimum(np.diff(bounds), k) if self.short == "last" else k
         return alignment.fill_topics(total / ranks)
 
