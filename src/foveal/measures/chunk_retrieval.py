@@ -112,7 +112,9 @@ def meet_marked(among: Marked, row: Ints, start: Ints, end: Ints) -> Meetings:
     >>> [x.tolist() for x in found]
     [[0, 0], [0, 1], [10, 5]]
     """
-    one, other = match_pairs(row, among.row)
+    known = np.flatnonzero(row >= 0)
+    i, other = match_pairs(row[known], among.row)
+    one = known[i]
     common = np.minimum(end[one], among.end[other]) - np.maximum(start[one], among.start[other])
     meet = common >= 0
     return Meetings(one[meet], other[meet], common[meet])
