@@ -150,3 +150,12 @@ def test_t2i_alone_needs_the_lengths_of_documents() -> None:
     assert foveal.evaluate([run], truth, ["AgP"])["mine", "AgP"] == 1
     with pytest.raises(foveal.InputError, match="needs lengths of the relevant documents"):
         foveal.evaluate([run], truth, ["AgP(score=T2I)"])
+
+
+def test_a_topic_offers_what_the_page_on_new_measures_lists() -> None:
+    run = Run.from_frame(parse_run("D1:20-40 D2:0-50 D1:30-50"), name="toy")
+    gold = Gold(Judgements.from_highlights(JUDGEMENTS).combined())
+    topic = Alignment(run, gold).topic("toy")
+    assert topic.length.tolist() == [100, 50, 100]
+    assert [topic.passages(row) for row in topic.row[:2]] == [[(10, 40), (70, 80)], [(0, 50)]]
+    assert topic.new_size.tolist() == [20, 50, 10]

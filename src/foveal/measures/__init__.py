@@ -5,6 +5,7 @@ Every registered measure is an attribute of this package: ``from foveal.measures
 
 from __future__ import annotations
 
+from foveal.errors import UsageError
 from foveal.measures.base import (
     Cutoff,
     Measure,
@@ -12,7 +13,6 @@ from foveal.measures.base import (
     OverlapRule,
     Parameter,
     all_measures,
-    find_exact,
     find_measure,
     parse_measure,
     parse_measures,
@@ -34,7 +34,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Measure:
-    found = None if name.startswith("_") else find_exact(name)
-    if found is None:
+    try:
+        found = None if name.startswith("_") else find_measure(name)
+    except UsageError:
+        found = None
+    if found is None or name not in (found.name, *found.aliases):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return found

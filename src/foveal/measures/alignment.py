@@ -350,10 +350,10 @@ class Alignment(_WithCache):
     @cached_property
     def totals(self) -> Totals:
         """Sums of `size` and `rsize` in whole numbers, so that any difference is exact."""
-        bounds = self.run.bounds
+        bounds, union = self.run.bounds, self.overlap is Overlap.UNION
         sums = np.zeros((2, len(self.run) + 1), dtype=np.int64)
-        np.cumsum(self.size, out=sums[0, 1:])
-        np.cumsum(self.rsize, out=sums[1, 1:])
+        np.cumsum(self.new_size if union else self.full_size, out=sums[0, 1:])
+        np.cumsum(self.new_rsize if union else self.full_rsize, out=sums[1, 1:])
         read, found = sums[:, 1:] - np.repeat(sums[:, bounds[:-1]], np.diff(bounds), axis=1)
         return Totals(sums[0], sums[1], read, found, found / np.maximum(read, 1))
 
@@ -394,9 +394,23 @@ class Alignment(_WithCache):
         >>> alignment.fill_topics(np.array([0.7, 0.5])).tolist()
         [0.5, 0.0, nan]
         """
-        scores = self.spread_topics(values)
-        scores[self.gold.nrel == 0] = np.nan
+        scores = np.where(self.gold.nrel == 0, np.nan, 0.0)
+        judged = self.judged_topic
+        scores[judged] = np.where(self.gold.nrel[judged] == 0, np.nan, values)
         return scores
+
+
+def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
+
+    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
+    [[0, 0, 1], [1, 2, 0]]
+    """
+    low = np.searchsorted(others, some)
+    counts = np.searchsorted(others, some, side="right") - low
+    i = np.repeat(np.arange(len(some)), counts)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
+    return i, j
 
 
 def neighbours_meet(start: Ints, end: Ints, group: Ints) -> bool:
@@ -430,25 +444,19 @@ def find_disjoint(alignment: Alignment) -> Bools:
 class TopicView:
     """The results of one topic in rank order, and what is relevant to it."""
 
+    # The parts of the alignment's arrays that belong to this topic.
     end: Ints
     row: Ints
-    """The judgement of each result's document, `UNKNOWN` if unjudged."""
+    length: Ints
     size: Ints
-    """Characters of each result that count."""
     rsize: Ints
-    """Highlighted characters of each result that count."""
     full_size: Ints
-    """Characters of each result, whatever the treatment of overlap."""
     full_rsize: Ints
     new_size: Ints
-    """Characters of each result that no earlier result covered."""
     new_rsize: Ints
     read: Ints
-    """Characters returned up to each rank."""
     found: Ints
-    """Relevant characters returned up to each rank."""
     precision: Floats
-    """P[r] in characters; 0 before any text was read."""
 
     def __init__(self, alignment: Alignment, name: str) -> None:
         self.alignment = alignment
@@ -468,10 +476,7 @@ class TopicView:
 
     def cached(self, function: Callable[..., T], *key: Hashable) -> T:
         """Return ``function(self, *key)``, computed once for this topic of the alignment."""
-        cache, slot = self.alignment._cache, (self.name, function, *key)
-        if slot not in cache:
-            cache[slot] = function(self, *key)
-        return cast("T", cache[slot])
+        return cast("T", self.alignment.cached(_apply_to_topic, self.name, function, *key))
 
     def __getattr__(self, name: str) -> Any:
         """Return the part of an array of the alignment that belongs to this topic."""
@@ -505,8 +510,7 @@ class TopicView:
         """The documents of this topic, as a slice of those of the run."""
         if self.place is None:
             return slice(0, 0)
-        low, high = self.alignment.document_bounds[self.place : self.place + 2].tolist()
-        return slice(low, high)
+        return slice(*self.alignment.document_bounds[self.place : self.place + 2].tolist())
 
     @cached_property
     def documents(self) -> Documents:
@@ -518,3 +522,7 @@ class TopicView:
     def passages(self, row: int) -> list[tuple[int, int]]:
         """Return the relevant passages of a judged document, disjoint and sorted."""
         return self.alignment.gold.judgements.passages(row)
+
+
+def _apply_to_topic(alignment: Alignment, name: str, function: Callable[..., T], *key: Any) -> T:
+    return function(alignment.topic(name), *key)

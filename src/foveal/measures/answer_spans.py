@@ -11,8 +11,14 @@ import numpy as np
 
 from foveal.measures.alignment import Alignment, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Number
-from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
-from foveal.measures.chunk_retrieval import find_meetings, list_marked, meet_marked
+from foveal.measures.characters import PrecisionRecall, TopicCounts
+from foveal.measures.chunk_retrieval import (
+    Marked,
+    find_meetings,
+    list_marked,
+    meet_marked,
+    unite_spans,
+)
 
 _RUN = "D1:10-35 D3:0-40 D2:0-30 D2:0-50"
 
@@ -27,10 +33,10 @@ class _Eraser(PrecisionRecall):
 
     threshold = Number(0.5, "the least intersection over union that is a match", high=1)
 
-    def count_totals(self, alignment: Alignment) -> TopicCounts:
+    def count_results(self, alignment: Alignment) -> TopicCounts:
         """Count results that match, distinct results and distinct marked spans."""
-        run, bounds = alignment.run, alignment.run.bounds
-        among = alignment.gold.cached(list_marked)
+        run, gold = alignment.run, alignment.gold
+        among = gold.cached(list_marked)
         met = alignment.cached(find_meetings)
         union = alignment.full_size[met.one] + among.size[met.other] - met.common
         best = np.zeros(len(run))
@@ -38,13 +44,9 @@ class _Eraser(PrecisionRecall):
         place = np.stack([run.documents.number, run.start, alignment.end])
         first = np.zeros(len(run), dtype=bool)  # which results repeat none before them
         first[np.unique(place, axis=1, return_index=True)[1]] = True
-        matches = sum_first(first & (best >= self.threshold), bounds, self.rank)
-        results = sum_first(first, bounds, self.rank)
         spans = np.unique(np.stack([among.row, among.start, among.end]), axis=1)
-        topic = alignment.gold.judgements.topic[spans[0]]
-        return TopicCounts(
-            matches, results, np.bincount(topic, minlength=len(alignment.gold.topics))
-        )
+        sought = np.bincount(gold.judgements.topic[spans[0]], minlength=len(gold.topics))
+        return TopicCounts(first & (best >= self.threshold), first, sought)
 
 
 class EraserPrecision(_Eraser):
@@ -55,8 +57,7 @@ class EraserPrecision(_Eraser):
     example = Example(_RUN, 0.75)
     ideal = None
     unsound = "a result next to a good one of the same span is as good, however much it repeats"
-
-    score_topics = _Eraser.precision
+    figure = "precision"
 
 
 class EraserRecall(_Eraser):
@@ -68,8 +69,7 @@ class EraserRecall(_Eraser):
     range = (0.0, None)
     ideal = None
     unsound = "it counts results, not spans found: two that match one span make up for a missed one"
-
-    score_topics = _Eraser.recall
+    figure = "recall"
 
 
 class EraserF1(_Eraser):
@@ -84,8 +84,7 @@ class EraserF1(_Eraser):
         "its recall counts results, not spans found, and passes 1 if several match one span; a "
         "span cut in three pieces is found by none of them"
     )
-
-    score_topics = _Eraser.f_score
+    figure = "F"
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -121,7 +120,7 @@ class SquadF1(Measure):
         answers = [every[[not own or name in own for own in sets]] for name in names]
         best = 0.0
         for spans in answers or [every]:
-            answer = among.unite(spans)
+            answer = Marked(*unite_spans(among.row[spans], among.start[spans], among.end[spans]))
             common = int(meet_marked(answer, row, start, end).common.sum())
             best = max(best, 2 * common / (returned + int(answer.size.sum())))
         return best

@@ -35,8 +35,7 @@ _PLACES = (
     "index of the collection: give it with -C INDEX ('foveal index' makes one)"
 )
 CURVE = "curve"
-_LARGEST = 1e12
-"""No parameter means anything beyond this."""
+_LARGEST = 1e12  # no parameter means anything beyond this
 _RANK = r"[0-9]{1,12}"
 _LEVEL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]-?[0-9]{1,3})?"
 
@@ -454,8 +453,8 @@ def registered() -> MappingProxyType[str, Measure]:
     """
     from importlib.metadata import entry_points
 
-    found = (find_exact(name) for names in FAMILIES.values() for name in names.split())
-    own = list(dict.fromkeys(measure for measure in found if measure is not None))
+    words = (word for names in FAMILIES.values() for word in names.split())
+    own = list(dict.fromkeys(map(find_measure, words)))
     listed = [*own, *_load_entry_points(entry_points(group=GROUP), own)]
     return MappingProxyType({measure.name: measure for measure in listed})
 
@@ -492,30 +491,25 @@ def _load_entry_points(points: Iterable[EntryPoint], own: Iterable[Measure]) -> 
     return found
 
 
-def find_exact(name: str) -> Measure | None:
-    """Return the measure of exactly this name or alias; only its family is imported."""
-    for module, names in FAMILIES.items():
-        if name in names.split():
-            for cls in vars(import_module(f"foveal.measures.{module}")).values():
-                if isinstance(cls, type) and issubclass(cls, Measure) and "name" in vars(cls):
-                    measure = cls()
-                    if name in (measure.name, *measure.aliases):
-                        return measure
-    return next((m for m in all_measures() if name in (m.name, *m.aliases)), None)
-
-
 def find_measure(name: str) -> Measure:
     """Return the measure of this name or alias; case is ignored if only one name then fits.
+
+    Only its family is imported.
 
     >>> find_measure("MAgP"), find_measure("aip")
     (AgP, AiP)
     """
-    exact = find_exact(name)
-    if exact is not None:
-        return exact
+    for module, names in FAMILIES.items():
+        if name in names.split():
+            for cls in vars(import_module(f"foveal.measures.{module}")).values():
+                is_measure = isinstance(cls, type) and issubclass(cls, Measure)
+                if is_measure and name in (vars(cls).get("name"), *cls.aliases):
+                    return cast("Measure", cls())
+    spellings = {word: m for m in all_measures() for word in (m.name, *m.aliases)}
+    if name in spellings:
+        return spellings[name]
     from difflib import get_close_matches
 
-    spellings = {word: m for m in all_measures() for word in (m.name, *m.aliases)}
     near = sorted(word for word in spellings if word.casefold() == name.casefold())
     if len({spellings[word] for word in near}) == 1:
         return spellings[near[0]]

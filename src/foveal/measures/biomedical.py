@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import polars as pl
 
@@ -38,18 +36,13 @@ def _meet_first(topic: TopicView) -> Meetings:
     return Meetings(one, found.other[overlaps][first], found.common[overlaps][first])
 
 
-class GenomicsDocument(_Genomics):
+class GenomicsDocument(_Genomics, AveragePrecision):
     """Average precision of documents, each at its first passage."""
 
     name = "gen_document"
     aliases = ("DOCUMENT",)
     formula = "gen_document = AP = (1/Nrel) sum over ranks r of rel(r) P[r]"
     example = Example("D3:0-40 D1:20-40 D2:0-25", 0.5833)
-
-    needs = ()
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return AveragePrecision().score_topics(alignment)
 
 
 class GenomicsPassage(_Genomics):
@@ -148,9 +141,7 @@ class GenomicsPassage2(_Genomics):
         alignment, first = topic.alignment, topic.slice.start
         start, end, owner = topic.pieces
         judgements = alignment.gold.judgements
-        relevant = alignment.gold.cached(list_marked)._replace(
-            start=judgements.start, end=judgements.end, bounds=judgements.bounds
-        )
+        relevant = Marked(judgements.row, judgements.start, judgements.end)
         found = meet_marked(relevant, topic.row[owner], start, end)
         overlaps = found.common > 0
         piece, passage, size = (column[overlaps] for column in found)
@@ -183,23 +174,15 @@ _TOUCHING = (
     "the offset behind a snippet counts as one more character of it, so that snippets which only "
     "touch overlap (ends=exclusive counts characters)"
 )
-_MOST = 10
-"""Snippets that a system may return for a question."""
+_MOST = 10  # snippets that a system may return for a question
 
 
-class _Snippets(NamedTuple):
-    """Returned snippets in order, overlapping ones merged, and their overlap with golden ones."""
+def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> tuple[Ints, ...]:
+    """Merge the first results that overlap; a span is `more` characters longer than it says.
 
-    bounds: Ints
-    """First snippet of each topic of the run, and the number of snippets."""
-    size: Ints
-    overlap: Ints
-    head: Ints
-    """The first result of each snippet."""
-
-
-def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> _Snippets:
-    """Merge the first results that overlap; a span is `more` characters longer than it says."""
+    Returns the bounds of topics among the snippets; their sizes and their overlap with golden ones;
+    and the first result of each.
+    """
     run, judgements = alignment.run, alignment.gold.judgements
     # Twice the offsets: [0, 10] and [11, 20] stay apart, [0, 10] and [10, 20] meet.
     start = 2 * np.maximum(run.start, 0)
@@ -216,12 +199,10 @@ def _merge_snippets(alignment: Alignment, rank: int | None, more: int) -> _Snipp
     shift = (placed - start)[head]
     start = (merged[snippet] - shift) // 2
     end = (merged_end[snippet] - shift - more) // 2
-    golden = Marked(
-        judgements.start, judgements.end + more, judgements.bounds, judgements.row, judgements.row
-    )
+    golden = Marked(judgements.row, judgements.start, judgements.end + more)
     met = meet_marked(golden, alignment.row[head], start, end + more)
     overlap = np.bincount(met.one, met.common, len(head)).astype(np.int64)
-    return _Snippets(np.searchsorted(head, run.bounds), end - start + more, overlap, head)
+    return np.searchsorted(head, run.bounds), end - start + more, overlap, head
 
 
 class _Bioasq(PrecisionRecall):
@@ -234,15 +215,15 @@ class _Bioasq(PrecisionRecall):
         "whether the end of a span is its last character, as the program takes it",
     )
 
-    def find_snippets(self, alignment: Alignment) -> _Snippets:
+    def find_snippets(self, alignment: Alignment) -> tuple[Ints, ...]:
         return alignment.cached(_merge_snippets, self.rank, int(self.ends == "inclusive"))
 
     def count_totals(self, alignment: Alignment) -> TopicCounts:
-        found, gold = self.find_snippets(alignment), alignment.gold
-        overlap = sum_first(found.overlap, found.bounds)
-        size = sum_first(found.size, found.bounds)
-        more = gold.cached(_count_golden) if self.ends == "inclusive" else 0
-        return TopicCounts(overlap, size, gold.trel + more)
+        bounds, size, overlap, _ = self.find_snippets(alignment)
+        sought = alignment.gold.trel
+        if self.ends == "inclusive":
+            sought = sought + alignment.gold.cached(_count_golden)
+        return TopicCounts(sum_first(overlap, bounds), sum_first(size, bounds), sought)
 
 
 def _count_golden(gold: Gold) -> Ints:
@@ -255,25 +236,18 @@ def _count_golden(gold: Gold) -> Ints:
 def _find_in_golden_articles(alignment: Alignment) -> Bools:
     """Mark the results whose article has a golden snippet for the topic, in any section."""
     judgements, run = alignment.gold.judgements, alignment.run
-    rows = np.flatnonzero(judgements.relevant)
-    golden = pl.DataFrame(
-        {"topic": judgements.topic[rows], "article": _strip_sections(judgements.doc.gather(rows))}
-    ).unique()
-    returned = pl.DataFrame(
-        {
-            "topic": alignment.judged_topic[run.topic[run.documents.first_rows]],
-            "article": _strip_sections(run.doc.gather(run.documents.first_rows)),
-        }
-    ).join(
-        golden.with_columns(found=True), on=["topic", "article"], how="left", maintain_order="left"
-    )
-    found: Bools = returned["found"].fill_null(value=False).to_numpy()[run.documents.number]
-    return found
+    rows, heads = np.flatnonzero(judgements.relevant), run.documents.first_rows
+    golden = _list_articles(judgements.topic[rows], judgements.doc.gather(rows))
+    returned = _list_articles(alignment.judged_topic[run.topic[heads]], run.doc.gather(heads))
+    hit = returned.with_row_index("head").join(golden, on=golden.columns, how="semi")["head"]
+    found = np.zeros(len(heads), dtype=bool)
+    found[hit.to_numpy()] = True
+    return found[run.documents.number]
 
 
-def _strip_sections(docs: pl.Series) -> pl.Series:
+def _list_articles(topic: Ints, docs: pl.Series) -> pl.DataFrame:
     """Return the article of each document: its name without the section, ``ARTICLE/SECTION``."""
-    return docs.str.replace(r"^(.+)/[^/]*$", "$1")
+    return pl.DataFrame({"topic": topic, "article": docs.str.replace(r"^(.+)/[^/]*$", "$1")})
 
 
 class BioasqPrecision(_Bioasq):
@@ -283,8 +257,7 @@ class BioasqPrecision(_Bioasq):
     formula = "bio_precision = sum |snippet, golden| / sum |snippet|; |[b,e]| = e - b + 1"
     example = Example(_SNIPPETS, 0.4928)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.precision
+    figure = "precision"
 
 
 class BioasqRecall(_Bioasq):
@@ -294,8 +267,7 @@ class BioasqRecall(_Bioasq):
     formula = "bio_recall = sum |snippet, golden| / sum |golden|; |[b,e]| = e - b + 1"
     example = Example(_SNIPPETS, 0.7312)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.recall
+    figure = "recall"
 
 
 class BioasqF1(_Bioasq):
@@ -305,8 +277,7 @@ class BioasqF1(_Bioasq):
     formula = "bio_f1 = 2 P R / (P + R)"
     example = Example(_SNIPPETS, 0.5887)
     unsound = _TOUCHING
-
-    score_topics = _Bioasq.f_score
+    figure = "F"
 
 
 class BioasqAveragePrecision(_Bioasq):

@@ -5,46 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from foveal.errors import InputError
 from foveal.measures.alignment import Alignment, Floats, Gold, Overlap, TopicView
-from foveal.measures.base import (
-    Choice,
-    Cutoff,
-    Example,
-    Measure,
-    Need,
-    Number,
-    OverlapRule,
-)
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.model import UNKNOWN
 from foveal.spans import Ints
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:60-100"
 _REPEATS = "D1:20-40 D1:0-60 D1:0-100"
-_CELLS = 1 << 18
-"""Levels of recall looked up together: 2 MB, or 2,500 topics of the usual 101 levels."""
+_CELLS = 1 << 18  # levels of recall looked up together: 2 MB, or 2,500 topics of 101 levels
 
 
 # -- sums over the first results of every topic, to a rank or within a budget of text ----------
 
 
 UNITS = ("characters", "tokens", "results")
-"""Units of a budget."""
 BUDGET = Number[float | None](
     None, "how much is read; the result that crosses it is cut", low=1, whole=True, word="none"
 )
-"""The parameter that limits how much is read from the top."""
 UNIT = Choice(
     "|".join(UNITS), "of the budget; in tokens, a result is cut in proportion to its characters"
 )
-"""The parameter that says what the budget counts."""
+# Part of a character or token: the tokens of a piece are a rounded share of its result's.
 _SLACK = 1e-6
-"""Part of a character or token: the tokens of a piece are a rounded share of its result's."""
 
 
 def rank_results(alignment: Alignment) -> Ints:
@@ -75,35 +63,38 @@ def sum_first(values: npt.NDArray[Any], bounds: Ints, rank: int | None = None) -
 
 
 class TopicCounts(NamedTuple):
-    """Amounts found and read on each topic of a run, and sought on each judged topic."""
+    """Amounts found and read, by topic or result of a run, and sought on each judged topic."""
 
-    found: Ints | Floats
-    read: Ints
+    found: npt.NDArray[Any]
+    read: npt.NDArray[Any]
     sought: Ints
 
 
 class PrecisionRecall(Measure):
-    """A family of precision, recall and F, undefined where nothing is sought."""
+    """Precision, recall or their weighted harmonic mean F, undefined where nothing is sought."""
+
+    figure: ClassVar[str]
+    """The one of the three that a measure is; a parameter beta is the weight of recall in F."""
+
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        """Return what each result of the run finds and costs, and what each topic seeks."""
+        raise NotImplementedError  # pragma: no cover - every family defines it or count_totals
 
     def count_totals(self, alignment: Alignment) -> TopicCounts:
-        """Count what was found, read and sought, mostly characters."""
-        raise NotImplementedError  # pragma: no cover - every family defines it
+        """Return what was found, read and sought on each topic, mostly characters."""
+        found, read, sought = self.count_results(alignment)
+        found, read = (sum_first(v, alignment.run.bounds, self.rank) for v in (found, read))
+        return TopicCounts(found, read, sought)
 
-    def precision(self, alignment: Alignment) -> Floats:
+    def score_topics(self, alignment: Alignment) -> Floats:
         found, read, sought = self.count_totals(alignment)
-        values = alignment.spread_topics(found / np.maximum(read, 1))
+        p = alignment.spread_topics(found / np.maximum(read, 1))
+        r = alignment.spread_topics(found) / np.maximum(sought, 1)
+        weight = float(vars(self).get("beta", 1.0)) ** 2
+        product = (1 + weight) * p * r
+        f = np.divide(product, weight * p + r, out=np.zeros_like(p), where=product != 0)
+        values = {"precision": p, "recall": r, "F": f}[self.figure]
         return np.where(sought > 0, values, np.nan)
-
-    def recall(self, alignment: Alignment) -> Floats:
-        found, _, sought = self.count_totals(alignment)
-        values = alignment.spread_topics(found) / np.maximum(sought, 1)
-        return np.where(sought > 0, values, np.nan)
-
-    def f_score(self, alignment: Alignment, beta: float = 1.0) -> Floats:
-        """Return the weighted harmonic mean of precision and recall; 0 if either is."""
-        p, r = self.precision(alignment), self.recall(alignment)
-        product, weight = (1 + beta**2) * p * r, beta**2
-        return np.divide(product, weight * p + r, out=np.zeros_like(p), where=product != 0)
 
 
 class Readings(NamedTuple):
@@ -218,13 +209,10 @@ class _HiXEval(PrecisionRecall):
     def needs(self) -> tuple[Need, ...]:
         return (*super().needs, *([Need.ELEMENTS] if self.trel == "elements" else []))
 
-    def count_totals(self, alignment: Alignment) -> TopicCounts:
-        gold, bounds = alignment.gold, alignment.run.bounds
-        return TopicCounts(
-            sum_first(alignment.cached(_value_results, self.alpha, self.rval), bounds, self.rank),
-            sum_first(alignment.size, bounds, self.rank),
-            gold.trel if self.trel == "documents" else gold.element_size,
-        )
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        value, gold = alignment.cached(_value_results, self.alpha, self.rval), alignment.gold
+        trel = gold.trel if self.trel == "documents" else gold.element_size
+        return TopicCounts(value, alignment.size, trel)
 
 
 def _value_results(alignment: Alignment, alpha: float, rval: str) -> Floats:
@@ -254,8 +242,7 @@ class HiXEvalPrecision(_HiXEval):
     name = "HiP"
     formula = "P[k] = sum rval(i) / sum size(i), i <= k; rval = rsize - alpha * (rsize seen before)"
     example = Example(_REPEATS, 0.375, "HiP@2")
-
-    score_topics = _HiXEval.precision
+    figure = "precision"
 
 
 class HiXEvalRecall(_HiXEval):
@@ -265,8 +252,7 @@ class HiXEvalRecall(_HiXEval):
     formula = "R[k] = sum rval(i) / Trel, i <= k"
     example = Example(_REPEATS, 0.3333, "HiR@2")
     range = (0.0, None)
-
-    score_topics = _HiXEval.recall
+    figure = "recall"
 
 
 class HiXEvalF(_HiXEval):
@@ -276,8 +262,7 @@ class HiXEvalF(_HiXEval):
     formula = "F[k] = 2 P[k] R[k] / (P[k] + R[k])"
     example = Example(_REPEATS, 0.3529, "HiF@2")
     range = (0.0, None)
-
-    score_topics = _HiXEval.f_score
+    figure = "F"
 
 
 # -- interpolated precision: the best value at a level of recall or beyond ---------------------
@@ -417,15 +402,14 @@ class _Characters(PrecisionRecall):
     unit = UNIT
     beta = Number(1.0, "charF: weight of recall")
 
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        return TopicCounts(alignment.rsize, alignment.size, alignment.gold.trel)
+
     def count_totals(self, alignment: Alignment) -> TopicCounts:
         if self.budget is None:
-            bounds = alignment.run.bounds
-            found = sum_first(alignment.rsize, bounds, self.rank)
-            read = sum_first(alignment.size, bounds, self.rank)
-        else:
-            within = alignment.cached(readings, (int(self.budget),), self.unit, self.rank)
-            found, read = within.found[:, 0], within.read[:, 0]
-        return TopicCounts(found, read, alignment.gold.trel)
+            return super().count_totals(alignment)
+        within = alignment.cached(readings, (int(self.budget),), self.unit, self.rank)
+        return TopicCounts(within.found[:, 0], within.read[:, 0], alignment.gold.trel)
 
 
 class CharacterPrecision(_Characters):
@@ -435,8 +419,7 @@ class CharacterPrecision(_Characters):
     aliases = ("char_prec",)
     formula = "charP = sum rsize(i) / sum size(i)"
     example = Example(_RUN, 0.5333)
-
-    score_topics = _Characters.precision
+    figure = "precision"
 
 
 class CharacterRecall(_Characters):
@@ -446,8 +429,7 @@ class CharacterRecall(_Characters):
     aliases = ("char_rec",)
     formula = "charR = sum rsize(i) / Trel"
     example = Example(_RUN, 0.8889)
-
-    score_topics = _Characters.recall
+    figure = "recall"
 
 
 class CharacterF(_Characters):
@@ -457,6 +439,4 @@ class CharacterF(_Characters):
     aliases = ("char_f1",)
     formula = "charF = (1 + beta^2) P R / (beta^2 P + R)"
     example = Example(_RUN, 0.6667)
-
-    def score_topics(self, alignment: Alignment) -> Floats:
-        return self.f_score(alignment, self.beta)
+    figure = "F"

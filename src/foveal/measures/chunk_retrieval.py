@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from foveal import spans
-from foveal.measures.alignment import Alignment, Floats, Gold, TopicView
-from foveal.measures.base import Cutoff, Example
-from foveal.measures.characters import PrecisionRecall, TopicCounts, sum_first
+from foveal.measures.alignment import Alignment, Floats, Gold, TopicView, match_pairs
+from foveal.measures.base import Cutoff, Example, Measure
+from foveal.measures.characters import PrecisionRecall, TopicCounts
 from foveal.spans import Ints
 
 _RUN = "D1:20-40 D2:0-50 D3:0-40 D1:30-50"
@@ -30,15 +30,12 @@ _TWICE = (
 
 
 class Marked(NamedTuple):
-    """The marked spans that hold text: those of row ``i`` are ``bounds[i]:bounds[i + 1]``."""
+    """Marked spans that hold text, row by row."""
 
+    row: Ints
+    """The judgement of each span."""
     start: Ints
     end: Ints
-    bounds: Ints
-    order: Ints
-    """The numbers of all spans, topic by topic."""
-    topics: Ints
-    """Where the spans of each topic begin in `order`, and the end."""
     aspects: pl.Series | None = None
     sets: pl.Series | None = None
 
@@ -46,21 +43,9 @@ class Marked(NamedTuple):
     def size(self) -> Ints:
         return self.end - self.start
 
-    @property
-    def row(self) -> Ints:
-        """The judgement of each span."""
-        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
-
     def select_topic(self, topic: TopicView) -> Ints:
         """Return the numbers of a topic's spans."""
-        return self.order[int(self.topics[topic.at]) : int(self.topics[topic.at + 1])]
-
-    def unite(self, number: Ints) -> Marked:
-        """Return only these spans, without overlap; no other row has any."""
-        row = np.searchsorted(self.bounds, number, side="right") - 1
-        row, start, end = unite_spans(row, self.start[number], self.end[number])
-        bounds = _find_bounds(row, len(self.bounds) - 1)
-        return Marked(start, end, bounds, np.arange(len(row)), bounds)
+        return np.flatnonzero(topic.alignment.gold.judgements.topic[self.row] == topic.at)
 
 
 class Meetings(NamedTuple):
@@ -85,23 +70,14 @@ def list_marked(gold: Gold) -> Marked:
     keep = judgements.end > judgements.start
     if judgements.grade is not None:
         keep &= judgements.grade > 0
-    row = judgements.row[keep]
     kept = pl.Series(keep)
-    topic = judgements.topic[row]
     return Marked(
+        judgements.row[keep],
         judgements.start[keep],
         judgements.end[keep],
-        _find_bounds(row, len(judgements)),
-        np.argsort(topic, kind="stable"),
-        _find_bounds(topic, len(judgements.topics)),
         None if judgements.aspects is None else judgements.aspects.filter(kept),
         None if judgements.sets is None else judgements.sets.filter(kept),
     )
-
-
-def _find_bounds(group: Ints, n: int) -> Ints:
-    """Return where the members of each group begin once sorted by it, and the end."""
-    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))]).astype(np.int64)
 
 
 def unite_spans(group: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
@@ -131,19 +107,14 @@ def find_meetings(alignment: Alignment) -> Meetings:
 def meet_marked(among: Marked, row: Ints, start: Ints, end: Ints) -> Meetings:
     """Return spans in these rows (`UNKNOWN` if unjudged) with the marked ones that they meet.
 
-    >>> one, other = np.array([10, 70]), np.array([40, 80])
-    >>> among = Marked(one, other, np.array([0, 2]), np.array([0, 1]), np.array([0, 2]))
+    >>> among = Marked(np.array([0, 0]), np.array([10, 70]), np.array([40, 80]))
     >>> found = meet_marked(among, np.array([0, -1]), np.array([30, 0]), np.array([75, 99]))
     >>> [x.tolist() for x in found]
     [[0, 0], [0, 1], [10, 5]]
     """
     known = np.flatnonzero(row >= 0)
-    first = among.bounds[row[known]]
-    counts = among.bounds[row[known] + 1] - first
-    one = np.repeat(known, counts)
-    # Numbers that count up from the first span of each row.
-    step = np.arange(len(one)) - np.repeat(np.cumsum(counts) - counts, counts)
-    other = np.repeat(first, counts) + step
+    i, other = match_pairs(row[known], among.row)
+    one = known[i]
     common = np.minimum(end[one], among.end[other]) - np.maximum(start[one], among.start[other])
     meet = common >= 0
     return Meetings(one[meet], other[meet], common[meet])
@@ -160,18 +131,17 @@ class _ChunkingEvaluation(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def count_totals(self, alignment: Alignment) -> TopicCounts:
+    def count_results(self, alignment: Alignment) -> TopicCounts:
         """Count found characters once, read ones as often as returned, shared references twice."""
-        bounds = alignment.run.bounds
-        found = sum_first(alignment.new_rsize, bounds, self.rank)
-        read = sum_first(alignment.full_size, bounds, self.rank)
-        return TopicCounts(found, read, alignment.gold.cached(_sum_references))
+        references = alignment.gold.cached(_sum_references)
+        return TopicCounts(alignment.new_rsize, alignment.full_size, references)
 
 
 def _sum_references(gold: Gold) -> Ints:
     """Sum the lengths of the references of each topic."""
     among = gold.cached(list_marked)
-    return sum_first(among.size[among.order], among.topics)
+    topic = gold.judgements.topic[among.row]
+    return np.bincount(topic, among.size, len(gold.topics)).astype(np.int64)
 
 
 class ChunkingRecall(_ChunkingEvaluation):
@@ -185,8 +155,7 @@ class ChunkingRecall(_ChunkingEvaluation):
         "characters that two references share are asked for twice and found once: with such "
         "references even the whole text scores below 1"
     )
-
-    score_topics = _ChunkingEvaluation.recall
+    figure = "recall"
 
 
 class ChunkingPrecision(_ChunkingEvaluation):
@@ -196,8 +165,7 @@ class ChunkingPrecision(_ChunkingEvaluation):
     formula = "ce_precision = |relevant characters returned| / sum size(i)"
     example = Example(_RUN, 0.5385)
     unsound = _TWICE
-
-    score_topics = _ChunkingEvaluation.precision
+    figure = "precision"
 
 
 class ChunkingIoU(_ChunkingEvaluation):
@@ -249,6 +217,8 @@ class ChunkingPrecisionOmega(_ChunkingEvaluation):
         "nothing of what a retriever finds"
     )
 
+    score_topics = Measure.score_topics
+
     def score_topic(self, topic: TopicView) -> float:
         alignment = topic.alignment
         meeting = alignment.cached(find_meetings).select_topic(topic, self.rank)
@@ -273,11 +243,8 @@ class _LegalBench(PrecisionRecall):
     )
     cutoff = Cutoff.RANK_OPTIONAL
 
-    def count_totals(self, alignment: Alignment) -> TopicCounts:
-        bounds = alignment.run.bounds
-        found = sum_first(alignment.full_rsize, bounds, self.rank)
-        read = sum_first(alignment.full_size, bounds, self.rank)
-        return TopicCounts(found, read, alignment.gold.trel)
+    def count_results(self, alignment: Alignment) -> TopicCounts:
+        return TopicCounts(alignment.full_rsize, alignment.full_size, alignment.gold.trel)
 
 
 class LegalBenchPrecision(_LegalBench):
@@ -289,8 +256,7 @@ class LegalBenchPrecision(_LegalBench):
     unsound = (
         "text that is returned again counts again, so that repeating a good chunk raises the score"
     )
-
-    score_topics = _LegalBench.precision
+    figure = "precision"
 
 
 class LegalBenchRecall(_LegalBench):
@@ -304,5 +270,4 @@ class LegalBenchRecall(_LegalBench):
         "relevant text that overlapping chunks repeat is found every time: recall passes 1, and "
         "a run gains by overlap alone"
     )
-
-    score_topics = _LegalBench.recall
+    figure = "recall"

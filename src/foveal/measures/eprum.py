@@ -40,15 +40,7 @@ class UserRecall(WeightedUserModel):
     source = "Pehcevski and Piwowarski, section 3.5"
     example = Example("D1:20-40 D3:0-40 D2:25-50", 0.7903, "GR@3")
 
-    def score_topic(self, topic: TopicView) -> float:
-        return compute_expected_recall(self, topic)
-
-
-def compute_expected_recall(measure: WeightedUserModel, topic: TopicView) -> float:
-    """Return the expected share of the targets' weight seen by the rank of the cut-off."""
-    weight = measure.find_targets(topic).weight
-    missed = find_unseen(measure.find_hits(topic), len(weight), measure.rank or 1)
-    return float(np.dot(weight, 1 - missed) / weight.sum())
+    score_topic = WeightedUserModel.compute_recall
 
 
 def compute_expected_precision(
@@ -206,10 +198,6 @@ class ExpectedPrecision(_AtUnits, _BestListMeasure):
         description="weights are probabilities of being a target at all, not degrees",
     )
 
-    @property
-    def weighting(self) -> tuple[str, str, bool]:
-        return self.weight, self.quant, self.random_ideal
-
     def average(self, topic: TopicView, by_units: Floats) -> float:
         if self.random_ideal:
             return float(by_units.mean())
@@ -252,7 +240,7 @@ class ExpectedPrecisionAtRank(_BestListMeasure):
     def score_topic(self, topic: TopicView) -> float:
         weight = self.find_targets(topic).weight
         gain = self.cumulate_best_gains(topic, weight)
-        wanted = compute_expected_recall(self, topic) * gain[-1]
+        wanted = self.compute_recall(topic) * gain[-1]
         if self.rounding == "ceil":
             ranks = float(_count_ranks(gain, np.array([wanted]))[0]) if wanted > 0 else 0.0
         else:
@@ -305,10 +293,6 @@ class PrecisionWithUserModel(_AtUnits):
     unreached = Choice(
         "read_on|zero", "readers who never see enough: read to the end, or count as failures"
     )
-
-    @property
-    def weighting(self) -> tuple[str, str, bool]:
-        return "none", self.quant, False
 
     def score_units(self, topic: TopicView) -> Floats:
         n, read_on = len(self.find_targets(topic).weight), self.unreached == "read_on"

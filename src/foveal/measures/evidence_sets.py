@@ -34,14 +34,6 @@ class SetPassages(NamedTuple):
     weight: Floats
 
 
-class _Covered(NamedTuple):
-    """Characters of passages that results cover first, by passage and then by result."""
-
-    passage: Ints
-    result: Ints
-    size: Ints
-
-
 class _EvidenceMeasure(Measure):
     section = "12"
     source = "Foveal; alternatives and conjunctions as in annotated question answering"
@@ -68,8 +60,11 @@ class _EvidenceMeasure(Measure):
 
 def _find_evidence(
     topic: TopicView, weight: str, limit: Limit | None
-) -> tuple[SetPassages, _Covered]:
-    """Return the passages of a topic, sets numbered from 0, and what results cover of them."""
+) -> tuple[SetPassages, tuple[Ints, Ints, Ints]]:
+    """Return the passages of a topic, sets numbered from 0, and what results cover of them.
+
+    That is, by passage and then by result: passage, result, and characters covered first.
+    """
     gold = topic.alignment.gold
     whole = gold.cached(_list_passages, weight)
     own = slice(int(whole.bounds[topic.at]), int(whole.bounds[topic.at + 1]))
@@ -88,7 +83,7 @@ def _find_evidence(
     size = np.minimum(passages.end[passage], end[piece])
     size -= np.maximum(passages.start[passage], start[piece])
     order = np.lexsort((owner[piece], passage))
-    return passages, _Covered(passage[order], owner[piece][order], size[order])
+    return passages, (passage[order], owner[piece][order], size[order])
 
 
 def _read_pieces(topic: TopicView, limit: Limit) -> spans.Pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
@@ -134,9 +134,9 @@ class FetchBrowseElement(MeanEffortPrecision):
     @classmethod
     def score_curve(cls, measures: Sequence[Self], alignment: Alignment) -> Floats:
         one, gold = measures[0], alignment.gold
-        ideal = gold.cached(_list_ideal_elements, one.gain_settings)
+        n, first, ideal = gold.cached(_list_ideal_elements, one.gain_settings)
         row, points = alignment.cached(_find_document_points, one.gain_settings, one.ideal_)
-        n, cut = ideal.n, np.array([measure.at is not None for measure in measures])
+        cut = np.array([measure.at is not None for measure in measures])
         levels = np.array([float(m.at) for m in measures if m.at is not None])
         by = np.maximum(n, np.bincount(row, minlength=len(n))) if one.divisor == "max" else n
         of_document = np.bincount(row, points.ep, len(n)) / np.maximum(by, 1)
@@ -147,7 +147,7 @@ class FetchBrowseElement(MeanEffortPrecision):
             for low, high in pairwise([*heads.tolist(), len(row)]):
                 document = row[low]
                 own = NaturalPoints(*(column[low:high] for column in points))
-                curve = ideal.curve[ideal.first[document] : ideal.first[document + 1]]
+                curve = ideal[first[document] : first[document + 1]]
                 if len(levels):
                     summed[gold.judgements.topic[document]] += interpolate(own, curve, levels)
                 if one.score == "iMAep":
@@ -178,22 +178,15 @@ class FetchBrowseElement(MeanEffortPrecision):
 # -- effort-precision of many short lists at once ----------------------------------------------
 
 
-class _IdealLists(NamedTuple):
-    """The ideal lists of all judged documents, one after the other."""
+def _list_ideal_elements(gold: Gold, settings: GainSettings) -> tuple[Ints, Ints, Floats]:
+    """Return the length of each judged document's ideal list, and their curves on end.
 
-    n: Ints
-    """Number of elements in each document's list."""
-    first: Ints
-    """Beginning of each document's curve, and the end."""
-    curve: Floats
-    """The cumulated gains of the lists, each from rank 0 on."""
-
-
-def _list_ideal_elements(gold: Gold, settings: GainSettings) -> _IdealLists:
+    The curve of cumulated gains of document i, from rank 0 on, is ``curve[first[i]:first[i + 1]]``.
+    """
     lists = list_ideals(gold, settings, "documents")
     n = np.array([len(one.gains) for one in lists])
     first = np.concatenate([[0], np.cumsum(n + 1)])
-    return _IdealLists(n, first, np.concatenate([one.curve for one in lists]))
+    return n, first, np.concatenate([one.curve for one in lists])
 
 
 def _find_document_points(

@@ -16,14 +16,21 @@ import polars as pl
 
 from foveal import spans
 from foveal.lookup import find_first_hashes
-from foveal.measures.alignment import Alignment, Bools, Floats, Gold, Overlap, neighbours_meet
+from foveal.measures.alignment import (
+    Alignment,
+    Bools,
+    Floats,
+    Gold,
+    Overlap,
+    match_pairs,
+    neighbours_meet,
+)
 from foveal.model import UNKNOWN
 from foveal.recall import Base, Forest, ideal_base
 from foveal.recall.forest import find_quantisation
 from foveal.spans import Ints
 
-_TOLERANCE = 1e-12
-"""Gains below this share of the largest are rounding."""
+_TOLERANCE = 1e-12  # gains below this share of the largest are rounding
 
 
 class GainSettings(NamedTuple):
@@ -62,19 +69,6 @@ class Ideal(NamedTuple):
     """xCI: gains summed up, from rank 0 on."""
 
 
-def match_pairs(some: Ints, others: Ints) -> tuple[Ints, Ints]:
-    """Return all pairs (i, j) with ``some[i] == others[j]``, by i then j; `others` is sorted.
-
-    >>> [places.tolist() for places in match_pairs(np.array([7, 5]), np.array([5, 7, 7]))]
-    [[0, 0, 1], [1, 2, 0]]
-    """
-    low = np.searchsorted(others, some)
-    counts = np.searchsorted(others, some, side="right") - low
-    i = np.repeat(np.arange(len(some)), counts)
-    j = np.arange(len(i)) - np.repeat(np.cumsum(counts) - counts - low, counts)
-    return i, j
-
-
 # -- judgements --------------------------------------------------------------------------------
 
 
@@ -100,25 +94,18 @@ def choose_ideals(gold: Gold, quant: str, base: str, tie: str) -> Base:
     return ideal_base(gold.trees, worth, base=base, tie=tie)
 
 
-class _Below(NamedTuple):
-    """The ideal elements below others: pairs, sorted by both."""
-
-    above: Ints
-    ideal: Ints
-
-
-def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> _Below:
-    """Return every element that holds ideal ones, with each of them."""
+def _list_ideals_below(gold: Gold, quant: str, base: str, tie: str) -> tuple[Ints, Ints]:
+    """Return every element that holds ideal ones, with each of them: pairs, sorted by both."""
     parent = gold.trees.parent
     ideal = np.flatnonzero(gold.cached(choose_ideals, quant, base, tie).ideal)
-    above, found = parent[ideal], [_Below(ideal[:0], ideal[:0])]
+    above, found = parent[ideal], [(ideal[:0], ideal[:0])]
     while len(above):
         ideal, above = ideal[above >= 0], above[above >= 0]
-        found.append(_Below(above, ideal))
+        found.append((above, ideal))
         above = parent[above]
     above, ideal = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((ideal, above))
-    return _Below(above[order], ideal[order])
+    return above[order], ideal[order]
 
 
 def list_ideals(gold: Gold, settings: GainSettings, of: str = "topics") -> list[Ideal]:
@@ -184,7 +171,14 @@ def find_seen(alignment: Alignment) -> Seen:
             host = node.copy()
             host[unlisted] = _find_enclosing(forest, row, alignment.run.xpath, unlisted)
             unlisted = unlisted[host[unlisted] >= 0]
-            own_start, own_end = _place_unlisted(forest, host[unlisted])
+            # The size of such an element is not known, only that it is not relevant: it takes a
+            # character of its host that is neither in a listed child nor highlighted, if any.
+            around = host[unlisted]
+            inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
+            own_start, base = forest.start[around] + inner[around], forest.base[row[unlisted]]
+            assert forest.highlighted is not None
+            marked = forest.highlighted.within(base + own_start, base + forest.end[around])
+            own_end = own_start + (forest.end[around] - own_start - marked > 0)
             order = np.argsort(np.concatenate([real, unlisted]), kind="stable")
             real = np.concatenate([real, unlisted])[order]
             start = np.concatenate([start, own_start])[order]
@@ -220,20 +214,6 @@ def _find_enclosing(forest: Forest, row: Ints, xpath: pl.Series | None, result: 
         on = (found[left] < 0) & (paths != "").to_numpy()
         left, paths = left[on], paths.filter(pl.Series(on))
     return found
-
-
-def _place_unlisted(forest: Forest, host: Ints) -> tuple[Ints, Ints]:
-    """Return a place in the text of its host for each element that is not listed.
-
-    Its size is not known, only that it is not relevant: it takes a character of the text that is
-    neither in a listed child nor highlighted, where there is any.
-    """
-    inner = forest.sum_children(forest.end - forest.start).astype(np.int64)
-    start = forest.start[host] + inner[host]
-    assert forest.highlighted is not None
-    base = forest.base[forest.row[host]]
-    marked = forest.highlighted.within(base + start, base + forest.end[host])
-    return start, start + np.where(forest.end[host] - start - marked > 0, 1, 0)
 
 
 # -- gains -------------------------------------------------------------------------------------
@@ -286,24 +266,32 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
         # A partly seen element is worth its unseen highlighted characters.
         asked = some[partly]
         value[partly] = own[partly] * seen.new_rsize[asked] / np.maximum(seen.rsize[asked], 1)
-        partly = np.zeros(len(node), dtype=bool)
-    elif settings.formula_ == "inex2005":
-        if partly.any():
-            value[partly] = _compute_rest(alignment, settings, some[partly])
+    elif settings.formula_ == "inex2005" and partly.any():
+        value[partly] = _compute_rest(alignment, settings, some[partly])
+    if settings.formula_ == "inex2005":
         partly = np.zeros(len(node), dtype=bool)
     step_by_step, gain = partly, value.copy()
     if settings.norm != "none":
         base = gold.cached(choose_ideals, settings.quant, settings.base, settings.tie)
         over, holds = base.over[node], base.holds[node]
         around = holds & (over < 0) & (value > 0)
-        shares = _share_ideals(over, value, worth)
-        gain = shares.gain
+        gain, inside, spent_by = _share_ideals(over, value, worth)
         if settings.norm == "overlap":  # these take from what ideal elements have
             step_by_step = partly | around
         else:
+            # A result around ideal elements gains what those below it still have at its turn.
             result = np.flatnonzero(around)
-            below = gold.cached(_list_ideals_below, settings.quant, settings.base, settings.tie)
-            rest = _sum_below(below, worth, over, shares, result, node[result])
+            above, ideal = gold.cached(
+                _list_ideals_below, settings.quant, settings.base, settings.tie
+            )
+            i, j = match_pairs(node[result], above)
+            ideal, n = ideal[j], len(over)
+            before = np.searchsorted(over[inside] * n + inside, ideal * n + result[i]) - 1
+            known = np.flatnonzero(before >= 0)
+            known = known[over[inside[before[known]]] == ideal[known]]
+            spent = np.zeros(len(ideal))
+            spent[known] = spent_by[before[known]]
+            rest = np.bincount(i, np.maximum(worth[ideal] - spent, 0.0), len(result))
             gain[result] = np.minimum(value[result], rest)
     if step_by_step.any():
         # Go through all results of their documents one by one.
@@ -317,27 +305,17 @@ def _compute_focused_gains(alignment: Alignment, settings: GainSettings) -> Floa
     return gains
 
 
-class _Shares(NamedTuple):
-    """The gains of results in ideal elements."""
-
-    gain: Floats
-    """Gains of all results; 0 for those that are not in an ideal element."""
-    result: Ints
-    """Those that are, by ideal element, then by rank."""
-    spent: Floats
-    """The gain of each of these and those before it in its ideal element together."""
-
-
-def _share_ideals(over: Ints, value: Floats, worth: Floats) -> _Shares:
+def _share_ideals(over: Ints, value: Floats, worth: Floats) -> tuple[Floats, Ints, Floats]:
     """Return the gains of results that are or lie in ideal elements: together at most their worth.
 
     The first results of all ideal elements are served at once, then the second ones, and so on.
+    The second array lists these results by ideal element, then by rank; the third what each of them
+    and those before it in its ideal element gain together.
     """
     gain = np.zeros(len(value))
     inside = np.flatnonzero((over >= 0) & (value > 0))
     order = inside[np.argsort(over[inside], kind="stable")]
-    opens = np.concatenate([[True], over[order][1:] != over[order][:-1]])[: len(order)]
-    head = np.flatnonzero(opens)
+    head = np.flatnonzero(np.diff(over[order], prepend=UNKNOWN))
     members = np.diff(np.append(head, len(order)))
     spent, spent_by = np.zeros(len(head)), np.zeros(len(order))
     turn = 0
@@ -348,24 +326,7 @@ def _share_ideals(over: Ints, value: Floats, worth: Floats) -> _Shares:
         turn += 1
         more = members > turn
         head, members, spent = head[more], members[more], spent[more]
-    return _Shares(gain, order, spent_by)
-
-
-def _sum_below(
-    below: _Below, worth: Floats, over: Ints, shares: _Shares, result: Ints, node: Ints
-) -> Floats:
-    """Return what the ideal elements below each result's element still have at its turn."""
-    n = len(over)
-    i, j = match_pairs(node, below.above)
-    ideal = below.ideal[j]
-    in_order = over[shares.result] * n + shares.result
-    before = np.searchsorted(in_order, ideal * n + result[i]) - 1
-    known = np.flatnonzero(before >= 0)
-    known = known[over[shares.result[before[known]]] == ideal[known]]
-    spent = np.zeros(len(ideal))
-    spent[known] = shares.spent[before[known]]
-    rest = np.maximum(worth[ideal] - spent, 0.0)
-    return np.bincount(i, rest, len(result)).astype(np.float64)
+    return gain, order, spent_by
 
 
 # -- what is left of partly seen elements ------------------------------------------------------
@@ -379,13 +340,13 @@ def _compute_rest(alignment: Alignment, settings: GainSettings, asked: Ints) -> 
     through from the deepest up, for all questions at once.
     """
     gold, forest, node = alignment.gold, alignment.gold.trees, alignment.cached(find_elements)
-    ways = _find_ways(forest, node, alignment.cached(find_seen), asked)
-    n, element = max(len(forest), 1), ways.element
-    touched, place = np.unique(ways.question * n + element, return_inverse=True)
+    question, element, new, is_own = _find_ways(forest, node, alignment.cached(find_seen), asked)
+    n = max(len(forest), 1)
+    touched, place = np.unique(question * n + element, return_inverse=True)
     question, element = np.divmod(touched, n)
     read = np.zeros(len(touched), dtype=bool)
-    read[place[ways.read]] = True
-    covered = np.bincount(place, np.where(ways.read, 0, ways.new), len(touched))
+    read[place[is_own]] = True
+    covered = np.bincount(place, np.where(is_own, 0, new), len(touched))
     above = np.searchsorted(touched, question * n + forest.parent[element])
     own = gold.cached(compute_worth, settings.quant, settings.normalise)[element]
     size = forest.size[element].astype(np.float64)
@@ -406,19 +367,12 @@ def _compute_rest(alignment: Alignment, settings: GainSettings, asked: Ints) -> 
     return left[np.searchsorted(touched, np.arange(len(asked)) * n + node[asked])]
 
 
-class _Ways(NamedTuple):
-    """The elements from what was read up to what is asked about, each with its question."""
+def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> tuple[Ints, ...]:
+    """Return the elements from what was read before a question up to what is asked about.
 
-    question: Ints
-    element: Ints
-    new: Ints
-    """Characters that the result had shown first."""
-    read: Bools
-    """True for the element of the result itself, False for an enclosing one."""
-
-
-def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
-    """Return the ways from all results read before a question, inside the asked element."""
+    Each comes with its question, the characters that the result had shown first, and True if it is
+    the element of that result itself, False for an enclosing one.
+    """
     order = np.argsort(node[asked])
     wanted = node[asked][order]
     result = np.flatnonzero((seen.new_size > 0) & (seen.host >= 0))
@@ -433,13 +387,13 @@ def _find_ways(forest: Forest, node: Ints, seen: Seen, asked: Ints) -> _Ways:
     question, result = (np.concatenate(column) for column in zip(*found, strict=True))
     at, listed = seen.host[result], node[result] >= 0
     nothing = np.zeros(len(asked), dtype=np.int64)
-    steps = [_Ways(np.arange(len(asked)), node[asked], nothing, nothing > 0)]
+    steps = [(np.arange(len(asked)), node[asked], nothing, nothing > 0)]
     while len(at):
-        steps.append(_Ways(question, at, seen.new_size[result], listed))
+        steps.append((question, at, seen.new_size[result], listed))
         on = at != node[asked[question]]
         question, at, result = question[on], forest.parent[at[on]], result[on]
         listed = np.zeros(len(at), dtype=bool)
-    return _Ways(*(np.concatenate(column) for column in zip(*steps, strict=True)))
+    return tuple(np.concatenate(column) for column in zip(*steps, strict=True))
 
 
 def _value_parts(gold: Gold, quant: str, normalise: bool, mixed: str) -> Floats:  # noqa: FBT001 - a key
@@ -482,9 +436,9 @@ def _assign_step_by_step(
             ideal = int(base.over[element])
             ideals = [ideal]
             if ideal < 0:
-                below = gold.cached(_list_ideals_below, *key)
-                low, high = np.searchsorted(below.above, [element, element + 1])
-                ideals = below.ideal[low:high].tolist()
+                above, below = gold.cached(_list_ideals_below, *key)
+                low, high = np.searchsorted(above, [element, element + 1])
+                ideals = below[low:high].tolist()
             unspent = [max(0.0, float(worth[x]) - spent[x]) for x in ideals]
             total = sum(unspent)
             assigned = max(0.0, min(assigned, total))
@@ -495,7 +449,7 @@ def _assign_step_by_step(
                     spent[x] += assigned * share / total
         gain[i] = assigned
         if assigned:
-            above = element
-            while (above := int(forest.parent[above])) >= 0:
-                brought[above] += assigned * size
+            parent = element
+            while (parent := int(forest.parent[parent])) >= 0:
+                brought[parent] += assigned * size
     return gain

@@ -7,21 +7,13 @@ a reader with limited patience finds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from foveal.measures.alignment import Alignment, Floats, Overlap, TopicView
-from foveal.measures.base import (
-    Choice,
-    Cutoff,
-    Example,
-    Measure,
-    Need,
-    Number,
-    OverlapRule,
-)
+from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number, OverlapRule
 from foveal.measures.characters import count_needed, sum_first
 from foveal.measures.run_figures import RecallAtRank
 from foveal.spans import Ints
@@ -60,10 +52,6 @@ class InContext(Measure):
     def _scoring(self) -> tuple[str, float, float, int, str]:
         return self.score, self.beta, self.n, self.irr, self.stop
 
-    def document_scores(self, alignment: Alignment) -> Floats:
-        """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
-        return alignment.cached(_score_documents, *self._scoring)
-
     def generalised_precision(self, alignment: Alignment) -> Floats:
         """Return gP[r] at every rank of every topic of the run."""
         return alignment.cached(_average_scores, *self._scoring)
@@ -73,8 +61,6 @@ def _score_documents(
     alignment: Alignment, score: str, beta: float, n: float, irr: int, stop: str
 ) -> Floats:
     """Return S(d) of the documents of all topics, in rank order; 0 where not relevant."""
-    if score == "T2I":
-        return _score_by_reading(alignment, irr, stop)
     scores = np.zeros(len(alignment.run.documents.first_rows))
     if score == "F":
         docs = alignment.documents
@@ -83,9 +69,25 @@ def _score_documents(
         r = docs.rsize[hit] / docs.rel_size[hit]
         weight = beta**2
         scores[hit] = (1 + weight) * p * r / (weight * p + r)
-    else:
+        return scores
+    if score == "BEP":
         known, distance = _find_distances(alignment)
         scores[known] = np.maximum(n - distance, 0) / n
+        return scores
+    start, end, owner = alignment.run.start, alignment.end, np.arange(len(alignment.run))
+    if alignment.overlap is Overlap.UNION:
+        start, end, owner = alignment.pieces
+    document = alignment.run.documents.number[owner]
+    order = np.lexsort((end, start, document))
+    relevant = np.flatnonzero(alignment.relevant_documents)
+    first = np.searchsorted(document[order], relevant).tolist()
+    last = np.searchsorted(document[order], relevant, side="right").tolist()
+    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
+    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
+        row = int(alignment.document_row[d])
+        passages, length = alignment.gold.judgements.passages(row), int(alignment.gold.length[row])
+        consecutive = stop == "consecutive"
+        scores[d] = reading_score(parts[low:high], passages, length, irr, consecutive=consecutive)
     return scores
 
 
@@ -107,32 +109,6 @@ def _average_scores(alignment: Alignment, *scoring: Hashable) -> Floats:
         np.cumsum(scores[low:high], out=total[low:high])
     before = np.repeat(bounds[:-1], np.diff(bounds))
     return total / (np.arange(1, len(scores) + 1) - before)
-
-
-def _score_by_reading(alignment: Alignment, patience: int, stop: str) -> Floats:
-    run, judgements = alignment.run, alignment.gold.judgements
-    scores = np.zeros(len(run.documents.first_rows))
-    if alignment.overlap is Overlap.UNION:
-        start, end, owner = alignment.pieces
-    else:
-        start, end, owner = run.start, alignment.end, np.arange(len(run))
-    document = run.documents.number[owner]
-    order = np.lexsort((end, start, document))
-    document = document[order]
-    relevant = np.flatnonzero(alignment.relevant_documents)
-    first = np.searchsorted(document, relevant).tolist()
-    last = np.searchsorted(document, relevant, side="right").tolist()
-    parts = list(zip(start[order].tolist(), end[order].tolist(), strict=True))
-    for d, low, high in zip(relevant.tolist(), first, last, strict=True):
-        row = int(alignment.document_row[d])
-        scores[d] = reading_score(
-            parts[low:high],
-            judgements.passages(row),
-            int(alignment.gold.length[row]),
-            patience,
-            consecutive=stop == "consecutive",
-        )
-    return scores
 
 
 def reading_score(
@@ -173,22 +149,16 @@ def reading_score(
     return relevant / (relevant + irrelevant) if relevant else 0.0
 
 
-def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> list[tuple[int, bool]]:
+def _cut_stretches(start: int, end: int, passages: Sequence[Span]) -> Iterator[tuple[int, bool]]:
     """Cut [start, end) at the borders of the passages: (size, relevant) in order."""
-    found = []
     for a, b in passages:
-        if b <= start:
-            continue
-        if a >= end:
-            break
-        if a > start:
-            found.append((a - start, False))
-            start = a
-        found.append((min(b, end) - start, True))
-        start = min(b, end)
+        if a < end and b > start:
+            if a > start:
+                yield a - start, False
+            yield min(b, end) - max(a, start), True
+            start = min(b, end)
     if start < end:
-        found.append((end - start, False))
-    return found
+        yield end - start, False
 
 
 def _find_best_after(values: Floats) -> Floats:
@@ -220,7 +190,7 @@ class GeneralisedPrecision(InContext):
 
     def score_topics(self, alignment: Alignment) -> Floats:
         k, bounds = self.rank or 1, alignment.document_bounds
-        total = sum_first(self.document_scores(alignment), bounds, k)
+        total = sum_first(alignment.cached(_score_documents, *self._scoring), bounds, k)
         ranks = np.minimum(np.diff(bounds), k) if self.short == "last" else k
         return alignment.fill_topics(total / ranks)
 

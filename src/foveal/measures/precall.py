@@ -21,8 +21,7 @@ from foveal.measures.gains import (
 from foveal.measures.xcg import CURVE, AtRecall
 from foveal.recall.forest import MEAN7, QUANTISATIONS, find_quantisation, quantise_dimensions
 
-_TOLERANCE = 1e-9
-"""Relevance is summed; what a level falls short by less than this is rounding."""
+_TOLERANCE = 1e-9  # relevance is summed; what a level falls short by less than this is rounding
 _SHARE_TOLERANCE = 1e-12
 
 
@@ -50,17 +49,6 @@ def precall(relevant: Floats, rest: Floats, total: float, target: Floats) -> Flo
     precision = target / np.where(begin, 1.0, target + effort)
     precision = np.where(begin, np.where(waste > 0, 0.0, 1 / (1 + per_unit)), precision)
     return np.where(reached, precision, 0.0)
-
-
-def encyclopedia(worth: Floats, total: float, target: Floats) -> Floats:
-    """Return the relevance found over the rank at which `target` of `total` is reached.
-
-    >>> encyclopedia(np.array([1.0, 0, 1]), 4, np.array([1.0, 2, 4])).round(4).tolist()
-    [1.0, 0.6667, 0.0]
-    """
-    found = np.cumsum(worth)
-    rank = np.searchsorted(found, target - _TOLERANCE * total)
-    return np.where(rank < len(found), target / (rank + 1), 0.0)
 
 
 class InexEval(AtRecall):
@@ -168,7 +156,9 @@ class InexEval(AtRecall):
             ideal = gold.cached(choose_ideals, settings.quant, "ideal", self.tie).ideal
             worth = np.where((node >= 0) & ideal[node], worth, 0.0)
         if self.form == "encyclopedia":
-            return encyclopedia(worth, total, target)
+            found = np.cumsum(worth)
+            rank = np.searchsorted(found, target - _TOLERANCE * total)
+            return np.where(rank < len(found), target / (rank + 1), 0.0)
         groups = int(topic.ties[-1]) + 1
         relevant = np.bincount(topic.ties, worth, groups).astype(np.float64)
         rest = np.bincount(topic.ties, 1 - worth, groups).astype(np.float64)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Floats
+from foveal.measures.alignment import Alignment, Bools, Floats, TopicView
 from foveal.measures.base import Cutoff, Example, Measure, Need
 from foveal.measures.characters import sum_first
 from foveal.spans import Ints
@@ -102,15 +102,14 @@ class _OverlapIndicator(Measure):
 
     needs = (Need.SPANS,)
 
-    def score_topics(self, alignment: Alignment) -> Floats:
-        bounds = alignment.run.bounds
-        ends = np.minimum(bounds[1:], bounds[:-1] + (self.rank or len(alignment.run)))
-        tops = map(slice, bounds[:-1].tolist(), ends.tolist())
-        scores = [self.score_top(alignment, top) for top in tops]
-        return alignment.spread_topics(np.array(scores))
+    def score_topic(self, topic: TopicView) -> float:
+        if not topic.n:
+            return 0.0
+        low, n = topic.slice.start, min(topic.n, self.rank or topic.n)
+        return float(self.mark_results(topic.alignment, slice(low, low + n)).mean())
 
-    def score_top(self, alignment: Alignment, top: slice) -> float:
-        """Return the score of these results of the run, the first of a topic."""
+    def mark_results(self, alignment: Alignment, top: slice) -> Bools | Floats:
+        """Return how far each of the first results of a topic overlaps others."""
         raise NotImplementedError  # pragma: no cover - every indicator defines it or score_topics
 
 
@@ -125,13 +124,11 @@ class SetOverlap(_OverlapIndicator):
     formula = "(results that intersect another result) / results"
     example = Example(_REPEATS, 0.6)
 
-    def score_top(self, alignment: Alignment, top: slice) -> float:
-        xpath = alignment.run.xpath
-        place = np.stack([position[top] for position in alignment.axis])
-        if xpath is not None:
-            path = xpath[top].rank("dense").fill_null(0)
-            place = np.vstack([place, path.to_numpy()])
-        distinct, which = np.unique(place, axis=1, return_inverse=True)
+    def mark_results(self, alignment: Alignment, top: slice) -> Bools:
+        place = [position[top] for position in alignment.axis]
+        if alignment.run.xpath is not None:
+            place.append(alignment.run.xpath[top].rank("dense").fill_null(0).to_numpy())
+        distinct, which = np.unique(np.stack(place), axis=1, return_inverse=True)
         start, end = distinct[0], distinct[1]
         meets = np.zeros(len(start), dtype=bool)
         real = np.flatnonzero(end > start)  # sorted by start: np.unique sorts by rows in order
@@ -143,7 +140,7 @@ class SetOverlap(_OverlapIndicator):
             holds = (start <= start[i]) & (start[i] < end)
             meets |= holds
             meets[i] |= holds.any()
-        return float(meets[which.ravel()].mean())
+        return meets[which.ravel()]
 
 
 class ListOverlap(_OverlapIndicator):
@@ -153,14 +150,14 @@ class ListOverlap(_OverlapIndicator):
     formula = "(results that overlap an earlier result) / results"
     example = Example(_REPEATS, 0.4)
 
-    def score_top(self, alignment: Alignment, top: slice) -> float:
+    def mark_results(self, alignment: Alignment, top: slice) -> Bools:
         start, end = (position[top] for position in alignment.axis)
         meets = alignment.new_size[top] < alignment.full_size[top]
         for i in np.flatnonzero(end == start).tolist():
             same = (start[:i] == start[i]) & (end[:i] == end[i])
             meets[i] |= bool((same | ((start[:i] <= start[i]) & (start[i] < end[:i]))).any())
             meets[i + 1 :] |= (start[i + 1 :] <= start[i]) & (start[i] < end[i + 1 :])
-        return float(meets.mean())
+        return meets
 
 
 class MeanOverlap(_OverlapIndicator):
@@ -170,14 +167,14 @@ class MeanOverlap(_OverlapIndicator):
     formula = "mean of overlap(i) = |e_i covered by earlier results| / |e_i|"
     example = Example(_REPEATS, 0.2667)
 
-    def score_top(self, alignment: Alignment, top: slice) -> float:
+    def mark_results(self, alignment: Alignment, top: slice) -> Floats:
         start, end = (position[top] for position in alignment.axis)
         size, new = alignment.full_size[top], alignment.new_size[top]
         share = (size - new) / np.maximum(size, 1)
         for i in np.flatnonzero(end == start).tolist():
             if ((start[:i] <= start[i]) & (start[i] < end[:i])).any():
                 share[i] = 1.0  # it holds nothing, at a position that an earlier result covers
-        return float(share.mean())
+        return share
 
 
 class Redundancy(_OverlapIndicator):

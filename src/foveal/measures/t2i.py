@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
-from foveal.measures.alignment import Alignment, Bools, Floats, Gold
+from foveal.measures.alignment import Alignment, Floats, Gold
 from foveal.measures.base import Choice, Cutoff, Example, Measure, Need, Number
 from foveal.measures.characters import rank_results, sum_first
 from foveal.spans import Ints
 
 _RUN = "D1:0-20 D3:0-40 D2:25-50 D1:60-100"
 Span = tuple[int, int]
-
-
-class _Entries(NamedTuple):
-    """Passages and text that the reader meets at each result of a run."""
-
-    new: Ints
-    """Passages found for the first time."""
-    useful: Ints
-    """Relevant characters read for the first time."""
-    read: Ints
-    """Characters read."""
 
 
 class _PatientReader:
@@ -53,7 +41,7 @@ class _PatientReader:
             borders += [self.passages[p][1]] if inside else []
             borders += [self.seen_end[s]] if seen else []
             borders += [self.passages[p + 1][0]] if p + 1 < len(self.passages) else []
-            borders += [self.seen_start[s + 1]] if s + 1 < len(self.seen_start) else []
+            borders += self.seen_start[s + 1 : s + 2]
             end = min(borders)
             yield start, end, seen, p if inside else -1
             start = end
@@ -90,8 +78,14 @@ class _PatientReader:
         return new, useful, read
 
 
-def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) -> _Entries:
-    """Let the reader start at each result in turn."""
+def _enter_results(
+    alignment: Alignment, patience: int, mode: str, reread: str
+) -> tuple[Ints, Ints, Ints]:
+    """Let the reader start at each result in turn.
+
+    Returns the passages found for the first time at each, the relevant characters read for the
+    first time, and the characters read.
+    """
     gold, run = alignment.gold, alignment.run
     # Where nothing is relevant, the reader spends the patience or meets the document's end.
     # Unknown lengths matter to no measure that does not declare Need.LENGTHS.
@@ -112,7 +106,7 @@ def _enter_results(alignment: Alignment, patience: int, mode: str, reread: str) 
         new[i], useful[i], read[i] = reader.enter(
             start[i], patience, first=mode == "first", skip=reread == "skip"
         )
-    return _Entries(new, useful, read)
+    return new, useful, read
 
 
 def _count_passages(gold: Gold) -> Ints:
@@ -144,15 +138,12 @@ class ToleranceToIrrelevance(Measure):
 
     needs: tuple[Need, ...] = (Need.TEXT, Need.RELEVANT_STARTS, Need.RELEVANT_LENGTHS)
 
-    def find_entries(self, alignment: Alignment) -> _Entries:
+    def find_entries(self, alignment: Alignment) -> tuple[Ints, Ints, Ints]:
+        """Return new passages, useful characters and characters read at each result."""
         return alignment.cached(_enter_results, self.T, self.mode, self.reread)
 
-    def sum_top(self, alignment: Alignment, values: Ints | Bools) -> Ints:
-        """Sum values of the first results of each topic of the run."""
-        return sum_first(values, alignment.run.bounds, self.rank)
-
     def score_topics(self, alignment: Alignment) -> Floats:
-        new, bounds = self.find_entries(alignment).new, alignment.run.bounds
+        (new, _, _), bounds = self.find_entries(alignment), alignment.run.bounds
         hits = np.cumsum(new > 0)
         before = np.append(0, hits)[bounds[:-1]]
         hits = hits - np.repeat(before, np.diff(bounds))
@@ -164,6 +155,15 @@ class _AtRank(ToleranceToIrrelevance):
     cutoff = Cutoff.RANK
     ideal = None
 
+    def sum_top(self, alignment: Alignment) -> tuple[Ints, Ints, Ints, Ints]:
+        """Sum hits, new passages, useful characters and characters read up to the rank."""
+        new, useful, read = self.find_entries(alignment)
+        hits, found, useful, read = (
+            sum_first(values, alignment.run.bounds, self.rank)
+            for values in (new > 0, new, useful, read)
+        )
+        return hits, found, useful, read
+
 
 class EntryPrecision(_AtRank):
     """Share of the first k entry points that lead to a passage not found before."""
@@ -173,8 +173,7 @@ class EntryPrecision(_AtRank):
     example = Example(_RUN, 0.6667, "T2IP(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        hits = self.sum_top(alignment, self.find_entries(alignment).new > 0)
-        return alignment.fill_topics(hits / (self.rank or 1))
+        return alignment.fill_topics(self.sum_top(alignment)[0] / (self.rank or 1))
 
 
 class EntryRecall(_AtRank):
@@ -185,8 +184,8 @@ class EntryRecall(_AtRank):
     example = Example(_RUN, 0.6667, "T2IR(T=15)@3")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        found = self.sum_top(alignment, self.find_entries(alignment).new)
-        return alignment.fill_topics(found) / np.maximum(alignment.gold.cached(_count_passages), 1)
+        found = alignment.fill_topics(self.sum_top(alignment)[1])
+        return found / np.maximum(alignment.gold.cached(_count_passages), 1)
 
 
 class EntryEffort(_AtRank):
@@ -200,7 +199,7 @@ class EntryEffort(_AtRank):
     needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        return alignment.fill_topics(self.sum_top(alignment, self.find_entries(alignment).read))
+        return alignment.fill_topics(self.sum_top(alignment)[3])
 
 
 class EntryCharacterPrecision(_AtRank):
@@ -212,8 +211,7 @@ class EntryCharacterPrecision(_AtRank):
     needs = (*ToleranceToIrrelevance.needs, Need.LENGTHS)
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
-        read = self.sum_top(alignment, self.find_entries(alignment).read)
+        _, _, useful, read = self.sum_top(alignment)
         return alignment.fill_topics(useful / np.maximum(read, 1))
 
 
@@ -225,5 +223,5 @@ class EntryCharacterRecall(_AtRank):
     example = Example(_RUN, 0.7222, "T2IcharR(T=15,mode=read)@4")
 
     def score_topics(self, alignment: Alignment) -> Floats:
-        useful = self.sum_top(alignment, self.find_entries(alignment).useful)
-        return alignment.fill_topics(useful) / np.maximum(alignment.gold.trel, 1)
+        useful = alignment.fill_topics(self.sum_top(alignment)[2])
+        return useful / np.maximum(alignment.gold.trel, 1)

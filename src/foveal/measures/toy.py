@@ -26,27 +26,6 @@ JUDGEMENTS: dict[str, dict[str, dict[str, Any]]] = {
         "D3": {"length": 40, "spans": []},
     }
 }
-
-
-ELEMENTS: dict[str, list[tuple[str, str, int, int]]] = {
-    "D1": [
-        ("/a[1]", "2", 100, 40),
-        ("/a[1]/s[1]", "2", 60, 30),
-        ("/a[1]/s[1]/p[1]", "1", 20, 10),
-        ("/a[1]/s[1]/p[2]", "2", 20, 20),
-        ("/a[1]/s[1]/p[3]", "0", 20, 0),
-        ("/a[1]/s[2]", "1", 40, 10),
-        ("/a[1]/s[2]/p[1]", "1", 20, 10),
-        ("/a[1]/s[2]/p[2]", "0", 20, 0),
-    ],
-    "D2": [
-        ("/a[1]", "2", 50, 50),
-        ("/a[1]/p[1]", "1", 25, 25),
-        ("/a[1]/p[2]", "2", 25, 25),
-    ],
-}
-"""XPath, exhaustivity, size and rsize of the assessed elements."""
-
 PLACES = {
     "D1": {
         "/a[1]": (0, 100),
@@ -62,6 +41,16 @@ PLACES = {
     "D3": {"/a[1]": (0, 40), "/a[1]/p[1]": (0, 20), "/a[1]/p[2]": (20, 40)},
 }
 """Start and end of the elements of each document."""
+_GRADES = {"D1": "22120110", "D2": "212"}  # exhaustivity of these elements; D3 is not assessed
+ELEMENTS = {
+    doc: [
+        (xpath, grade, end - start, sum(max(0, min(end, b) - max(start, a)) for a, b in spans))
+        for (xpath, (start, end)), grade in zip(PLACES[doc].items(), grades, strict=True)
+    ]
+    for doc, grades in _GRADES.items()
+    for spans in [JUDGEMENTS["toy"][doc]["spans"]]
+}
+"""XPath, exhaustivity, size and rsize of the assessed elements."""
 
 
 def judgements() -> Judgements:

@@ -15,23 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from foveal.errors import InputError, UsageError
-from foveal.measures.alignment import Bools, Floats, Gold, TopicView
+from foveal.measures.alignment import Bools, Floats, Gold, TopicView, match_pairs
 from foveal.measures.base import Choice, Measure, Need, Number, OverlapRule
-from foveal.measures.gains import (
-    choose_ideals,
-    compute_worth,
-    find_elements,
-    match_pairs,
-)
+from foveal.measures.gains import choose_ideals, compute_worth, find_elements
 from foveal.model import UNKNOWN
 from foveal.recall.forest import HIGHEST_GRADE, QUANTISATIONS, Forest, find_quantisation
 from foveal.spans import Ints
 
-_RANKS = 32
-"""Ranks that are calculated at once."""
+_RANKS = 32  # that are calculated at once
 _TINY = 1e-100
-_SHORT = 16
-"""In polynomials up to this length tiny probabilities do no harm."""
+_SHORT = 16  # in polynomials up to this length tiny probabilities do no harm
 _NEED = {"bep": Need.BEP, "ideal": Need.STRUCTURE, "passages": Need.TEXT}
 
 
@@ -417,15 +410,10 @@ class UserModel(Measure):
                 "takes targets=ideal or targets=passages"
             )
 
-    @property
-    def weighting(self) -> tuple[str, str, bool]:
-        """The last fields of `Reader`: the weighting of ideal elements."""
-        raise NotImplementedError  # pragma: no cover - every measure defines it
-
     def check_gold(self, gold: Gold) -> None:
         if self.targets != "ideal" or gold.forest is None:
             return
-        find_quantisation(self.weighting[1], gold.forest.assessed.scale)
+        find_quantisation(vars(self)["quant"], gold.forest.assessed.scale)
         if self.navigation in ("bep", "t2i") and not gold.forest.complete:
             raise UsageError(
                 f"{self}: how far elements are apart only a collection tells (-C); "
@@ -433,10 +421,13 @@ class UserModel(Measure):
             )
 
     def find_reader(self, topic: TopicView) -> Reader:
-        scale = 0.0
+        scale, own = 0.0, vars(self)  # not all measures have all parameters of weights
         if self.navigation == "bep":
             scale = self.A * (topic.alignment.gold.mean_length if self.L is None else self.L)
-        return Reader(self.targets, self.navigation, scale, self.T, *self.weighting)
+        weight, is_probable = own.get("weight", "none"), own.get("random_ideal", False)
+        return Reader(
+            self.targets, self.navigation, scale, self.T, weight, own["quant"], is_probable
+        )
 
     def find_targets(self, topic: TopicView) -> Targets:
         """Return the targets of a topic."""
@@ -460,9 +451,11 @@ class WeightedUserModel(UserModel):
     )
     quant = Choice("|".join(QUANTISATIONS), "targets=ideal: the quantisation function")
 
-    @property
-    def weighting(self) -> tuple[str, str, bool]:
-        return self.weight, self.quant, False
+    def compute_recall(self, topic: TopicView) -> float:
+        """Return the expected share of the targets' weight seen by the rank of the cut-off."""
+        weight = self.find_targets(topic).weight
+        missed = find_unseen(self.find_hits(topic), len(weight), self.rank or 1)
+        return float(np.dot(weight, 1 - missed) / weight.sum())
 
     def check(self) -> None:
         super().check()

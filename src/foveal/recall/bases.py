@@ -11,8 +11,6 @@ from foveal.model import UNKNOWN
 from foveal.recall.forest import Forest
 from foveal.spans import Ints
 
-__all__ = ["Base", "ideal_base"]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _TOLERANCE = 1e-12

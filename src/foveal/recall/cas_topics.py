@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, partial, reduce
 from operator import eq, ge, gt, le, lt
 from typing import Any
 
@@ -42,8 +43,6 @@ from foveal.nexi.query import Clause, list_leaves
 from foveal.recall.forest import scale_of
 from foveal.spans import Ints
 
-__all__ = ["INTERPRETATIONS", "Texts", "select_elements"]
-
 INTERPRETATIONS = ("VV", "SV", "VS", "SS")
 """Target first, then support; V is vague, S strict."""
 Bools = npt.NDArray[np.bool_]
@@ -54,6 +53,7 @@ Texts = Callable[[Mapping[str, Callable[[str], bool]]], Iterable[tuple[str, str,
 """Gives the text of elements: from documents and which XPaths are wanted in each to document,
 XPath and text of every such element."""
 
+_matches = lru_cache(1 << 16)(matches)  # few paths and tag paths, asked for many elements
 _ELEMENT = {"doc": pl.String, "xpath": pl.String}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, "=": eq, ">=": ge, ">": gt}
@@ -123,19 +123,16 @@ def select_elements(
 def _match_targets(
     queries: Mapping[str, CAS], judgements: Judgements, row: Ints, xpath: pl.Series, groups: Classes
 ) -> Bools:
-    """Return which elements the target paths of their topics mean; match each tag path once."""
-    targets = list(dict.fromkeys(query.target for query in queries.values()))
-    number = {target: i for i, target in enumerate(targets)}
-    of_topic = np.array(
-        [number[queries[name].target] if name in queries else -1 for name in judgements.topics],
-        dtype=np.int64,
-    )
-    frame = pl.DataFrame({"target": of_topic[judgements.topic[row]], "xpath": xpath})
-    frame = frame.select("target", tags=_strip_ordinals("xpath"))
+    """Return which elements the target paths of their topics mean."""
+    frame = pl.DataFrame({"topic": judgements.topic[row], "xpath": xpath})
+    frame = frame.select("topic", tags=_strip_ordinals("xpath"))
     distinct = frame.unique()
-    found = [matches(targets[i], tags_of(tags), groups) for i, tags in distinct.iter_rows()]
+    found = [
+        _matches(queries[judgements.topics[topic]].target, tags_of(tags), groups)
+        for topic, tags in distinct.iter_rows()
+    ]
     distinct = distinct.with_columns(found=pl.Series(found, dtype=pl.Boolean))
-    joined = frame.join(distinct, on=["target", "tags"], how="left", maintain_order="left")
+    joined = frame.join(distinct, on=["topic", "tags"], how="left", maintain_order="left")
     result: Bools = joined["found"].to_numpy()
     return result
 
@@ -149,14 +146,6 @@ def _parse_any(text: str) -> Query:
         return parse(text)
     except NexiError:
         return parse(text, lenient=True)
-
-
-def _try_parse(text: str) -> Query | None:
-    """Parse a query; None if the text is not one."""
-    try:
-        return _parse_any(text)
-    except NexiError:
-        return None
 
 
 def _parse_castitles(topics: Topics, names: Sequence[str]) -> dict[str, CAS]:
@@ -254,12 +243,6 @@ def _strip_ordinals(column: str) -> pl.Expr:
     return pl.col(column).str.replace_all(r"\[[0-9]+\]", "")
 
 
-def _parse_number(text: str) -> Decimal | None:
-    """Parse a number as XPath writes them, with white space around it; None for anything else."""
-    trimmed = text.strip()
-    return Decimal(trimmed) if _NUMBER.fullmatch(trimmed) else None
-
-
 def _holds_for(comparison: Compare, text: str) -> bool:
     """Return True if a comparison holds for the text of an element.
 
@@ -268,9 +251,10 @@ def _holds_for(comparison: Compare, text: str) -> bool:
     >>> _holds_for(Compare(None, ">", "1998"), " 1999 "), _holds_for(Compare(None, "<", "3"), "two")
     (True, False)
     """
-    constant, value = _parse_number(comparison.value), _parse_number(text)
-    if constant is not None:
-        return value is not None and _OPERATORS[comparison.operator](value, constant)
+    constant, value = comparison.value.strip(), text.strip()
+    if _NUMBER.fullmatch(constant):
+        holds = _OPERATORS[comparison.operator]
+        return bool(_NUMBER.fullmatch(value)) and holds(Decimal(value), Decimal(constant))
     return comparison.operator == "=" and text.split() == comparison.value.split()
 
 
@@ -286,8 +270,6 @@ class _Conditions:
         texts: Texts | None,
     ) -> None:
         self.groups, self.texts = groups, texts
-        self.depths: dict[Path, dict[str, list[int]]] = {}
-        """For each path and tag path that were looked at, how deep the path may start from."""
         self.parts = {
             name: parts for name, query in queries.items() if (parts := _list_conditions(query))
         }
@@ -401,8 +383,11 @@ class _Conditions:
             left = self._find_documents(judged, found[name], none) if judged else docs[name]
             for doc in left:
                 paths.setdefault(doc, set()).update(compared)
-        means = {each: _make_test(each, self.groups) for each in map(frozenset, paths.values())}
-        asked = {doc: means[frozenset(own)] for doc, own in paths.items()}
+
+        def wants(compared: set[Path], xpath: str) -> bool:
+            return any(_matches(path, tags_of(xpath), self.groups) for path in compared)
+
+        asked = {doc: partial(wants, own) for doc, own in paths.items()}
         rows = [] if self.texts is None or not asked else list(self.texts(asked))
         return pl.DataFrame(rows, schema={**_ELEMENT, "text": pl.String}, orient="row")
 
@@ -442,18 +427,13 @@ class _Conditions:
     def _lift(self, path: Path, elements: pl.DataFrame) -> pl.DataFrame:
         """Return the elements from which the path leads to these; a document's XPath is empty."""
         tagged = elements.filter(pl.col("xpath") != "").with_columns(tags=_strip_ordinals("xpath"))
-        known = self.depths.setdefault(path, {})
-        distinct = tagged["tags"].unique()
-        for tags in distinct:
-            if tags not in known:
-                names = tags_of(tags)
-                reach = range(len(names))
-                known[tags] = [k for k in reach if matches(path, names[k:], self.groups)]
-        table = pl.DataFrame(
-            [(tags, k) for tags in distinct for k in known[tags]],
-            schema={"tags": pl.String, "depth": pl.Int64},
-            orient="row",
-        )
+        depths = [
+            (tags, depth)
+            for tags in tagged["tags"].unique()
+            for depth in range(tags.count("/"))
+            if _matches(path, tags_of(tags)[depth:], self.groups)
+        ]
+        table = pl.DataFrame(depths, {"tags": pl.String, "depth": pl.Int64}, orient="row")
         steps = pl.col("xpath").str.split("/").list.head(pl.col("depth") + 1)
         lifted = tagged.join(table, on="tags")
         return lifted.select("doc", xpath=steps.list.join("/")).unique()
@@ -470,13 +450,16 @@ def _list_sub_topics(topics: Topics) -> list[tuple[str, Key, set[str | Query]]]:
     for topic in topics:
         if topic.parent is None or topic.structure is None:
             continue
-        query, parent = _try_parse(topic.structure), _try_parse(topic.parent)
-        if not isinstance(query, CAS) or len(query.parts) != 1:
-            continue
-        path, clause = query.parts[0].path, query.parts[0].clause
-        if isinstance(clause, About):
-            key = _extend_path(path, clause.path), clause.terms
-            found.append((topic.id, key, {topic.parent.strip(), *([parent] if parent else [])}))
+        parents: set[str | Query] = {topic.parent.strip()}
+        with suppress(NexiError):
+            parents.add(_parse_any(topic.parent))
+        with suppress(NexiError):
+            query = _parse_any(topic.structure)
+            if isinstance(query, CAS) and len(query.parts) == 1:
+                path, clause = query.parts[0].path, query.parts[0].clause
+                if isinstance(clause, About):
+                    key = _extend_path(path, clause.path), clause.terms
+                    found.append((topic.id, key, parents))
     return found
 
 
@@ -495,16 +478,3 @@ def _list_relevant(support: Judgements | None) -> pl.DataFrame:
     return pl.DataFrame(
         {"topic": names.gather(support.topic[row]), "doc": support.doc.gather(row), "xpath": xpath}
     )
-
-
-def _make_test(paths: Iterable[Path], groups: Classes) -> Callable[[str], bool]:
-    """Return a test for XPaths that one of the paths means; each tag path is matched once."""
-    known: dict[tuple[str, ...], bool] = {}
-
-    def meant(xpath: str) -> bool:
-        tags = tags_of(xpath)
-        if tags not in known:
-            known[tags] = any(matches(path, tags, groups) for path in paths)
-        return known[tags]
-
-    return meant

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Collection as Names
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,34 +23,14 @@ from foveal.errors import InputError, UsageError
 from foveal.model import UNKNOWN, Judgements
 from foveal.spans import Ints
 
-__all__ = [
-    "COVERAGES",
-    "HIGHEST_GRADE",
-    "MEAN7",
-    "QUANTISATIONS",
-    "ElementGrades",
-    "Forest",
-    "Quantisation",
-    "close_upwards",
-    "find_quantisation",
-    "quantise_dimensions",
-    "scale_of",
-]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_COLUMNS = {
-    "xpath": pl.String,
-    "relevance": pl.String,
-    "coverage": pl.String,
-    "exhaustivity": pl.String,
-    "specificity": pl.String,
-    "size": pl.Int64,
-    "rsize": pl.Int64,
-}
+_TEXTS = ("xpath", "relevance", "coverage", "exhaustivity", "specificity")
+_COLUMNS: dict[str, Any] = dict.fromkeys(_TEXTS, pl.String)
+_COLUMNS |= dict.fromkeys(("row", "size", "rsize", "line", "file"), pl.Int64)
+# The XPath of the parent; empty for a root.
 _PARENT = pl.col("xpath").str.replace(r"/[^/]*$", "")
-"""The XPath of the parent; empty for a root."""
 
 
 # -- quantisation: the worth of an assessed element, by the scale of its year ----------------------
@@ -64,146 +43,104 @@ HIGHEST_GRADE = {"2002": 3, "2003": 3, "2005": 2}
 
 
 class ElementGrades(NamedTuple):
-    """The assessments of elements as numbers; what is not assessed is not relevant.
-
-    Parameters
-    ----------
-    scale : str
-        ``2002``, ``2003``, ``2005`` or ``2006``.
-    exhaustivity : int array
-        The grade: relevance on the scale of 2002, and 1 for everything relevant on that of 2006.
-    specificity : float array
-        The grade on the scale of 2003, the code of the coverage on that of 2002, the share of
-        highlighted characters on the later ones.
-    too_small : bool array
-        Elements of the scale of 2005 that are graded ``?``; their exhaustivity is 0.
-    """
+    """The assessments of elements as numbers; what is not assessed is not relevant."""
 
     scale: str
+    """``2002``, ``2003``, ``2005`` or ``2006``."""
     exhaustivity: Ints
+    """The grade: relevance on the scale of 2002, 1 for everything relevant on that of 2006."""
     specificity: Floats
+    """The grade (2003), the code of the coverage (2002), or the share of highlighted characters."""
     too_small: Bools
+    """Elements of the scale of 2005 that are graded ``?``; their exhaustivity is 0."""
 
 
-@dataclass(frozen=True)
-class Quantisation:
-    """A function from assessments to worth.
-
-    Parameters
-    ----------
-    name : str
-    scales : tuple of str
-        The scales it is defined on.
-    worth : callable
-    maximum : float
-        The largest value it takes.
-    """
+class Quantisation(NamedTuple):
+    """A function from assessments to worth."""
 
     name: str
     scales: tuple[str, ...]
+    """The scales it is defined on."""
     worth: Callable[[ElementGrades], Floats]
     maximum: float = 1.0
+    """The largest value it takes."""
 
 
-def _table(rows: Sequence[Sequence[float]]) -> Callable[[ElementGrades], Floats]:
+def _table(name: str, scale: str, rows: Sequence[Sequence[float]]) -> Quantisation:
     """Return a look-up by two grades from 0: a row for each first, a column for each second."""
     table = np.array(rows, dtype=np.float64)
 
-    def worth(assessed: ElementGrades) -> Floats:
-        values: Floats = table[assessed.exhaustivity, assessed.specificity.astype(np.int64)]
+    def worth(grades: ElementGrades) -> Floats:
+        values: Floats = table[grades.exhaustivity, grades.specificity.astype(np.int64)]
         return values
 
-    return worth
+    return Quantisation(name, (scale,), worth)
 
 
-def _grades(*pairs: str) -> list[list[float]]:
-    """Return a table of 0 and 1 that is 1 at these grade pairs, written ``es``."""
-    return [[float(f"{e}{s}" in pairs) for s in range(4)] for e in range(4)]
+def _only(name: str, scale: str, *pairs: str) -> Quantisation:
+    """Return a function that is 1 at these grade pairs, written ``es``, and 0 elsewhere."""
+    rows = [[float(f"{e}{s}" in pairs) for s in range(4)] for e in range(4)]
+    return _table(name, scale, rows)
 
 
-def _strict_spec(assessed: ElementGrades) -> Floats:
-    return np.where(assessed.specificity == 1, 1.0, 0.0)
+def _lift(grades: ElementGrades) -> Floats:
+    relevant = (grades.exhaustivity > 0) | grades.too_small
+    return np.where(relevant, (grades.exhaustivity + 1) * grades.specificity, 0.0)
 
 
-def _strict5(assessed: ElementGrades) -> Floats:
-    return np.where((assessed.exhaustivity == 2) & (assessed.specificity == 1), 1.0, 0.0)
+def quantise_dimensions(name: str, grades: ElementGrades) -> tuple[Floats, Floats]:
+    """Return exhaustivity and specificity quantised one by one, as inex_eval_ng takes them.
+
+    ``gen`` rescales each to [0, 1], ``strict`` keeps only the highest grade.
+    """
+    if grades.scale not in ("2003", "2005"):
+        raise UsageError(
+            "inex_eval_ng takes grades of exhaustivity, those of 2003 to 2005; the elements are "
+            f"assessed on the scale of {grades.scale}"
+        )
+    top = HIGHEST_GRADE[grades.scale]
+    exhaustivity = grades.exhaustivity / top
+    specificity = grades.specificity / (top if grades.scale == "2003" else 1)
+    if name == "strict":
+        exhaustivity = np.where(exhaustivity == 1, 1.0, 0.0)
+        specificity = np.where(specificity == 1, 1.0, 0.0)
+    return exhaustivity, specificity
 
 
-def _gen5(assessed: ElementGrades) -> Floats:
-    return assessed.exhaustivity * assessed.specificity
-
-
-def _gen_lifted(assessed: ElementGrades) -> Floats:
-    relevant = (assessed.exhaustivity > 0) | assessed.too_small
-    return np.where(relevant, (assessed.exhaustivity + 1) * assessed.specificity, 0.0)
-
-
-def _shares(assessed: ElementGrades) -> tuple[Floats, Floats]:
-    """Return both dimensions rescaled to [0, 1]."""
-    top = HIGHEST_GRADE[assessed.scale]
-    specificity = assessed.specificity / (top if assessed.scale == "2003" else 1)
-    return assessed.exhaustivity / top, specificity
-
-
-def _enc_strict(assessed: ElementGrades) -> Floats:
-    exhaustivity, specificity = _shares(assessed)
-    return np.where((exhaustivity == 1) & (specificity == 1), 1.0, 0.0)
-
-
-def _enc_gen(assessed: ElementGrades) -> Floats:
-    exhaustivity, specificity = _shares(assessed)
-    return exhaustivity * specificity
-
-
-_GEN2: Sequence[Sequence[float]] = [
-    [0, 0, 0, 0],
-    [0, 0.25, 0.25, 0.5],
-    [0, 0.5, 0.5, 0.75],
-    [0, 0, 0.75, 1],
-]
-_GEN3: Sequence[Sequence[float]] = [
-    [0, 0, 0, 0],
-    [0, 0.25, 0.25, 0.5],
-    [0, 0.5, 0.5, 0.75],
-    [0, 0.75, 0.75, 1],
-]
-_SOG: Sequence[Sequence[float]] = [
-    [0, 0, 0, 0],
-    [0, 0.1, 0.25, 0.75],
-    [0, 0.1, 0.5, 0.9],
-    [0, 0.25, 0.75, 1],
-]
-
-_FUNCTIONS = (
-    Quantisation("spec", ("2005", "2006"), attrgetter("specificity")),
-    Quantisation("strict2", ("2002",), _table(_grades("33"))),
-    Quantisation("gen2", ("2002",), _table(_GEN2)),
-    Quantisation("strict3", ("2003",), _table(_grades("33"))),
-    Quantisation("gen3", ("2003",), _table(_GEN3)),
-    Quantisation("sog", ("2003",), _table(_SOG)),
-    Quantisation("e3s321", ("2003",), _table(_grades("33", "32", "31"))),
-    Quantisation("e3s32", ("2003",), _table(_grades("33", "32"))),
-    Quantisation("s3e321", ("2003",), _table(_grades("33", "23", "13"))),
-    Quantisation("s3e32", ("2003",), _table(_grades("33", "23"))),
-    Quantisation("strict5", ("2005",), _strict5),
-    Quantisation("gen5", ("2005",), _gen5, 2.0),
-    Quantisation("genLifted", ("2005",), _gen_lifted, 3.0),
-    Quantisation("enc_strict", ("2003", "2005"), _enc_strict),
-    Quantisation("enc_gen", ("2003", "2005"), _enc_gen),
-)
-_NAMED = {function.name: function for function in _FUNCTIONS}
+_LOW = ((0, 0, 0, 0), (0, 0.25, 0.25, 0.5), (0, 0.5, 0.5, 0.75))
+_SOG = ((0, 0, 0, 0), (0, 0.1, 0.25, 0.75), (0, 0.1, 0.5, 0.9), (0, 0.25, 0.75, 1))
+_STRICT = Quantisation("strict", ("2006",), lambda g: (g.specificity == 1).astype(np.float64))
+_NAMED = {
+    function.name: function
+    for function in (
+        Quantisation("spec", ("2005", "2006"), lambda g: g.specificity),
+        _only("strict2", "2002", "33"),
+        _table("gen2", "2002", (*_LOW, (0, 0, 0.75, 1))),
+        _only("strict3", "2003", "33"),
+        _table("gen3", "2003", (*_LOW, (0, 0.75, 0.75, 1))),
+        _table("sog", "2003", _SOG),
+        _only("e3s321", "2003", "33", "32", "31"),
+        _only("e3s32", "2003", "33", "32"),
+        _only("s3e321", "2003", "33", "23", "13"),
+        _only("s3e32", "2003", "33", "23"),
+        Quantisation("strict5", ("2005",), lambda g: (g.exhaustivity == 2) * _STRICT.worth(g)),
+        Quantisation("gen5", ("2005",), lambda g: g.exhaustivity * g.specificity, 2.0),
+        Quantisation("genLifted", ("2005",), _lift, 3.0),
+        Quantisation(
+            "enc_strict", ("2003", "2005"), lambda g: np.multiply(*quantise_dimensions("strict", g))
+        ),
+        Quantisation(
+            "enc_gen", ("2003", "2005"), lambda g: np.multiply(*quantise_dimensions("gen", g))
+        ),
+    )
+}
 _BY_SCALE = {
-    "strict": {
-        "2002": _NAMED["strict2"],
-        "2003": _NAMED["strict3"],
-        "2005": _NAMED["strict5"],
-        "2006": Quantisation("strict", ("2006",), _strict_spec),
-    },
-    "gen": {
-        "2002": _NAMED["gen2"],
-        "2003": _NAMED["gen3"],
-        "2005": _NAMED["gen5"],
-        "2006": _NAMED["spec"],
+    ("strict", "2006"): _STRICT,
+    ("gen", "2006"): _NAMED["spec"],
+    **{
+        (name, f"200{year}"): _NAMED[f"{name}{year}"]
+        for name in ("strict", "gen")
+        for year in "235"
     },
 }
 QUANTISATIONS = ("spec", "strict", "gen", *[name for name in _NAMED if name != "spec"])
@@ -223,33 +160,14 @@ def find_quantisation(name: str, scale: str) -> Quantisation:
     >>> find_quantisation("sog", "2003").worth(grades).tolist()
     [0.25, 0.9]
     """
-    if name in _BY_SCALE:
-        return _BY_SCALE[name][scale]
-    function = _NAMED[name]
+    function = _BY_SCALE.get((name, scale)) or _NAMED[name]
     if scale not in function.scales:
-        fits = [n for n in QUANTISATIONS if n in _BY_SCALE or scale in _NAMED[n].scales]
+        fits = [n for n in QUANTISATIONS if n not in _NAMED or scale in _NAMED[n].scales]
         raise UsageError(
             f"quant={name} is a function of the scale of {' and '.join(function.scales)}, but the "
             f"elements are assessed on that of {scale}; expected one of {', '.join(fits)}"
         )
     return function
-
-
-def quantise_dimensions(name: str, assessed: ElementGrades) -> tuple[Floats, Floats]:
-    """Return exhaustivity and specificity quantised one by one, as inex_eval_ng takes them.
-
-    ``gen`` rescales each to [0, 1], ``strict`` keeps only the highest grade.
-    """
-    if assessed.scale not in ("2003", "2005"):
-        raise UsageError(
-            "inex_eval_ng takes grades of exhaustivity, those of 2003 to 2005; the elements are "
-            f"assessed on the scale of {assessed.scale}"
-        )
-    exhaustivity, specificity = _shares(assessed)
-    if name == "strict":
-        exhaustivity = np.where(exhaustivity == 1, 1.0, 0.0)
-        specificity = np.where(specificity == 1, 1.0, 0.0)
-    return exhaustivity, specificity
 
 
 # -- trees -----------------------------------------------------------------------------------------
@@ -271,54 +189,36 @@ def scale_of(judgements: Judgements) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """A tree of elements for each judged document that has any, parents before their children.
-
-    Parameters
-    ----------
-    row : int64 array
-        The judgement (topic and document) that each element belongs to, ascending.
-    paths : polars.Series of str
-        The distinct XPaths, with every ordinal.
-    path : int64 array
-        The number of each element's XPath, ascending within a judgement.
-    parent : int64 array
-        The parent's number, `UNKNOWN` for a root.
-    start, end : int64 arrays
-        The element's place in its document; where only assessments are known, on an axis on which
-        the listed elements are laid out by their sizes.
-    size, rsize : int64 arrays
-        Characters and highlighted characters as the assessments count them, else as the collection
-        does; `UNKNOWN` where neither tells.
-    assessed : ElementGrades
-    counts : bool array
-        Elements that may be worth something; the others were left out of the judgements.
-    bounds : int64 array
-        The elements of judgement ``i`` are ``bounds[i]:bounds[i + 1]``.
-    complete : bool
-        Whether all elements of the documents are known, not only the assessed ones.
-    base : int64 array
-        Where each judgement's document begins on the common axis.
-    highlighted : spans.Coverage, optional
-        The highlighted text on the common axis.
-    find : callable
-        Called with judgements and XPaths: their elements, `UNKNOWN` where there is none.
-    """
+    """A tree of elements for each judged document that has any, parents before their children."""
 
     row: Ints
+    """The judgement (topic and document) that each element belongs to, ascending."""
     paths: pl.Series
+    """The distinct XPaths, with every ordinal."""
     path: Ints
+    """The number of each element's XPath, ascending within a judgement."""
     parent: Ints
+    """The parent's number, `UNKNOWN` for a root."""
     start: Ints
+    """Where the element begins in its document.
+
+    Where only assessments are known, they are laid out by their sizes on an axis of their own."""
     end: Ints
     size: Ints
+    """Characters by the assessments, else by the collection; `UNKNOWN` where neither tells."""
     rsize: Ints
+    """Highlighted characters, known in the same way."""
     assessed: ElementGrades
-    counts: Bools
-    bounds: Ints
     complete: bool
+    """True if all elements of the documents are known, not only the assessed ones."""
     base: Ints
+    """Where each judgement's document begins on the common axis."""
     highlighted: spans.Coverage | None
+    """The highlighted text on the common axis."""
     find: Callable[[Ints, pl.Series], Ints]
+    """Called with judgements and XPaths: their elements, `UNKNOWN` where there is none."""
+    counts: Bools
+    """Elements that may be worth something; the others were left out of the judgements."""
 
     def __len__(self) -> int:
         return len(self.row)
@@ -367,7 +267,6 @@ class Forest:
             rsize=rsize,
             assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(nodes), dtype=bool),
-            bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=False,
             base=base,
             highlighted=highlighted,
@@ -455,7 +354,6 @@ class Forest:
             rsize=rsize,
             assessed=_read_grades(scale_of(judgements), listed, at, size, rsize),
             counts=np.ones(len(row), dtype=bool),
-            bounds=np.searchsorted(row, np.arange(len(judgements) + 1)),
             complete=True,
             base=base,
             highlighted=highlighted,
@@ -472,6 +370,11 @@ class Forest:
         return self.only(~tag.is_in(list(tags)).fill_null(value=False).to_numpy()[self.path])
 
     # -- what is known --------------------------------------------------------------------------
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """The elements of judgement ``i`` are ``bounds[i]:bounds[i + 1]``."""
+        return np.searchsorted(self.row, np.arange(len(self.base) + 1))
 
     @property
     def placed(self) -> bool:
@@ -530,13 +433,12 @@ def _find_elements(numbers: pl.DataFrame, keys: Ints, row: Ints, xpath: pl.Serie
 
 def _list_elements(judgements: Judgements) -> pl.DataFrame:
     """Return the assessed elements with all columns that any scale has."""
-    schema = {"row": pl.Int64, **_COLUMNS, "line": pl.Int64, "file": pl.Int64}
-    if judgements.elements is None:
-        return pl.DataFrame(schema=schema)
     elements = judgements.elements
+    if elements is None:
+        return pl.DataFrame(schema=_COLUMNS)
     return elements.select(
         pl.col(name).cast(kind) if name in elements.columns else pl.lit(None, kind).alias(name)
-        for name, kind in schema.items()
+        for name, kind in _COLUMNS.items()
     )
 
 
