@@ -181,8 +181,8 @@ class Evaluation:
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
             self.warnings.append(
-                f"--overlap union is about text and changes nothing for {list_measures(nested)}; "
-                "measures of elements have a parameter overlap"
+                f"--overlap union is about text and changes nothing for "
+                f"{some(list_measures(nested))}; measures of elements have a parameter overlap"
             )
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from foveal.errors import UsageError
+from foveal.evaluation.score_warnings import list_measures
 from foveal.measures import Measure, parse_measures
 
 
@@ -47,34 +48,26 @@ class Preset:
         return tuple(measure for text in self.texts for measure in parse_measures(text))
 
     @property
+    def limits(self) -> list[tuple[int, str]]:
+        """Most characters, and of what: a topic or a document."""
+        both = (self.topic_limit, "topic"), (self.document_limit, "document")
+        return [(most, unit) for most, unit in both if most is not None]
+
+    @property
     def summary(self) -> tuple[str, ...]:
         """The measures for display: each once, with all its cut-offs.
 
         >>> PRESETS["2009.Focused"].summary
         ('iP@0.00,0.01,0.05,0.10', 'AiP')
         """
-        cutoffs: dict[str, list[str]] = {}
-        for text in self.texts:
-            parsed = parse_measures(text)
-            bare = type(parsed[0])(parsed[0].settings).label
-            at = "curve" if len(parsed) > 1 else parsed[0].label.removeprefix(bare)[1:]
-            cutoffs.setdefault(bare, []).append(at)
-        return tuple(
-            item
-            for bare, every in cutoffs.items()
-            for item in (
-                *([bare] if "" in every else []),
-                *([f"{bare}@{','.join(filter(None, every))}"] if any(every) else []),
-            )
-        )
+        return list_measures(self.measures)
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules and limits of the task for display."""
-        limits = ((self.topic_limit, "topic"), (self.document_limit, "document"))
         return (
             *([f"--overlap {self.overlap}"] if self.overlap else []),
-            *(f"at most {limit} characters per {what}" for limit, what in limits if limit),
+            *(f"at most {most} characters per {unit}" for most, unit in self.limits),
             *([f"--max-results {self.max_results}"] if self.max_results else []),
             *(["warns of overlapping results"] if self.warn_overlap else []),
             *(["only topics with a castitle (--topics-file)"] if self.castitles_only else []),
