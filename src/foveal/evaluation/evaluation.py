@@ -198,20 +198,9 @@ class Evaluation:
         each = own.assessors == "each"
         self.assessors: Sequence[str | None] = self.judgements.assessors if each else (None,)
         """The assessors scored against one by one, or only None for all of them together."""
-        self.golds = tuple(
-            prepare_gold(
-                self.judgements,
-                assessor,
-                self.scored,
-                own,
-                index=self.index,
-                cas=cas,
-                mean_length=self.mean_length,
-                warnings=self.warnings,
-            )
-            for assessor in self.assessors
-        )
+        self.golds = tuple(prepare_gold(self, assessor, cas) for assessor in self.assessors)
         """The prepared judgements of each of them."""
+        self.warnings = [*dict.fromkeys(self.warnings)]
         self.every_topic = frozenset(given.topics)
 
     def __repr__(self) -> str:
