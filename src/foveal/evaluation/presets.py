@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 
 from foveal.errors import UsageError
 from foveal.evaluation.score_warnings import list_measures
@@ -43,7 +44,7 @@ class Preset:
     warn_overlap: bool = False
     castitles_only: bool = False
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         return tuple(measure for text in self.texts for measure in parse_measures(text))
 
