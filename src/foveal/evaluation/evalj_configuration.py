@@ -31,24 +31,14 @@ class Metric(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskBlock:
-    """The settings of one task.
-
-    Parameters
-    ----------
-    source : Provenance
-        The configuration.
-    line : int
-        Where the task is named.
-    tasks : tuple of str
-        The runs that declare one of these tasks are scored; empty: all.
-    metrics : tuple of Metric
-    properties : Properties
-        The keys that are given.
-    """
+    """The settings of one task."""
 
     source: Provenance
+    """The configuration."""
     line: int
+    """Where the task is named."""
     tasks: tuple[str, ...]
+    """The runs that declare one of these tasks are scored; empty: all."""
     metrics: tuple[Metric, ...]
     properties: Properties
 
@@ -206,9 +196,7 @@ _MEASURES = {
     "nxCG": ("nxCG({})@{k}", "MAnxCG({})@{k}", "nxCG({})@curve"),
     "ep/gr": ("MAep({})", "iMAep({})", "ep({})@curve"),
     "q": ("Q({})", "Rmeasure({})"),
-    "articles": (
-        *("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
-    ),
+    "articles": ("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
     "elements": (
         *("FBelement(score=MAep,{})", "FBelement(score=iMAep,{})", "FBelement({})@curve"),
         "ep({})@curve",

@@ -30,9 +30,9 @@ from foveal.evaluation.rules import (
     UNKNOWN_LENGTH,
     Counts,
     choose_rules,
+    describe_counts,
     refuse_broken,
 )
-from foveal.evaluation.score_warnings import describe_counts
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule, parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements

@@ -15,34 +15,23 @@ from foveal.measures import Measure, parse_measures
 
 @dataclass(frozen=True)
 class Preset:
-    """The official settings of one task.
-
-    Parameters
-    ----------
-    name : str
-        ``YEAR.Task``.
-    texts : tuple of str
-        Measures in text form.
-    overlap : str, optional
-        Overlap policy where it is not the measure's own.
-    topic_limit, document_limit : int, optional
-        Most characters that may be returned per topic, or per document of a topic.
-    max_results : int, optional
-        Results per topic that were looked at, unless the user chooses another number.
-    warn_overlap : bool
-        The task forbade overlapping results, but its measures accept them: Foveal warns.
-    castitles_only : bool
-        Averages are over the topics that have a castitle, which takes the topic file.
-    """
+    """The official settings of one task."""
 
     name: str
+    """``YEAR.Task``."""
     texts: tuple[str, ...]
+    """Measures in text form."""
     overlap: str | None = None
+    """Overlap policy where it is not the measure's own."""
     topic_limit: int | None = None
     document_limit: int | None = None
+    """Most characters that may be returned per topic, or per document of a topic."""
     max_results: int | None = None
+    """Results per topic that were looked at, unless the user chooses another number."""
     warn_overlap: bool = False
+    """The task forbade overlapping results, but its measures accept them: Foveal warns."""
     castitles_only: bool = False
+    """Averages are over the topics that have a castitle, which takes the topic file."""
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -149,10 +138,7 @@ def _list_presets() -> Iterator[Preset]:
 
     # 2007 to 2010: highlighted text, character by character.
     passages = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-    f_score, reading_score = (
-        _list_in_context("(beta=0.25)"),
-        _list_in_context("(score=T2I,irr=300)"),
-    )
+    f_score, reading_score = map(_list_in_context, ("(beta=0.25)", "(score=T2I,irr=300)"))
     for year in (2007, 2008, 2009):
         yield Preset(f"{year}.Focused", passages)
         yield Preset(f"{year}.RelevantInContext", _list_in_context() if year == 2007 else f_score)

@@ -6,7 +6,7 @@ seen through their alignment with judgements; `align_alone` makes one where ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Names
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError, Note, Problem, some
 from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.base import Measure, OverlapRule
 from foveal.model.judgements import Judgements
@@ -76,6 +76,19 @@ def refuse_broken(alignment: Alignment, rules: dict[Rule, str], *given: Any) -> 
         raise InputError.together(
             InputError(rule.list_problems(alignment, *given, reason=rules[rule])) for rule in broken
         )
+
+
+def describe_counts(counts: Counts) -> Iterator[str]:
+    """Describe what was counted in a run, where it is more than nothing.
+
+    >>> list(describe_counts({"cut: {}": 2, "clipped: {}": 0, "topics, {}: {}": ["7", "8"]}))
+    ['cut: 2', 'topics, 2: 7, 8']
+    """
+    for form, count in counts.items():
+        if count:
+            values = (count,) if isinstance(count, int) else (len(count), some(count))
+            text = form.format(*values)
+            yield Note(form.code, text) if isinstance(form, Note) else text
 
 
 def align_alone(run: Run) -> Alignment:

@@ -17,19 +17,6 @@ TOP = 10
 """Ranks in which unjudged results are counted."""
 
 
-def describe_counts(counts: Mapping[str, int | list[str]]) -> Iterator[str]:
-    """Describe what was counted in a run, where it is more than nothing.
-
-    >>> list(describe_counts({"cut: {}": 2, "clipped: {}": 0, "topics, {}: {}": ["7", "8"]}))
-    ['cut: 2', 'topics, 2: 7, 8']
-    """
-    for form, count in counts.items():
-        if count:
-            values = (count,) if isinstance(count, int) else (len(count), some(count))
-            text = form.format(*values)
-            yield Note(form.code, text) if isinstance(form, Note) else text
-
-
 def describe_unjudged(shares: Mapping[str, float]) -> Note:
     """Name the runs that return unjudged documents on top, the worst first."""
     # Two decimals, cut off: a share below 1 must not read 1.00.
