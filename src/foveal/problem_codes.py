@@ -74,6 +74,7 @@ CODES = {
     "run.tokens": "The number of tokens of a result is missing or negative.",
     "run.too_many": "A topic has more results than a submission may have.",
     "run.unchecked": "A check was not possible.",
+    "run.unjudged": "Results on top of the run are in documents that nobody judged.",
     "run.unjudged_topics": "No topic of the run is judged.",
     "run.unknown_length": "The length of a document is unknown, and a limit needs it.",
     "run.unknown_place": "The place of a result is unknown, and the operation needs it.",

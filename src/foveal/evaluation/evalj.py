@@ -87,12 +87,10 @@ def plan(
     declared: dict[str, str | None] = {}  # each run is read once for its task
     for block in blocks:
         try:
-            for given, key, what in (
-                (runs, "SUBMISSIONRUNS_DIR", "no runs are named, neither here nor as RUN..."),
-                (judgements, "ASSESSMENTS_DIR", "no assessments are named, neither here nor by -j"),
-            ):
-                if not given and key not in block.properties:
-                    raise block.error(block.line, what)
+            if not runs and "SUBMISSIONRUNS_DIR" not in block.properties:
+                raise block.error(block.line, "no runs are named, neither here nor as RUN...")
+            if not judgements and "ASSESSMENTS_DIR" not in block.properties:
+                raise block.error(block.line, "no assessments are named, neither here nor by -j")
             every: Sequence[RunLike] = runs or _find_files(block, "SUBMISSIONRUNS_DIR", define)
             chosen, silent = _choose_runs(block, every, declared)
             assessments = judgements or _find_files(block, "ASSESSMENTS_DIR", define)
@@ -314,13 +312,12 @@ def format_result_files(job: Job, results: Results, *, per_topic: bool) -> dict[
     for run in results.runs:
         for metric, measures in job.list_measures().items():
             own = results.of_runs([run]).only(list(map(str, measures)))
-            parts = (
+            text = DATA_FORMATS["tsv"](own, per_topic=per_topic)
+            first, last = (
                 _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}", name)
                 for name in (run, metric.name.replace("/", "-"))
             )
-            files[job.results / f"{'.'.join(parts)}.tsv"] = str(
-                DATA_FORMATS["tsv"](own, per_topic=per_topic)
-            )
+            files[job.results / f"{first}.{last}.tsv"] = str(text)
     return files
 
 

@@ -224,14 +224,13 @@ def select_judgements(
         kept = kept.for_topics(with_structure)
     if options.only_topics is not None:
         wanted = options.only_topics
-        lost = [topic for topic in wanted if topic not in kept.topics]
-        unknown = [topic for topic in lost if topic not in judgements.topics]
-        other = [topic for topic in lost if topic in judgements.topics]
+        unknown = [topic for topic in wanted if topic not in judgements.topics]
+        other = [t for t in wanted if t in judgements.topics and t not in kept.topics]
         notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
         notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
         if len(unknown) == len(wanted):
             raise UsageError(f"none of the wanted topics is judged: {some(unknown)}")
-        if len(lost) == len(wanted):
+        if len(unknown) + len(other) == len(wanted):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
         warnings += notes
         kept = kept.for_topics(wanted)
@@ -444,17 +443,15 @@ def align_run(
         counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
     repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
     counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = {}
+    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
     for measure in measures:
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
-        overlap = Overlap.AS_IT_IS
         if options.overlap == "drop":
-            overlap = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
+            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
         elif options.overlap == "allow" and measure.structural:
-            overlap = Overlap.COUNT_REPEATS
+            overlaps[measure] = Overlap.COUNT_REPEATS
         elif options.overlap == "union" and not one and not measure.structural:
-            overlap = Overlap.UNION
-        overlaps[measure] = overlap
+            overlaps[measure] = Overlap.UNION
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
@@ -466,16 +463,12 @@ def refuse_topics(
     path: str, topics: Sequence[str], judged: Sequence[str], *, excluded: bool = False
 ) -> InputError:
     """Return the error about a run without a judged topic, or whose topics are all `excluded`."""
+    has = f"the run has {some(topics) or 'none'}"
     if excluded:
-        text = (
-            f"all topics of the run are left out of the evaluation; the run has "
-            f"{some(topics)}, evaluated are {some(judged)}"
-        )
+        what = "all topics of the run are left out of the evaluation"
+        text = f"{what}; {has}, evaluated are {some(judged)}"
         return InputError.at("run.excluded_topics", path, None, text)
-    text = (
-        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
-        f"the judgements {some(judged)}"
-    )
+    text = f"no topic in common with the judgements; {has}, the judgements {some(judged)}"
     return InputError.at("run.unjudged_topics", path, None, text)
 
 

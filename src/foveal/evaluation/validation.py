@@ -223,9 +223,8 @@ def validate_classes(texts: Iterable[str], collection: Collection) -> list[Probl
 
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
-    spelled = parse_tag_classes(text for text in texts if "=" in text)
-    tags = sorted(set().union(*spelled))
-    unknown = describe_unknown_tags(tags, collection.header["tags"])
+    tags = set().union(*parse_tag_classes(text for text in texts if "=" in text))
+    unknown = describe_unknown_tags(sorted(tags), collection.header["tags"])
     return [Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown]
 
 
