@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from foveal.evaluation.evalj import Configuration, Job, plan
-from foveal.evaluation.evalj_configuration import read_configuration
+from foveal.evaluation.evalj import Job, plan
+from foveal.evaluation.evalj_configuration import TaskBlock, read_configuration
 from foveal.measures import parse_measures
 
 POOLS = "275,297,273,353,300,283,309,327,292,319,321, 325,301,315,265,361,\n364,349,279"
@@ -85,7 +85,7 @@ def labels(texts: tuple[str, ...]) -> set[str]:
     return {measure.label for text in named for measure in parse_measures(text)}
 
 
-def configuration(folder: Path, text: str, name: str = "a.prop") -> Configuration:
+def configuration(folder: Path, text: str, name: str = "a.prop") -> tuple[TaskBlock, ...]:
     (folder / name).write_text(text)
     return read_configuration(folder / name)
 

@@ -11,6 +11,7 @@ from foveal.collection.paths import owners
 from foveal.collection.placement import place_run
 from foveal.evaluation.validation import find_off_target
 from foveal.model import Run
+from foveal.model.topics import Topic, Topics
 from xml_trees import Tree, document, expected, index_of, trees
 
 KNOTS = "<article><title>Knots</title><pb/><sec id='s'><p>One rope.</p></sec><end/></article>"
@@ -95,8 +96,9 @@ def test_the_targets_of_strict_tasks(
     run = Run.from_frame(pl.DataFrame([{"topic": "1", "doc": "d"} | place]), name="r")
     run = place_run(run, knots)
     fits = f"//{element.rpartition('/')[2][:-3]}[about(., x)]"
-    assert list(find_off_target(run, {"1": fits}, collection=knots)) == []
+    good, bad = (Topics.of([Topic("1", castitle=t)]) for t in (fits, "//pb[about(., x)]"))
+    assert list(find_off_target(run, good, knots)) == []
     at = place["start"]
-    assert list(find_off_target(run, {"1": "//pb[about(., x)]"}, collection=knots)) == [
+    assert list(find_off_target(run, bad, knots)) == [
         ("run.target", 0, f"[{at},{at}) lies in {element}, not a target of //pb[about(., x)]")
     ]

@@ -16,15 +16,16 @@ from foveal.measures import parse_measures
 
 def entries(inside: str) -> list[tuple[str, ...]]:
     source = Source.of_text(f"<metrics>\n{inside}\n</metrics>", "a.xml")
-    return [metric.texts for metric in read_metrics(source)]
+    return [metric.texts for block in read_metrics(source) for metric in block.metrics]
 
 
 def test_the_printed_metrics_ask_for_what_the_preset_does() -> None:
-    metrics = read_metrics(Source.of_text(PRINTED))
+    (block,) = read_metrics(Source.of_text(PRINTED))
+    assert block.tasks == ("BestInContext",)
+    metrics = block.metrics
     assert [metric.name for metric in metrics] == [
         f"{name}-{a}" for name in ("eprum-bep", "bepd") for a in DISTANCES
     ]
-    assert {metric.only for metric in metrics} == {("BestInContext",)}
     asked = {m.label for metric in metrics for text in metric.texts for m in parse_measures(text)}
     assert asked == {measure.label for measure in PRESETS["2006.BestInContext"].measures}
 
@@ -157,7 +158,7 @@ def test_all_bad_entries_are_named() -> None:
 
 def test_entries_for_the_same_tasks_are_one_block(tmp_path: Path) -> None:
     text = '<metrics><BEPD only="A"/><EPRUM/><BEPD only="A" id="b"/><BEPD only="A, B"/></metrics>'
-    blocks = configuration(tmp_path, text, "m.xml").blocks
+    blocks = configuration(tmp_path, text, "m.xml")
     assert [(block.tasks, len(block.metrics)) for block in blocks] == [
         (("A",), 2),
         ((), 1),

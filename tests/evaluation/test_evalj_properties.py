@@ -27,10 +27,10 @@ def test_a_printed_block_reads_as_it_says() -> None:
     (block,) = read(FOCUSSED)
     assert block.tasks == ("CO.Focussed",)
     assert [metric.name for metric in block.metrics] == ["nxCG", "ep/gr", "q"]
-    assert [word.text for word in block.query_types] == ["CO+S"]
-    assert block.assessments == (("../adhoc2005/official/CO+S*/", 7),)
-    assert block.runs == (("../inex2005_runs*/", 9),)
-    assert (block.pools, block.results) == ((), None)
+    assert block.properties["QUERY_TYPE"] == {"CO+S": 8}
+    assert block.properties["ASSESSMENTS_DIR"] == {"../adhoc2005/official/CO+S*/": 7}
+    assert block.properties["SUBMISSIONRUNS_DIR"] == {"../inex2005_runs*/": 9}
+    assert block.properties.keys().isdisjoint(["POOLS", "RESULTS_DIR"])
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_several_blocks_stand_in_one_file() -> None:
     blocks = read(f"# official settings\n\n{FOCUSSED}\n{STRUCTURED}\n{THOROUGH}")
     assert [block.tasks[0] for block in blocks] == ["CO.Focussed", "COS.Focussed", "CO.Thorough"]
     assert [block.line for block in blocks] == [3, 13, 25]
-    assert [len(block.pools) for block in blocks] == [0, 19, 0]
-    assert blocks[1].pools[-1] == ("279", 23)
+    assert [len(block.properties.get("POOLS", ())) for block in blocks] == [0, 19, 0]
+    assert blocks[1].properties["POOLS"]["279"] == 23
 
 
 @pytest.mark.parametrize("key", ["POOL", "POOLS"])
 def test_pools_have_two_names(key: str) -> None:
     (block,) = read(f"{SMALL}{key}: 1, 2")
-    assert [pool.text for pool in block.pools] == ["1", "2"]
+    assert list(block.properties["POOLS"]) == ["1", "2"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_one_block_may_be_written_in_many_ways(text: str) -> None:
 
 def test_a_sign_within_a_path_starts_no_comment() -> None:
     (block,) = read(f"{SMALL}SUBMISSIONRUNS_DIR: runs#1/ #2, more runs/\n")
-    assert [word.text for word in block.runs] == ["runs#1/"]
+    assert list(block.properties["SUBMISSIONRUNS_DIR"]) == ["runs#1/"]
 
 
 @pytest.mark.parametrize(

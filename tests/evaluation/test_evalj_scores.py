@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def scored(folder: Path, text: str, **options) -> list[foveal.Results]:
-    return [outcome.results for outcome in score(planned(folder, text), **options)]
+    return list(score(planned(folder, text), **options))
 
 
 def test_a_worked_example(folder: Path) -> None:
@@ -187,8 +187,9 @@ def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
     other = submission("other/run", "CO.Thorough", {"203": ["B /article[1]"]})
     (folder / "runs" / "other.xml").write_text(other)
     text = SMALL.replace("q", "ep/gr, q") + f"RESULTS_DIR: out\n{PLACES}"
-    (outcome,) = score(planned(folder, text))
-    files = format_result_files(outcome, per_topic=False)
+    (job,) = planned(folder, text)
+    (results,) = score([job])
+    files = format_result_files(job, results, per_topic=False)
     assert [path.name for path in files] == [
         *("other%2Frun.ep-gr.tsv", "other%2Frun.q.tsv", "thorough.ep-gr.tsv", "thorough.q.tsv")
     ]
@@ -201,7 +202,7 @@ def test_results_are_a_file_for_each_run_and_metric(folder: Path) -> None:
     ]
     curve = files[folder / "out" / "thorough.ep-gr.tsv"].splitlines()
     assert len(curve) == 1 + 2 + 100
-    each = format_result_files(outcome, per_topic=True)[folder / "out" / "thorough.q.tsv"]
+    each = format_result_files(job, results, per_topic=True)[folder / "out" / "thorough.q.tsv"]
     assert [line.split("\t")[1] for line in each.splitlines()[1::2]] == ["202", "203", "250", "all"]
 
 
@@ -218,9 +219,9 @@ def test_metrics_score_best_in_context_runs_only(folder: Path) -> None:
         )
     runs = [str(folder / f"{name}.jsonl") for name in ("best", "thorough")]
     jobs = plan(configuration(folder, PRINTED, "m.xml"), runs=runs, judgements=[str(truth)])
-    (outcome,) = score(jobs)
-    assert outcome.results.runs == ("best",)
+    (results,) = score(jobs)
+    assert results.runs == ("best",)
     same = foveal.evaluate(runs[0], truth, task="2006.BestInContext")
-    assert set(outcome.results.measures) == set(same.measures)
+    assert set(results.measures) == set(same.measures)
     for measure in same.measures:
-        assert outcome.results["best", measure] == same["best", measure]
+        assert results["best", measure] == same["best", measure]

@@ -24,8 +24,7 @@ QRELS = """\
 def evaluate(run: str, task: str, *, qrels: str = QRELS, **options: object) -> dict[str, float]:
     """Values on topic all, from literal files."""
     evaluator = Evaluator(Source.of_text(qrels, "qrels"), task, **options)  # type: ignore[arg-type]
-    table = evaluator.score(Source.of_text(run, "a.run"))
-    return {name: value for name, _, value in table.overall}
+    return evaluator.score(Source.of_text(run, "a.run")).overall
 
 
 def _rows(text: str) -> list[tuple[str, str, float]]:
@@ -136,7 +135,7 @@ def test_a_topic_without_relevant_text_is_left_out_and_named() -> None:
     qrels = "1 Q0 A 100 1000 200 200:50 400:50\n3 Q0 C 0 500\n"
     evaluator = Evaluator(Source.of_text(qrels, "qrels"), "r")
     table = evaluator.score(Source.of_text("1 Q0 A 1 9 r 200 300\n3 Q0 C 1 9 r 0 500\n", "a.run"))
-    values = {name: value for name, _, value in table.overall}
+    values = table.overall
     assert values["num_q"] == 1
     assert values["MAgP"] == pytest.approx(0.3469387755102041, abs=1e-12)
     assert evaluator.warnings == ["qrels: topics without relevant text are left out: 3"]
@@ -152,7 +151,7 @@ def test_lines_of_a_topic_are_grouped_with_a_warning() -> None:
     evaluator = Evaluator(Source.of_text(QRELS, "qrels"), "t")
     run = "1 Q0 A 1 9 r 200 50\n2 Q0 A 1 9 r 350 40\n1 Q0 A 2 8 r 200 50\n"
     table = evaluator.score(Source.of_text(run, "a.run"))
-    values = {(name, topic): value for name, topic, value in table.topics}
+    values = {(name, t): value for t, own in table.topics.items() for name, value in own.items()}
     assert values["char_rec", "1"] == 0.125  # the repeat adds nothing, recall stays below 1
     assert "grouped" in table.warnings[0]
     with pytest.raises(InputError, match=r"a\.run:3: overlaps the result on line 1"):
@@ -163,7 +162,7 @@ def test_an_entry_point_without_a_passage_is_ignored_with_a_warning() -> None:
     evaluator = Evaluator(Source.of_text("1 Q0 A 100 1000 200\n", "qrels"), "b")
     assert evaluator.warnings == ["qrels:1: best entry point without a passage; it is ignored"]
     table = evaluator.score(Source.of_text("1 Q0 A 1 9 r 200 300\n", "a.run"))
-    assert {name: value for name, _, value in table.overall}["MAgP"] == 0
+    assert table.overall["MAgP"] == 0
 
 
 def test_the_start_alone_says_that_a_place_is_not_resolved() -> None:

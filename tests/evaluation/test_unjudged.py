@@ -92,7 +92,7 @@ def test_runs_below_1_are_named_in_one_line_the_worst_first() -> None:
     many = [run_of(f"r{i}", t="a" * i + "x" * (10 - i)) for i in range(8)]
     said = warning(truth, *many)
     assert said is not None
-    assert said.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more runs")
+    assert said.endswith("r0 0.00, r1 0.10, r2 0.20, r3 0.30, r4 0.40 and 3 more")
 
 
 def test_a_share_below_1_is_not_rounded_up() -> None:

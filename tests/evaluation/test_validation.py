@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,16 +18,25 @@ from foveal.errors import Problem
 from foveal.evaluation import PRESETS, find_preset
 from foveal.evaluation.validation import UNCHECKED, validate, validate_classes, validate_topics
 from foveal.files.source import Source
+from foveal.model.topics import Topic, Topics
 from foveal.nexi import IEEE_CLASSES
 
 GOOD = "1 Q0 d 1 9 mine 0 4\n1 Q0 e 2 8 mine 1 3\n"
 
 
-def findings(text: str, **options: object) -> list[Problem]:
-    return validate(Source.of_text(text, "r"), **options)  # type: ignore[arg-type]
+def findings(
+    text: str,
+    castitles: dict[str, str] | None = None,
+    topics: Sequence[str] = (),
+    **options: object,
+) -> list[Problem]:
+    known = None
+    if castitles is not None or topics:
+        known = Topics.of(Topic(t, castitle=(castitles or {}).get(t)) for t in topics or ["1"])
+    return validate(Source.of_text(text, "r"), topics=known, **options)  # type: ignore[arg-type]
 
 
-def kinds(text: str, **options: object) -> list[tuple[str, int | None]]:
+def kinds(text: str, **options: Any) -> list[tuple[str, int | None]]:
     return [(finding.code, finding.line) for finding in findings(text, **options)]
 
 

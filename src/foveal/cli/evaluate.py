@@ -234,7 +234,7 @@ def _evaluate_configuration(
         raise UsageError(f"{len(printed)} blocks do not fit into one {form}; tsv can hold them")
     every = [run for job in jobs for run in job.runs]
     with start_workers(workers, every) as (executor, advance):
-        outcomes = evalj.score(
+        found = evalj.score(
             jobs,
             collection=collection,
             executor=executor,
@@ -243,18 +243,19 @@ def _evaluate_configuration(
         )
     to_file = output is not None
     form = choose_format(form, to_file=to_file)
+    scored = list(zip(jobs, found, strict=True))
     parts = [
-        render_results(outcome.results, form, per_topic=per_topic, to_file=to_file)
-        for outcome in outcomes
-        if outcome.job.results is None
+        render_results(results, form, per_topic=per_topic, to_file=to_file)
+        for job, results in scored
+        if job.results is None
     ]
-    files = [evalj.format_result_files(outcome, per_topic=per_topic) for outcome in outcomes]
-    for outcome in outcomes:
-        warn(outcome.results.meta["warnings"])
-    for outcome, own in zip(outcomes, files, strict=True):
+    files = [evalj.format_result_files(*own, per_topic=per_topic) for own in scored]
+    for results in found:
+        warn(results.meta["warnings"])
+    for job, own in zip(jobs, files, strict=True):
         evalj.write_results(own)
         if own:
-            say(f"{len(own)} files written to {outcome.job.results}")
+            say(f"{len(own)} files written to {job.results}")
     if parts:
         content = parts[0] if len(parts) == 1 else _join_blocks([str(part) for part in parts])
         emit(content, output, styled=form == "table")

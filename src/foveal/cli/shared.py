@@ -416,20 +416,19 @@ output_option = click.option(
 )
 
 
-def _set_exact_csv(context: click.Context, _: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's signature
+def _set_exact_csv(_: str) -> None:
     """Let csv hold names as they are until the command ends."""
-    if given:
-        from foveal.formats.result_files import EXACT_CSV
+    from foveal.formats.result_files import EXACT_CSV
 
-        before = EXACT_CSV.set(True)
-        context.call_on_close(lambda: EXACT_CSV.reset(before))
+    before = EXACT_CSV.set(True)
+    click.get_current_context().call_on_close(lambda: EXACT_CSV.reset(before))
 
 
 exact_csv_option = click.option(
     "--exact-csv",
-    is_flag=True,
+    flag_value="on",
+    type=_set_exact_csv,
     expose_value=False,
-    callback=_set_exact_csv,
     help="In csv, write names that begin with = + - @ without the apostrophe that keeps "
     "spreadsheets from running them.",
 )

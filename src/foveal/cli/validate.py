@@ -61,7 +61,7 @@ def command(
     from foveal.collection import Collection
     from foveal.evaluation import find_preset
     from foveal.evaluation.cas_filter import parse_tag_classes
-    from foveal.evaluation.validation import UNCHECKED, validate_classes, validate_file
+    from foveal.evaluation.validation import UNCHECKED, validate, validate_classes
     from foveal.formats import read_topics
 
     preset = find_preset(task) if task else None
@@ -70,7 +70,7 @@ def command(
     topics = read_topics(topics_file) if topics_file else None
     by_file = [] if index is None else [validate_classes(tag_classes or (), index)]
     by_file += [
-        validate_file(
+        validate(
             path,
             preset=preset,
             collection=index,

@@ -48,21 +48,12 @@ def parse_tag_classes(texts: Iterable[str]) -> tuple[frozenset[str], ...]:
 
 @dataclass(frozen=True)
 class CasFilter:
-    """Selects the assessed elements that match the structured queries of their topics.
-
-    Parameters
-    ----------
-    reading : {"VV", "SV", "VS", "SS"}
-    topics : Topics
-    support : Judgements, optional
-        Judgements of the sub-topics.
-    classes : tuple of sets of tags
-    texts : SourceTexts, optional
-    """
+    """Selects the assessed elements that match the structured queries of their topics."""
 
     reading: str
     topics: Topics
     support: Judgements | None = None
+    """Judgements of the sub-topics."""
     classes: tuple[frozenset[str], ...] = ()
     texts: SourceTexts | None = None
 

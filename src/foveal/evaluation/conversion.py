@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Collection as Names
 from dataclasses import replace
 
@@ -69,20 +68,15 @@ def focus(run: Run, keep: str = "rank") -> Run:
     return replace(left, rank=head - left.bounds[left.topic] + 1)
 
 
-def _highlighted(judgements: Judgements) -> Callable[[Ints, Ints, Ints], Ints]:
-    """Return a function that counts the highlighted characters in spans of judged documents."""
+def _count_highlighted(judgements: Judgements, row: Ints, start: Ints, end: Ints) -> Ints:
+    """Count the highlighted characters in spans of judged documents."""
     extent = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(extent, judgements.row, judgements.end)
     base = spans.lay_out(extent)
-    text = spans.Coverage(
-        judgements.start + base[judgements.row], judgements.end + base[judgements.row]
-    )
-
-    def within(row: Ints, start: Ints, end: Ints) -> Ints:
-        reach = extent[row]
-        return text.within(np.minimum(start, reach) + base[row], np.minimum(end, reach) + base[row])
-
-    return within
+    first = base[judgements.row]
+    text = spans.Coverage(judgements.start + first, judgements.end + first)
+    start, end = (np.minimum(offset, extent[row]) + base[row] for offset in (start, end))
+    return text.within(start, end)
 
 
 def list_elements_with_text(judgements: Judgements, collection: Collection) -> pl.DataFrame:
@@ -93,20 +87,13 @@ def list_elements_with_text(judgements: Judgements, collection: Collection) -> p
     """
     rows = np.flatnonzero(judgements.relevant)
     trees = collection.trees(judgements.doc.gather(rows))
-    counts = np.diff(trees.bounds)
-    row = np.repeat(rows, counts)
-    inside = _highlighted(judgements)(row, trees.start, trees.end)
+    row = np.repeat(rows, np.diff(trees.bounds))
+    inside = _count_highlighted(judgements, row, trees.start, trees.end)
     hit = np.flatnonzero(inside > 0)
     # Parents come before their children, so this is document order.
     hit = hit[np.lexsort((-trees.end[hit], trees.start[hit], row[hit]))]
-    return pl.DataFrame(
-        {
-            "row": row[hit],
-            "xpath": collection.xpaths(trees.path[hit]),
-            "size": (trees.end - trees.start)[hit],
-            "rsize": inside[hit],
-        }
-    )
+    size, xpath = (trees.end - trees.start)[hit], collection.xpaths(trees.path[hit])
+    return pl.DataFrame({"row": row[hit], "xpath": xpath, "size": size, "rsize": inside[hit]})
 
 
 def derive_elements(judgements: Judgements, collection: Collection) -> Judgements:
@@ -118,24 +105,14 @@ def derive_elements(judgements: Judgements, collection: Collection) -> Judgement
     truth = judgements.united()
     lost = truth.relevant & (collection.lengths(truth.doc) < 0)
     if lost.any():
+        text = "document {!r} is not in the collection"
         raise InputError(
-            truth.problem(
-                "collection.unknown_document",
-                row,
-                f"document {truth.doc[row]!r} is not in the collection",
-            )
+            truth.problem("collection.unknown_document", row, text.format(truth.doc[row]))
             for row in np.flatnonzero(lost).tolist()
         )
-    derived = replace(
-        judgements,
-        elements=list_elements_with_text(truth, collection),
-        header={
-            **(judgements.header or {}),
-            "scale": "2006",
-            "whitespace": collection.whitespace,
-        },
-    )
-    return name_passages(derived, collection)
+    header = {**(judgements.header or {}), "scale": "2006", "whitespace": collection.whitespace}
+    elements = list_elements_with_text(truth, collection)
+    return name_passages(replace(judgements, elements=elements, header=header), collection)
 
 
 def recompute_sizes(judgements: Judgements, collection: Collection) -> Judgements:
@@ -174,12 +151,10 @@ def count_sizes(judgements: Judgements, collection: Collection, rows: Bools) -> 
             )
             for i in sorted(found.problem)
         )
-    sizes = {
-        "size": found.end - found.start,
-        "rsize": _highlighted(truth)(row, found.start, found.end),
-    }
+    inside = _count_highlighted(truth, row, found.start, found.end)
     at = np.flatnonzero(wanted.to_numpy())
-    columns = [elements[name].clone().scatter(at, own) for name, own in sizes.items()]
+    sizes = ("size", found.end - found.start), ("rsize", inside)
+    columns = [elements[name].clone().scatter(at, own) for name, own in sizes]
     return replace(judgements, elements=elements.with_columns(columns))
 
 
@@ -193,7 +168,19 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
         return judgements
     if collection.whitespace == "merge":
         return replace(judgements, notes=tuple(dict.fromkeys((*judgements.notes, _MERGED))))
-    row, start, end, merged = _merge_passages(judgements)
+    # Passages of a row that overlap become one; where they only touch they stay separate.
+    truth, text = judgements.united(), judgements.end > judgements.start
+    if judgements.grade is not None:
+        text &= judgements.grade > 0
+    row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
+    _, later = spans.conflicts(*spans.side_by_side(start, end, np.searchsorted(row, row)))
+    shares = np.zeros(len(judgements), dtype=bool)
+    shares[row[later]] = True
+    own, whole = ~shares[row], shares[truth.row]
+    columns = (row, truth.row), (start, truth.start), (end, truth.end)
+    row, start, end = (np.concatenate([a[own], b[whole]]) for a, b in columns)
+    order = np.argsort(row, kind="stable")
+    row, start, end = row[order], start[order], end[order]
     entry = np.flatnonzero(judgements.bep >= 0)
     length = collection.lengths(judgements.doc)
     past = entry[(length[entry] >= 0) & (judgements.bep[entry] > length[entry])]
@@ -225,34 +212,16 @@ def name_passages(judgements: Judgements, collection: Collection) -> Judgements:
         schema=PLACE_COLUMNS,
     ).sort("row", maintain_order=True)
     notes = (
-        ("passages that overlap, written as one with those they share text with", merged),
+        (
+            "passages that overlap, written as one with those they share text with",
+            len(np.unique(later)),
+        ),
         ("passages and entry points of documents that the collection lacks, left out", missing),
     )
     added = (f"{what}: {n}" for what, n in notes if n)
     return replace(
         judgements, places=places, notes=tuple(dict.fromkeys((*judgements.notes, *added)))
     )
-
-
-def _merge_passages(judgements: Judgements) -> tuple[Ints, Ints, Ints, int]:
-    """Return row, start and end of the relevant passages, and the number that overlap others.
-
-    Passages of a row that overlap become one; where they only touch they stay separate.
-    """
-    truth = judgements.united()
-    text = judgements.end > judgements.start
-    if judgements.grade is not None:
-        text &= judgements.grade > 0
-    row, start, end = (c[text] for c in (judgements.row, judgements.start, judgements.end))
-    _, later = spans.conflicts(*spans.side_by_side(start, end, np.searchsorted(row, row)))
-    shares = np.zeros(len(judgements), dtype=bool)
-    shares[row[later]] = True
-    own, whole = ~shares[row], shares[truth.row]
-    row = np.concatenate([row[own], truth.row[whole]])
-    start = np.concatenate([start[own], truth.start[whole]])
-    end = np.concatenate([end[own], truth.end[whole]])
-    order = np.argsort(row, kind="stable")
-    return row[order], start[order], end[order], len(np.unique(later))
 
 
 def describe_unknown_exclusions(
@@ -319,25 +288,26 @@ def _only_elements(judgements: Judgements, keep: pl.Series) -> Judgements:
     lost = mark_relevant(before, n, scale) & ~mark_relevant(elements, n, scale)
     if not lost.any():
         return replace(judgements, elements=elements)
-    span, places = ~lost[judgements.row], judgements.places
-    kept, evidence = pl.Series(span), judgements.evidence
+    kept = np.flatnonzero(~lost[judgements.row])
+    spans_left = {
+        name: column[kept]
+        for name in ("start", "end", "grade", "quotes", "sets", "aspects")
+        if (column := getattr(judgements, name)) is not None
+    }
+    tables = {
+        name: table.filter(~lost[table["row"].to_numpy()])
+        for name in ("places", "evidence")
+        if (table := getattr(judgements, name)) is not None
+    }
+    note = f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}"
     return replace(
         judgements,
         elements=elements,
         relevant=judgements.relevant & ~lost,
         bep=np.where(lost, UNKNOWN, judgements.bep),
         bounds=np.concatenate([[0], np.cumsum(np.where(lost, 0, np.diff(judgements.bounds)))]),
-        start=judgements.start[span],
-        end=judgements.end[span],
-        grade=None if judgements.grade is None else judgements.grade[span],
-        quotes=None if judgements.quotes is None else judgements.quotes.filter(kept),
-        sets=None if judgements.sets is None else judgements.sets.filter(kept),
-        aspects=None if judgements.aspects is None else judgements.aspects.filter(kept),
-        places=None if places is None else places.filter(~lost[places["row"].to_numpy()]),
-        evidence=None if evidence is None else evidence.filter(~lost[evidence["row"].to_numpy()]),
         given=None,
-        notes=(
-            *judgements.notes,
-            f"documents that no assessed element is left of, not relevant now: {int(lost.sum())}",
-        ),
+        notes=(*judgements.notes, note),
+        **spans_left,
+        **tables,
     )

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import FovealWarning, counted
-from foveal.lookup import KeyTable
 from foveal.measures.alignment import Alignment, Gold
 
 LOW = 0.25
@@ -105,38 +104,28 @@ def _normalise(column: str) -> pl.Expr:
     return name.str.replace(r"(.)\.[A-Za-z][A-Za-z0-9]{0,7}$", "$1").str.to_lowercase()
 
 
-def name_warning(match: NameMatch, judged: KeyTable) -> str | None:
-    """Return a warning if hardly any result is in a judged document, or names differ in spelling.
+def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
+    """Warn if hardly any result is in a judged document, or names differ in spelling.
 
-    >>> match = NameMatch(1, 3, 0, 3, ("install", "setup"), (("install", "install.md"),))
-    >>> print(name_warning(match, KeyTable(pl.Series(["install.md", "setup.md"]))))
-    0 of 3 results are in judged documents; the run names 'install', the judgements 'install.md'; \
-use the same names in both
+    Returns the warning, if any, and raises it as a Python warning.
     """
     few = match.known * TOPICS_PER_RESULT < match.topics
     misspelled = match.known < LOW * match.results and match.similar > match.known
     pairs = [own for own in match.pairs if few or misspelled or _same_letters(*own)]
     if not match.results or not (few or misspelled or pairs):
-        return None
-    first = judged.keys.bottom_k(_SHOWN).sort().to_list()
+        return []
+    first = gold.docs.keys.bottom_k(_SHOWN).sort().to_list()
     ours, theirs = zip(*pairs, strict=True) if pairs else (match.unknown, first)
     # Forms of one letter look the same.
     show = ascii if any(_same_letters(*own) for own in pairs) else repr
     verb = "is" if match.results == 1 else "are"
-    return (
-        f"{match.known} of {counted(match.results, 'result')} {verb} in judged documents; the run "
-        f"names {', '.join(map(show, ours))}, the judgements {', '.join(map(show, theirs))}; "
-        "use the same names in both"
+    text = (
+        f"{label}: {match.known} of {counted(match.results, 'result')} {verb} in judged documents; "
+        f"the run names {', '.join(map(show, ours))}, the judgements "
+        f"{', '.join(map(show, theirs))}; use the same names in both"
     )
-
-
-def warn_about_names(label: str, match: NameMatch, gold: Gold) -> list[str]:
-    """Return the warning about a run's document names, if any, and raise it as a Python warning."""
-    text = name_warning(match, gold.docs)
-    if text is None:
-        return []
     level = 1  # where the user's code calls Foveal
     while sys._getframe(level).f_globals.get("__name__", "").startswith("foveal."):
         level += 1
-    warnings.warn(f"{label}: {text}", FovealWarning, stacklevel=level + 1)
-    return [f"{label}: {text}"]
+    warnings.warn(text, FovealWarning, stacklevel=level + 1)
+    return [text]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from foveal.errors import InputError, Problem
 from foveal.evaluation.presets import normalise_task
 from foveal.files.source import Source, is_xml
@@ -18,81 +16,40 @@ from foveal.model import Provenance
 from foveal.model.topics import KINDS
 from foveal.recall import QUANTISATIONS
 
-CODE = "evalj.configuration"
-"""The code of all problems of configurations."""
-
-
-class Word(NamedTuple):
-    """A value of a property and its line."""
-
-    text: str
-    line: int
+CODE = "evalj.configuration"  # of all problems of configurations
+Properties = Mapping[str, Mapping[str, int]]
+"""The values of each key, and their lines."""
 
 
 class Metric(NamedTuple):
-    """A metric of a configuration: its name and line in the file, and its measures in text form.
-
-    `only` holds the declared tasks of the runs it is for; empty for all runs.
-    """
+    """A metric of a configuration: its name and line in the file, and its measures in text form."""
 
     name: str
     texts: tuple[str, ...]
     line: int
-    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TaskBlock:
-    """The settings of one task.
-
-    Parameters
-    ----------
-    line : int
-        Where the task is named.
-    tasks : tuple of str
-        The runs that declare one of these tasks are scored; empty: all.
-    metrics : tuple of Metric
-    query_types : tuple of Word
-        Topics of these types count; empty: all.
-    pools : tuple of Word
-        Assessments of these pools count; empty: all.
-    assessments, runs : tuple of Word
-        Patterns of files and folders; empty where the file does not name any.
-    results : Word, optional
-        The folder for the results.
-    """
-
-    line: int
-    tasks: tuple[str, ...]
-    metrics: tuple[Metric, ...]
-    query_types: tuple[Word, ...] = ()
-    pools: tuple[Word, ...] = ()
-    assessments: tuple[Word, ...] = ()
-    runs: tuple[Word, ...] = ()
-    results: Word | None = None
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """The blocks of a configuration file."""
+    """The settings of one task."""
 
     source: Provenance
-    blocks: tuple[TaskBlock, ...]
+    """The configuration."""
+    line: int
+    """Where the task is named."""
+    tasks: tuple[str, ...]
+    """The runs that declare one of these tasks are scored; empty: all."""
+    metrics: tuple[Metric, ...]
+    properties: Properties
 
     def error(self, line: int, text: str) -> InputError:
         return InputError.at(CODE, self.source.path, line, text)
 
 
-def read_configuration(path: str | Path) -> Configuration:
-    """Read a property file or ``<metrics>`` XML, recognised by its content."""
-    source = Source.open(path)
-    if not is_xml(source):
-        return Configuration(source.provenance, read_properties(source))
-    by_tasks: dict[tuple[str, ...], list[Metric]] = {}
-    for metric in read_metrics(source):
-        by_tasks.setdefault(metric.only, []).append(metric)
-    blocks = (TaskBlock(own[0].line, tasks, tuple(own)) for tasks, own in by_tasks.items())
-    return Configuration(source.provenance, tuple(blocks))
+def read_configuration(path: str | Path | Source) -> tuple[TaskBlock, ...]:
+    """Return the blocks of a property file or ``<metrics>`` XML, recognised by its content."""
+    source = path if isinstance(path, Source) else Source.open(path)
+    return read_metrics(source) if is_xml(source) else read_properties(source)
 
 
 def _match_word(word: str, known: Sequence[str]) -> str:
@@ -112,13 +69,6 @@ def _parse_number(text: str) -> float:
 
 # -- property files ----------------------------------------------------------------------------
 
-_FIELDS = {
-    "QUERY_TYPE": "query_types",
-    "POOLS": "pools",
-    "ASSESSMENTS_DIR": "assessments",
-    "SUBMISSIONRUNS_DIR": "runs",
-}
-"""The keys that fields of a `TaskBlock` hold as they are."""
 _WORDS: Mapping[str, Sequence[str]] = {
     "METRICS": ("nxCG", "ep/gr", "q"),
     "OVERLAP": ("on", "off"),
@@ -138,17 +88,6 @@ _WITH_BLANKS = ("TASK", "ASSESSMENTS_DIR", "SUBMISSIONRUNS_DIR", "RESULTS_DIR")
 _KEY = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*[:=](.*)", re.DOTALL)
 _ANOTHER = re.compile(rf"(?:^|\s)({'|'.join((*_KNOWN, *_ALIASES))})(?:\s*[:=]|\s|$)")
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
-
-
-class _Property(NamedTuple):
-    """A key of a block: its line and values."""
-
-    line: int
-    words: list[Word]
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(word.text for word in self.words))
 
 
 def read_value(key: str, text: str) -> str:
@@ -179,7 +118,8 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
     (('CO.Thorough',), ('Q(quant=gen,overlap=off)', 'Rmeasure(quant=gen,overlap=off)'))
     """
     source.check_utf8()
-    blocks: list[dict[str, _Property]] = []
+    blocks: list[dict[str, dict[str, int]]] = []
+    lines: list[dict[str, int]] = []  # of the keys of each block
     wrong: list[tuple[int, str]] = []
     wrong_values: list[tuple[int, str]] = []
     key: str | None = None  # the key whose value goes on; empty after a refused one
@@ -193,14 +133,15 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
             key = _ALIASES.get(name, name)
             if key in _KNOWN and (not blocks or (key == "TASK" and key in blocks[-1])):
                 blocks.append({})
+                lines.append({})
             if key not in _KNOWN:
                 wrong.append((line, f"unknown key {name!r}; expected {', '.join(_KNOWN)}"))
                 key = ""
             elif key in blocks[-1]:
-                wrong.append((line, f"{name} is already given on line {blocks[-1][key].line}"))
+                wrong.append((line, f"{name} is already given on line {lines[-1][key]}"))
                 key = ""
             else:
-                blocks[-1][key] = _Property(line, [])
+                blocks[-1][key], lines[-1][key] = {}, line
         elif key is None:
             wrong.append((line, f"{text!r} belongs to no key; expected KEY: value"))
         another = _ANOTHER.search(text)
@@ -215,9 +156,21 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
                     read = read_value(key, value)
                 except ValueError as expected:
                     wrong_values.append((line, f"{key} {value!r} is not possible; {expected}"))
-                blocks[-1][key].words.append(Word(read, line))
+                blocks[-1][key].setdefault(read, line)
     if not wrong:  # after a misspelled key, do not call it missing too
-        wrong_values += [problem for block in blocks for problem in _find_missing(block)]
+        for block, at in zip(blocks, lines, strict=True):
+            start, missing = (
+                at.get("TASK", min(at.values())),
+                [k for k in _REQUIRED if k not in block],
+            )
+            wrong_values += [(start, f"{key} is missing from this block") for key in missing]
+            wrong_values += [(at[key], f"{key} has no value") for key in block if not block[key]]
+            if "nxCG" in block.get("METRICS", ()) and "DCV" not in block:
+                message = "nxCG is measured at cut-offs; DCV is missing"
+                wrong_values.append((at["METRICS"], message))
+            if len(block.get("RESULTS_DIR", ())) > 1:
+                message = "RESULTS_DIR names several folders; expected one"
+                wrong_values.append((at["RESULTS_DIR"], message))
     if wrong or wrong_values:
         problems = sorted([*wrong, *wrong_values], key=lambda problem: problem[0])
         raise InputError(Problem(CODE, source.path, line, message) for line, message in problems)
@@ -225,40 +178,25 @@ def read_properties(source: Source) -> tuple[TaskBlock, ...]:
         raise source.error(CODE, None, "the configuration is empty; expected lines KEY: value")
     return tuple(
         TaskBlock(
-            block["TASK"].line,
+            source.provenance,
+            at["TASK"],
             (task,),
             tuple(
-                Metric(name, _list_measures(name, block, task), block["METRICS"].line)
-                for name in block["METRICS"].texts
+                Metric(name, _list_measures(name, block, task), at["METRICS"])
+                for name in block["METRICS"]
             ),
-            results=block["RESULTS_DIR"].words[0] if "RESULTS_DIR" in block else None,
-            **{own: tuple(block[key].words) for key, own in _FIELDS.items() if key in block},
+            block,
         )
-        for block in blocks
-        for task in block["TASK"].texts
+        for block, at in zip(blocks, lines, strict=True)
+        for task in block["TASK"]
     )
-
-
-def _find_missing(block: Mapping[str, _Property]) -> list[tuple[int, str]]:
-    """Find keys and values that a block needs."""
-    start = block["TASK"].line if "TASK" in block else min(own.line for own in block.values())
-    found = [(start, f"{key} is missing from this block") for key in _REQUIRED if key not in block]
-    found += [(own.line, f"{key} has no value") for key, own in block.items() if not own.words]
-    if "METRICS" in block and "nxCG" in block["METRICS"].texts and "DCV" not in block:
-        found.append((block["METRICS"].line, "nxCG is measured at cut-offs; DCV is missing"))
-    if "RESULTS_DIR" in block and len(block["RESULTS_DIR"].texts) > 1:
-        message = "RESULTS_DIR names several folders; expected one"
-        found.append((block["RESULTS_DIR"].line, message))
-    return found
 
 
 _MEASURES = {
     "nxCG": ("nxCG({})@{k}", "MAnxCG({})@{k}", "nxCG({})@curve"),
     "ep/gr": ("MAep({})", "iMAep({})", "ep({})@curve"),
     "q": ("Q({})", "Rmeasure({})"),
-    "articles": (
-        *("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
-    ),
+    "articles": ("FBarticle(score=MAep,{})", "FBarticle(score=iMAep,{})", "FBarticle({})@curve"),
     "elements": (
         *("FBelement(score=MAep,{})", "FBelement(score=iMAep,{})", "FBelement({})@curve"),
         "ep({})@curve",
@@ -267,26 +205,24 @@ _MEASURES = {
 """The measures of each metric; in Fetch & Browse, ep/gr scores articles and elements."""
 
 
-def _list_measures(metric: str, block: Mapping[str, _Property], task: str) -> tuple[str, ...]:
+def _list_measures(metric: str, block: Properties, task: str) -> tuple[str, ...]:
     """Return the measures of a metric: all combinations of its parameters."""
-    alphas = block["ALPHA"].texts if "ALPHA" in block else ("1",)
-    cutoffs = block["DCV"].texts if "DCV" in block else ()
     browses = metric == "ep/gr" and normalise_task(task).endswith("fetchbrowse")
     texts: list[str] = []
-    for quant in block["QUANT_FUNCTIONS"].texts:
+    for quant in block["QUANT_FUNCTIONS"]:
         if browses:
             texts += [form.format(f"quant={quant}") for form in _MEASURES["articles"]]
         # Alpha weighs text that was seen before; without overlap there is none.
         settings = [
             f"quant={quant},overlap={overlap}" + (f",alpha={alpha}" if overlap == "on" else "")
-            for overlap in block["OVERLAP"].texts
-            for alpha in alphas
+            for overlap in block["OVERLAP"]
+            for alpha in block.get("ALPHA", ("1",))
         ]
         texts += [
             form.format(inside, k=k)
             for inside in settings
             for form in _MEASURES["elements" if browses else metric]
-            for k in (cutoffs if "{k}" in form else ("",))
+            for k in (block.get("DCV", ()) if "{k}" in form else ("",))
         ]
     return tuple(dict.fromkeys(texts))
 
@@ -305,8 +241,6 @@ _BEHAVIOURS = {
     "T2I": ("t2i", ("T", "t")),
 }
 """EvalJ's name to ours, and the spellings of the parameter it takes."""
-_NATURAL = {"bep": "bep", "ideal": "hierarchical", "passages": "hierarchical"}
-"""The behaviour that a measure of these targets has by default."""
 _ENTRIES = {"BEPD": ("a", "A"), "EPRUM": ("binary", "generator", "quantisation", "behaviour")}
 """The metrics, and the elements in each."""
 _VALUES: Mapping[str, Sequence[str]] = {
@@ -322,137 +256,124 @@ _VALUES: Mapping[str, Sequence[str]] = {
 class _MetricNode:
     """One element with its place."""
 
-    path: str
+    source: Source
     tag: str
     line: int
     attributes: Mapping[str, str]
     children: list[_MetricNode]
 
     def error(self, text: str) -> InputError:
-        return InputError.at(CODE, self.path, self.line, text)
+        return self.source.error(CODE, self.line, text)
 
-    def check(self, attributes: Sequence[str], children: Sequence[str]) -> None:
-        """Refuse unknown attributes and children, and repeated children."""
+    def read_values(self, tags: Sequence[str], *attributes: str) -> dict[str, str]:
+        """Return the values of the elements within, by their tags in lower case.
+
+        Attributes and elements that are not among these are refused, and repeated elements.
+        """
         for name in self.attributes.keys() - set(attributes):
-            expected = ", ".join(attributes) or "none"
+            expected = ", ".join(attributes)
             raise self.error(f"unknown attribute {name!r} of <{self.tag}>; expected {expected}")
-        seen: set[str] = set()
+        values: dict[str, str] = {}
         for child in self.children:
-            if child.tag not in children:
-                expected = ", ".join(f"<{tag}>" for tag in children) or "nothing"
-                raise child.error(
-                    f"unknown element <{child.tag}> in <{self.tag}>; expected {expected}"
-                )
-            if child.tag.casefold() in seen:
-                raise child.error(f"a second <{child.tag}> in <{self.tag}>; expected one")
-            seen.add(child.tag.casefold())
-
-    def value(self, *tags: str) -> str | None:
-        """Return the value of the child with one of these tags: a known word, or a number."""
-        child = next((child for child in self.children if child.tag in tags), None)
-        if child is None:
-            return None
-        tag, found = child.tag, child.attributes.get("value", "").strip()
-        child.check(("value",), [own.tag for own in child.children] if tag == "behaviour" else ())
-        try:
-            if tag in _VALUES:
-                return _match_word(found, _VALUES[tag])
-            if not 0 < _parse_number(found) < float("inf"):
-                raise ValueError("expected a number above 0")
-        except ValueError as expected:
-            raise child.error(f"{tag} {found!r} is not possible; {expected}") from None
-        return found
+            tag, value = child.tag, child.attributes.get("value", "").strip()
+            if tag not in tags:
+                expected = ", ".join(f"<{known}>" for known in tags) or "nothing"
+                raise child.error(f"unknown element <{tag}> in <{self.tag}>; expected {expected}")
+            if tag.lower() in values:
+                raise child.error(f"a second <{tag}> in <{self.tag}>; expected one")
+            try:
+                if tag in _VALUES:
+                    value = _match_word(value, _VALUES[tag])
+                elif not 0 < _parse_number(value) < float("inf"):
+                    raise ValueError("expected a number above 0")
+            except ValueError as expected:
+                raise child.error(f"{tag} {value!r} is not possible; {expected}") from None
+            values[tag.lower()] = value
+            values |= child.read_values(_BEHAVIOURS.get(value, ("", ()))[1], "value")
+        return values
 
 
-def read_metrics(source: Source) -> tuple[Metric, ...]:
-    """Return the entries of a ``<metrics>`` file.
+def read_metrics(source: Source) -> tuple[TaskBlock, ...]:
+    """Return the entries of a ``<metrics>`` file, those for the same tasks in one block.
 
     >>> file = '<metrics><BEPD only="BestInContext"><a value="10"/></BEPD></metrics>'
-    >>> (entry,) = read_metrics(Source.of_text(file))
-    >>> entry.texts, entry.only
+    >>> (block,) = read_metrics(Source.of_text(file))
+    >>> block.metrics[0].texts, block.tasks
     (('BEPD(A=10)',), ('BestInContext',))
     """
     markup = read_markup(source)
     nodes = [
-        _MetricNode(source.path, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
+        _MetricNode(source, tag, int(markup.line[i]), markup.attributes.get(i, {}), [])
         for i, tag in enumerate(markup.tags)
     ]
     root = nodes[0]
     if root.tag != "metrics":
         raise root.error(f"root element <{root.tag}>; expected <metrics>")
     above: list[_MetricNode] = []
-    with_text: list[_MetricNode] = []
-    texts = markup.texts(np.arange(len(nodes)))
-    for node, depth, text in zip(nodes, markup.depth.tolist(), texts, strict=True):
+    for node, depth in zip(nodes, markup.depth.tolist(), strict=True):
         del above[depth:]
         if above:
             above[-1].children.append(node)
         above.append(node)
+    texts = markup.texts(range(len(nodes)))
+    for node, text in zip(reversed(nodes), reversed(texts), strict=True):  # the innermost first
         if text.strip(BLANKS):
-            with_text.append(node)
-    if with_text:  # the last one is the innermost
-        message = f"text in <{with_text[-1].tag}>; expected attributes and elements only"
-        raise with_text[-1].error(message)
-    found: list[Metric] = []
+            raise node.error(f"text in <{node.tag}>; expected attributes and elements only")
+    by_tasks: dict[tuple[str, ...], list[Metric]] = {}
     problems: list[Problem] = []
+    ids: set[str] = set()
     for node in root.children:
         try:
-            found.append(_read_entry(node, found))
+            only, metric = _read_entry(node)
+            if metric.name in ids:
+                raise node.error(f"a second entry with the id {metric.name!r}; expected one")
         except InputError as error:
             problems += error.problems
+            continue
+        ids |= {metric.name} - {node.tag}
+        by_tasks.setdefault(only, []).append(metric)
     if problems:
         raise InputError(problems)
     if root.attributes:
         raise root.error(f"unknown attribute {next(iter(root.attributes))!r} of <metrics>")
-    if not found:
+    if not by_tasks:
         raise root.error("<metrics> holds no entry; expected <EPRUM> or <BEPD>")
-    return tuple(found)
+    return tuple(
+        TaskBlock(source.provenance, own[0].line, tasks, tuple(own), {})
+        for tasks, own in by_tasks.items()
+    )
 
 
-def _read_entry(node: _MetricNode, earlier: Sequence[Metric]) -> Metric:
+def _read_entry(node: _MetricNode) -> tuple[tuple[str, ...], Metric]:
+    """Return the tasks that an entry is for, and its metric."""
     if node.tag not in _ENTRIES:
         raise node.error(f"unknown metric <{node.tag}>; expected <EPRUM> or <BEPD>")
-    node.check(("id", "only"), _ENTRIES[node.tag])
-    if node.tag == "BEPD":
-        distance = node.value("a", "A")
-        settings = {} if distance is None else {"A": distance}
-    else:
-        settings = _read_eprum(node)
+    values = node.read_values(_ENTRIES[node.tag], "id", "only")
+    settings = {} if node.tag == "BEPD" else _choose_targets(values)
+    settings |= {name.upper(): values[name] for name in ("a", "t") if name in values}
+    if values.get("binary") == "false" and "quantisation" not in values:
+        raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
     inside = ",".join(f"{name}={value}" for name, value in settings.items())
     text = f"{node.tag}({inside})" if inside else node.tag
-    name = node.attributes.get("id", "").strip() or node.tag
-    if any(metric.name == name != node.tag for metric in earlier):
-        raise node.error(f"a second entry with the id {name!r}; expected one")
     only = tuple(filter(None, map(str.strip, node.attributes.get("only", "").split(","))))
     if "only" in node.attributes and not only:
         raise node.error('only="" names no task; leave it out to score all runs')
-    return Metric(name, (text,) if node.tag == "BEPD" else (text, f"{text}@curve"), node.line, only)
+    name = node.attributes.get("id", "").strip() or node.tag
+    texts = (text,) if node.tag == "BEPD" else (text, f"{text}@curve")
+    return only, Metric(name, texts, node.line)
 
 
-def _read_eprum(node: _MetricNode) -> dict[str, str]:
+def _choose_targets(values: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of EPRUM that differ from its defaults."""
-    targets = _TARGETS[node.value("generator") or "BEPTargetGenerator"]
-    settings: dict[str, str] = {}
-    way = node.value("behaviour")
-    if way is not None:
-        behaviour, spellings = _BEHAVIOURS[way]
-        own = next(child for child in node.children if child.tag == "behaviour")
-        own.check(("value",), spellings)
-        if behaviour != _NATURAL[targets]:
-            settings["behaviour"] = behaviour
-        given = own.value(*spellings)
-        if given is not None:
-            settings[spellings[0]] = given
-    if targets != "bep":
-        settings["targets"] = targets
-    binary, grade = node.value("binary"), node.value("quantisation")
-    if binary == "true" or (binary is None and grade is None):
+    targets = _TARGETS[values.get("generator", "BEPTargetGenerator")]
+    natural = "bep" if targets == "bep" else "hierarchical"
+    behaviour = _BEHAVIOURS[values["behaviour"]][0] if "behaviour" in values else natural
+    settings = {} if behaviour == natural else {"behaviour": behaviour}
+    settings |= {} if targets == "bep" else {"targets": targets}
+    grade = values.get("quantisation", "Exh")
+    if values.get("binary", "false" if "quantisation" in values else "true") == "true":
         # Targets count alike, but the function still chooses the ideal elements.
-        if targets == "ideal" and grade is not None and grade != "Exh":
-            settings["quant"] = grade
-        return settings
-    if grade is None:
-        raise node.error("<binary> is false, but there is no <quantisation> to weigh targets by")
+        return settings | ({"quant": grade} if targets == "ideal" and grade != "Exh" else {})
     if grade != "Exh":
         return settings | {"weight": "quant", "quant": grade}
     # An entry point has the exhaustivity of its document, and 2006 has only one degree of that.

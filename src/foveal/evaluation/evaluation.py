@@ -24,10 +24,9 @@ from foveal.evaluation.preparation import (
     resolve_settings,
     select_judgements,
 )
-from foveal.evaluation.rules import Counts
+from foveal.evaluation.rules import Counts, describe_counts
 from foveal.evaluation.score_warnings import (
     TOP,
-    describe_counts,
     describe_undefined,
     describe_unjudged,
     explain_document_measures,
@@ -143,18 +142,15 @@ class Evaluation:
         for asked, name in ((own.snap, "--snap"), (own.recompute, "--recompute")):
             if asked and collection is None:
                 raise UsageError(f"{name} takes a collection (-C)")
-        if isinstance(judgements, Judgements):
-            given = judgements
-        elif isinstance(judgements, (str, Path)):
-            given = read_judgements(judgements)
-        elif isinstance(judgements, Sequence) and all(
-            isinstance(file, (str, Path)) for file in judgements
-        ):
-            given = read_judgements(list(judgements))
+        files = [judgements] if isinstance(judgements, (str, Path)) else judgements
+        if isinstance(files, Judgements):
+            given = files
+        elif isinstance(files, Sequence) and all(isinstance(file, (str, Path)) for file in files):
+            given = read_judgements(list(files))
         else:
             from foveal.adapters import judgements_of
 
-            given = judgements_of(judgements)
+            given = judgements_of(files)
         self.warnings: list[str] = []
         topics = cas = None
         if own.topics_file is not None:
@@ -181,8 +177,8 @@ class Evaluation:
         nested = [measure for measure in self.measures if measure.structural]
         if own.overlap == "union" and nested:
             self.warnings.append(
-                f"--overlap union is about text and changes nothing for {list_measures(nested)}; "
-                "measures of elements have a parameter overlap"
+                f"--overlap union is about text and changes nothing for "
+                f"{some(list_measures(nested))}; measures of elements have a parameter overlap"
             )
         self.mean_length, self.mean_length_source = math.nan, ""
         """The value of L=auto, and what it is the mean of; only if a measure needs it."""
@@ -198,20 +194,9 @@ class Evaluation:
         each = own.assessors == "each"
         self.assessors: Sequence[str | None] = self.judgements.assessors if each else (None,)
         """The assessors scored against one by one, or only None for all of them together."""
-        self.golds = tuple(
-            prepare_gold(
-                self.judgements,
-                assessor,
-                self.scored,
-                own,
-                index=self.index,
-                cas=cas,
-                mean_length=self.mean_length,
-                warnings=self.warnings,
-            )
-            for assessor in self.assessors
-        )
+        self.golds = tuple(prepare_gold(self, assessor, cas) for assessor in self.assessors)
         """The prepared judgements of each of them."""
+        self.warnings = [*dict.fromkeys(self.warnings)]
         self.every_topic = frozenset(given.topics)
 
     def __repr__(self) -> str:
@@ -325,10 +310,8 @@ class Evaluation:
         if not by_run:
             raise UsageError("no run given")
         shape = [(len(gold.topics), len(self.scored)) for gold in self.golds]
-        if any(
-            not isinstance(own, tuple) or [one.values.shape for one in own] != shape
-            for own in by_run
-        ):
+        good = (isinstance(own, tuple) and [s.values.shape for s in own] == shape for own in by_run)
+        if not all(good):
             raise UsageError(
                 "expected a list of what this evaluation's score() returned, one item per run"
             )
@@ -339,10 +322,8 @@ class Evaluation:
 
             preset = find_preset(self.task)
         names = distinguish_names((own[0].name, own[0].source) for own in by_run)
-        labels: list[str] = []
-        blocks: list[Floats] = []
-        masks: list[Bools] = []
-        undefined: list[Bools] = []
+        labels, blocks = list[str](), list[Floats]()
+        masks, undefined = list[Bools](), list[Bools]()
         tasks: dict[str, str | None] = {}
         per_run: dict[str, Any] = {}
         shares: dict[str, float] = {}
@@ -369,12 +350,11 @@ class Evaluation:
                 blocks.append(values)
                 masks.append(counts)
                 tasks[label] = own.task
+                share = own.judged_results / own.results if own.results else None
                 per_run[label] = {
                     "in_run": int(own.in_run.sum()),
                     "not_judged": own.unjudged_topics,
-                    "results_in_judged_documents": (
-                        own.judged_results / own.results if own.results else None
-                    ),
+                    "results_in_judged_documents": share,
                 }
                 known = [share for share in own.judged_shares.values() if not math.isnan(share)]
                 shares[label] = float(np.mean(known)) if known else math.nan
@@ -406,12 +386,9 @@ class Evaluation:
         measures = tuple(measure.label for measure in self.measures)
         for label, averaged in zip(labels, numbers[:, :shown].tolist(), strict=True):
             per_run[label]["averaged"] = dict(zip(measures, averaged, strict=True))
-        undefined_anywhere = np.any(undefined, axis=0)[:, :shown]
-        if undefined_anywhere.any():
-            skipped = options.undefined == "skip"
-            warnings += describe_undefined(
-                undefined_anywhere, topics, self.measures, skipped=skipped
-            )
+        anywhere, skipped = np.any(undefined, axis=0)[:, :shown], options.undefined == "skip"
+        if anywhere.any():
+            warnings += describe_undefined(anywhere, topics, self.measures, skipped=skipped)
         low = {label: share for label, share in shares.items() if share < 1}
         if low and has_negative_judgements(self.judgements):
             warnings.append(describe_unjudged(low))
@@ -443,15 +420,8 @@ class Evaluation:
         lower = [measure.label for measure in self.measures if measure.higher_is_better is False]
         if lower:
             meta["lower_is_better"] = lower
-        return Results(
-            tuple(labels),
-            topics,
-            measures,
-            values[:, :, :shown],
-            in_means,
-            overall[:, :shown],
-            meta,
-        )
+        values, overall = values[:, :, :shown], overall[:, :shown]
+        return Results(tuple(labels), topics, measures, values, in_means, overall, meta)
 
 
 def average_lengths(length: npt.NDArray[np.int64], given: Judgements) -> tuple[float, str]:

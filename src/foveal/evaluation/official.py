@@ -26,13 +26,6 @@ from foveal.spans import Ints
 
 Floats = npt.NDArray[np.float64]
 
-TASKS = {
-    "t": "Thorough",
-    "f": "Focused",
-    "r": "Relevant in Context (F score)",
-    "b": "Best in Context",
-    "i": "Relevant in Context (T2I)",
-}
 _RULES = {
     "f": (SHARED_TEXT,),
     "r": (INTERLEAVED, SHARED_TEXT),
@@ -48,22 +41,22 @@ _UNRESOLVED_SIZE = 18
 
 @dataclass(frozen=True)
 class OfficialTable:
-    """The lines of one run: per topic ``(name, topic, value)``, then those on ``all``."""
+    """The values of one run, by topic and overall."""
 
     run_id: str
     file: str
-    topics: tuple[tuple[str, str, float], ...]
-    overall: tuple[tuple[str, str, float], ...]
+    topics: dict[str, dict[str, float]]
+    overall: dict[str, float]
     warnings: tuple[str, ...]
 
     def text(self, *, per_topic: bool) -> str:
         """Return the block as the official evaluator prints it."""
-        rows = (*self.topics, *self.overall) if per_topic else self.overall
         lines = [f'<eval run-id="{self.run_id}" file="{self.file}">']
-        for name, topic, value in rows:
-            gap = "\t" if len(name) >= 8 else "\t\t"
-            shown = str(int(value)) if name in (*_COUNTS, "num_q") else format_double(value)
-            lines.append(f"{name}{gap}{topic}\t{shown}")
+        for topic, values in [*(self.topics.items() if per_topic else ()), ("all", self.overall)]:
+            for name, value in values.items():
+                gap = "\t" if len(name) >= 8 else "\t\t"
+                shown = str(int(value)) if name in (*_COUNTS, "num_q") else format_double(value)
+                lines.append(f"{name}{gap}{topic}\t{shown}")
         return "\n".join([*lines, "</eval>", ""])
 
 
@@ -89,7 +82,8 @@ class Evaluator:
     Parameters
     ----------
     qrels : path or Source
-    task : one of `TASKS`
+    task : {"t", "f", "r", "b", "i"}
+        Thorough, Focused, Relevant in Context by F, Best in Context, Relevant in Context by T2I.
     every_topic : bool
         ``-c``: average over all judged topics, those missing from a run as 0.
     n, beta, irr : float
@@ -195,18 +189,9 @@ class Evaluator:
             reason = "no topic has relevant text" if not self.nrel.any() else "no result for any"
             text = f"nothing to average: {reason} judged topic{hint}"
             raise source.error("run.unjudged_topics", None, text)
-        overall = self._average_topics(list(per_topic.values()), curves)
-        return OfficialTable(
-            run_id=_find_last_id(source) if len(loaded) else "",
-            file=source.path,
-            topics=tuple(
-                (name, topic, value)
-                for topic, values in per_topic.items()
-                for name, value in values.items()
-            ),
-            overall=tuple((name, "all", value) for name, value in overall),
-            warnings=loaded.notes,
-        )
+        overall = dict(self._average_topics(list(per_topic.values()), curves))
+        run_id = _find_last_id(source) if len(loaded) else ""
+        return OfficialTable(run_id, source.path, per_topic, overall, loaded.notes)
 
     def _score_documents(self, view: TopicView, wanted: Ints, size: Ints, rsize: Ints) -> Floats:
         """Return the score of each document of a topic; 0 for those not among the `wanted`."""
@@ -242,16 +227,12 @@ class Evaluator:
         if self.in_context:
             totals["num_rel"], totals["rel_size"] = int(self.nrel.sum()), int(self.trel.sum())
         yield from totals.items()
-        means = {
-            name: _sum(values[name] for values in per_topic) / number
-            for name in per_topic[0]
-            if name not in _COUNTS
-        }
-        if self.in_context:
-            yield "MAgP", means.pop("AgP")
-        else:
-            means = {"MAiP" if name == "AiP" else name: mean for name, mean in means.items()}
-        yield from means.items()
+        names = [name for name in per_topic[0] if name not in _COUNTS]
+        if self.in_context:  # AgP comes first here, and last for a topic
+            names = [*names[-1:], *names[:-1]]
+        for name in names:
+            mean = _sum(values[name] for values in per_topic) / number
+            yield f"M{name}" if name in ("AgP", "AiP") else name, mean
         points = len(curves[0])
         for j in range(points):
             yield f"ircl_prn.{j / (points - 1):.2f}", _sum(c[j] for c in curves) / number
@@ -259,12 +240,10 @@ class Evaluator:
 
 def _find_last_id(source: Source) -> str:
     """Return the run id on the last line, which the evaluator prints where lines differ in it."""
-    data = source.data.rstrip()
-    while True:
-        before, _, line = data.rpartition(b"\n")
-        if not line.lstrip().startswith(b"#"):
-            return line.split()[5].decode()
-        data = before.rstrip()
+    data, _, line = source.data.rstrip().rpartition(b"\n")
+    while line.lstrip().startswith(b"#"):
+        data, _, line = data.rstrip().rpartition(b"\n")
+    return line.split()[5].decode()
 
 
 def _average_documents(

@@ -30,9 +30,9 @@ from foveal.evaluation.rules import (
     UNKNOWN_LENGTH,
     Counts,
     choose_rules,
+    describe_counts,
     refuse_broken,
 )
-from foveal.evaluation.score_warnings import describe_counts
 from foveal.measures.alignment import Alignment, Gold, Overlap, find_disjoint
 from foveal.measures.base import Measure, Need, OverlapRule, parse_measures
 from foveal.model.judgements import ASSESSOR_POLICIES, Judgements
@@ -41,6 +41,7 @@ from foveal.model.run import Run
 if TYPE_CHECKING:
     from foveal.collection import Collection
     from foveal.evaluation.cas_filter import CasFilter
+    from foveal.evaluation.evaluation import Evaluation
     from foveal.model.topics import Topics
     from foveal.recall.forest import Forest
 
@@ -169,18 +170,11 @@ def resolve_settings(
 
         if not isinstance(task, str):
             raise UsageError(f"task {task!r} is not a text; expected one task such as 2009.Focused")
-
         preset = find_preset(task)
         chosen += preset.measures
-        settings = replace(
-            settings,
-            overlap=settings.overlap or preset.overlap,
-            topic_limit=settings.topic_limit or preset.topic_limit,
-            document_limit=settings.document_limit or preset.document_limit,
-            max_results=settings.max_results or preset.max_results,
-            castitles_only=settings.castitles_only or preset.castitles_only,
-            warn_overlap=preset.warn_overlap,
-        )
+        names = ("overlap", "topic_limit", "document_limit", "max_results", "castitles_only")
+        completed = {name: getattr(settings, name) or getattr(preset, name) for name in names}
+        settings = replace(settings, **completed, warn_overlap=preset.warn_overlap)
     listed = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else None
     for item in [measures] if listed is None else listed:
         if isinstance(item, str):
@@ -230,14 +224,13 @@ def select_judgements(
         kept = kept.for_topics(with_structure)
     if options.only_topics is not None:
         wanted = options.only_topics
-        lost = [topic for topic in wanted if topic not in kept.topics]
-        unknown = [topic for topic in lost if topic not in judgements.topics]
-        other = [topic for topic in lost if topic in judgements.topics]
+        unknown = [topic for topic in wanted if topic not in judgements.topics]
+        other = [t for t in wanted if t in judgements.topics and t not in kept.topics]
         notes = [f"topics wanted but not judged: {some(unknown)}"] if unknown else []
         notes += [f"wanted topics of other pools or tasks: {some(other)}"] if other else []
         if len(unknown) == len(wanted):
             raise UsageError(f"none of the wanted topics is judged: {some(unknown)}")
-        if len(lost) == len(wanted):
+        if len(unknown) + len(other) == len(wanted):
             raise UsageError(f"none of the wanted topics is left; {'; '.join(notes)}")
         warnings += notes
         kept = kept.for_topics(wanted)
@@ -261,39 +254,27 @@ def select_judgements(
     return kept
 
 
-def prepare_gold(
-    judgements: Judgements,
-    assessor: str | None,
-    measures: Sequence[Measure],
-    options: Options,
-    *,
-    index: Collection | None,
-    cas: CasFilter | None,
-    mean_length: float,
-    warnings: list[str],
-) -> Gold:
-    """Prepare the judgements of one assessor, or of all together, for these measures."""
-    combined = judgements.combined(assessor or options.assessors)
-    needs = {need for measure in measures for need in measure.needs}
+def prepare_gold(evaluation: Evaluation, assessor: str | None, cas: CasFilter | None) -> Gold:
+    """Prepare the judgements of one assessor, or of all together, for an evaluation's measures."""
+    measures, options, index = evaluation.scored, evaluation.options, evaluation.index
+    warnings = evaluation.warnings
+    combined = evaluation.judgements.combined(assessor or options.assessors)
     of_text = [measure.label for measure in measures if NEED_TREES.isdisjoint(measure.needs)]
     for given, name in ((cas, "--cas"), (options.exclude_tags, "--exclude-tags")):
         if given and len(of_text) == len(measures):
             raise UsageError(f"{name} is for measures of elements; none is asked for")
         if given and of_text:
             left = f"{name} leaves measures that are not about elements as they are: "
-            note = left + some(of_text)
-            warnings += [] if note in warnings else [note]
-    forest = None
+            warnings.append(left + some(of_text))
+    forest = size = None
     if len(of_text) < len(measures):
-        forest = _build_forest(judgements, combined, options, index, cas, warnings)
-    size_needed = index is not None and Need.COLLECTION_SIZE in needs
+        forest = _build_forest(evaluation, combined, cas)
+    if index is not None and any(Need.COLLECTION_SIZE in measure.needs for measure in measures):
+        size = index.count_nonempty()
     gold = Gold(
-        combined,
-        mean_length=mean_length if Need.MEAN_LENGTH in needs else None,
-        forest=forest,
-        collection_elements=index.count_nonempty() if index and size_needed else None,
+        combined, mean_length=evaluation.mean_length, forest=forest, collection_elements=size
     )
-    warnings += [note for note in list_notes(measures, gold) if note not in warnings]
+    warnings += list_notes(measures, gold)
     return gold
 
 
@@ -314,16 +295,13 @@ def list_notes(measures: Sequence[Measure], gold: Gold) -> Iterator[str]:
 
 
 def _build_forest(
-    judgements: Judgements,
-    combined: Judgements,
-    options: Options,
-    index: Collection | None,
-    cas: CasFilter | None,
-    warnings: list[str],
+    evaluation: Evaluation, combined: Judgements, cas: CasFilter | None
 ) -> Forest | None:
     """Build the trees of the judged elements, without those that the options exclude."""
     from foveal.recall.forest import Forest, scale_of
 
+    judgements, options, index = evaluation.judgements, evaluation.options, evaluation.index
+    warnings = evaluation.warnings
     scale, elements = scale_of(combined), combined.elements
     together = options.assessors in ASSESSOR_POLICIES
     # Sizes are all that an element of 2006 has; before, the grades and sizes of one assessor belong
@@ -376,8 +354,7 @@ def _build_forest(
     if options.exclude_tags:
         from foveal.evaluation.conversion import describe_unknown_exclusions
 
-        notes = describe_unknown_exclusions(options.exclude_tags, forest.paths, index)
-        warnings += [note for note in notes if note not in warnings]
+        warnings += describe_unknown_exclusions(options.exclude_tags, forest.paths, index)
         forest = forest.without_tags(options.exclude_tags)
     if cas is not None:
         forest = forest.only(cas(combined, forest.row, forest.xpath))
@@ -392,32 +369,21 @@ def _build_forest(
 
 @dataclass(eq=False)
 class AlignedRun:
-    """A run that was checked and aligned with judgements, ready for measures.
-
-    Parameters
-    ----------
-    run : Run
-        The run as read, on the text of the collection if there is one.
-    gold : Gold
-    unlimited : Alignment
-        The results on judged topics, before any character limit cut them.
-    limited : Alignment
-        The results that count.
-    overlaps : dict of Measure to Overlap
-        How each measure sees overlapping results.
-    counts : dict of str to number or names
-        Warnings by their form; those about parts of a run add up.
-    has_parts : bool
-        True if some results are parts of documents.
-    """
+    """A run that was checked and aligned with judgements, ready for measures."""
 
     run: Run
+    """The run as read, on the text of the collection if there is one."""
     gold: Gold
     unlimited: Alignment
+    """The results on judged topics, before any character limit cut them."""
     limited: Alignment
+    """The results that count."""
     overlaps: dict[Measure, Overlap]
+    """The treatment of overlapping results by each measure."""
     counts: Counts
+    """Warnings by their form; those about parts of a run add up."""
     has_parts: bool
+    """True if some results are parts of documents."""
 
     def alignment(self, overlap: Overlap = Overlap.AS_IT_IS) -> Alignment:
         """Return the alignment under a treatment of overlap."""
@@ -477,17 +443,15 @@ def align_run(
         counts[EMPTY_RESULTS] = int(((start == end) & (start >= 0)).sum())
     repeats = 0 if DUPLICATE in rules else len(DUPLICATE.broken(alignment)[0])
     counts["results that repeat an earlier one: {}"] = repeats
-    overlaps = {}
+    overlaps = dict.fromkeys(measures, Overlap.AS_IT_IS)
     for measure in measures:
         one = measure.overlap_rule is OverlapRule.ONE_PER_DOCUMENT
-        overlap = Overlap.AS_IT_IS
         if options.overlap == "drop":
-            overlap = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
+            overlaps[measure] = Overlap.FIRST_PER_DOCUMENT if one else Overlap.DISJOINT
         elif options.overlap == "allow" and measure.structural:
-            overlap = Overlap.COUNT_REPEATS
+            overlaps[measure] = Overlap.COUNT_REPEATS
         elif options.overlap == "union" and not one and not measure.structural:
-            overlap = Overlap.UNION
-        overlaps[measure] = overlap
+            overlaps[measure] = Overlap.UNION
     for overlap in dict.fromkeys(overlaps.values()):
         if overlap in (Overlap.DISJOINT, Overlap.FIRST_PER_DOCUMENT):
             dropped = len(alignment.run) - len(alignment.with_overlap(overlap).run)
@@ -499,16 +463,12 @@ def refuse_topics(
     path: str, topics: Sequence[str], judged: Sequence[str], *, excluded: bool = False
 ) -> InputError:
     """Return the error about a run without a judged topic, or whose topics are all `excluded`."""
+    has = f"the run has {some(topics) or 'none'}"
     if excluded:
-        text = (
-            f"all topics of the run are left out of the evaluation; the run has "
-            f"{some(topics)}, evaluated are {some(judged)}"
-        )
+        what = "all topics of the run are left out of the evaluation"
+        text = f"{what}; {has}, evaluated are {some(judged)}"
         return InputError.at("run.excluded_topics", path, None, text)
-    text = (
-        f"no topic in common with the judgements; the run has {some(topics) or 'none'}, "
-        f"the judgements {some(judged)}"
-    )
+    text = f"no topic in common with the judgements; {has}, the judgements {some(judged)}"
     return InputError.at("run.unjudged_topics", path, None, text)
 
 
@@ -517,7 +477,8 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
     gold, run = alignment.gold, alignment.run
     judgements, forest = gold.judgements, gold.forest
     needs = {need for measure in measures for need in measure.needs}
-    absent = {
+    # What the judgements lack, and the results that lack something.
+    absent: dict[Need, bool | Bools] = {
         Need.TEXT: not judgements.has_text,
         Need.BEP: gold.no_bep,
         Need.RELEVANT_LENGTHS: gold.unmeasured,
@@ -526,32 +487,25 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
         Need.STRUCTURE: forest is None,
         Need.ELEMENT_SIZES: forest is not None and not forest.placed,
         Need.COLLECTION_SIZE: gold.collection_elements is None,
+        Need.SPANS: ~alignment.placed,
+        Need.LENGTHS: alignment.length < 0,
     }
-    rows: dict[Need, Bools] = {Need.SPANS: ~alignment.placed, Need.LENGTHS: alignment.length < 0}
     if not needs.isdisjoint((Need.RELEVANT_SPANS, Need.RELEVANT_STARTS)):
-        rows[Need.RELEVANT_SPANS] = ~alignment.placed & alignment.relevant
-        rows[Need.RELEVANT_STARTS] = (run.start < 0) & alignment.relevant
+        absent[Need.RELEVANT_SPANS] = ~alignment.placed & alignment.relevant
+        absent[Need.RELEVANT_STARTS] = (run.start < 0) & alignment.relevant
     # On a collection all results are elements, or it does not hold them.
     if Need.ELEMENT_RESULTS in needs and run.length is None:
         from foveal.collection.placement import is_element, is_whole_document
 
-        rows[Need.ELEMENT_RESULTS] = ~is_element(run) & ~is_whole_document(run)
-    missing: dict[Need, tuple[str, int | None]] = {
-        need: (judgements.sources[0].path, None) for need in needs if absent.get(need)
-    }
-    missing |= {
-        need: (run.source.path, int(run.line[rows[need]][0]))
-        for need in needs.intersection(rows)
-        if rows[need].any()
-    }
+        absent[Need.ELEMENT_RESULTS] = ~is_element(run) & ~is_whole_document(run)
+    missing = {need: lack for need, lack in absent.items() if need in needs and np.any(lack)}
+    path = judgements.sources[0].path
     for measure in measures:
         try:
             measure.check_gold(gold)
         except UsageError as error:
-            path = judgements.sources[0].path
-            raise InputError.at(
-                "judgements.unsuitable", path, None, error.console_message
-            ) from None
+            message = error.console_message
+            raise InputError.at("judgements.unsuitable", path, None, message) from None
         need = next((need for need in measure.needs if need in missing), None)
         if need is None:
             continue
@@ -567,5 +521,7 @@ def _check_needs(alignment: Alignment, measures: Sequence[Measure]) -> None:
                     "collection index resolves: give it with -C INDEX ('foveal index' makes one)"
                 )
                 raise InputError([judgements.problem(code, row, text, line=line)])
-        text = f"{measure} needs {need.what}; it takes {need.supplied_by}"
-        raise InputError.at(code, *missing[need], text)
+        text, lack = f"{measure} needs {need.what}; it takes {need.supplied_by}", missing[need]
+        if isinstance(lack, np.ndarray):
+            raise InputError.at(code, run.source.path, int(run.line[lack][0]), text)
+        raise InputError.at(code, path, None, text)

@@ -6,45 +6,42 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 
 from foveal.errors import UsageError
+from foveal.evaluation.score_warnings import list_measures
 from foveal.measures import Measure, parse_measures
 
 
 @dataclass(frozen=True)
 class Preset:
-    """The official settings of one task.
-
-    Parameters
-    ----------
-    name : str
-        ``YEAR.Task``.
-    texts : tuple of str
-        Measures in text form.
-    overlap : str, optional
-        Overlap policy where it is not the measure's own.
-    topic_limit, document_limit : int, optional
-        Most characters that may be returned per topic, or per document of a topic.
-    max_results : int, optional
-        Results per topic that were looked at, unless the user chooses another number.
-    warn_overlap : bool
-        The task forbade overlapping results, but its measures accept them: Foveal warns.
-    castitles_only : bool
-        Averages are over the topics that have a castitle, which takes the topic file.
-    """
+    """The official settings of one task."""
 
     name: str
+    """``YEAR.Task``."""
     texts: tuple[str, ...]
+    """Measures in text form."""
     overlap: str | None = None
+    """Overlap policy where it is not the measure's own."""
     topic_limit: int | None = None
     document_limit: int | None = None
+    """Most characters that may be returned per topic, or per document of a topic."""
     max_results: int | None = None
+    """Results per topic that were looked at, unless the user chooses another number."""
     warn_overlap: bool = False
+    """The task forbade overlapping results, but its measures accept them: Foveal warns."""
     castitles_only: bool = False
+    """Averages are over the topics that have a castitle, which takes the topic file."""
 
-    @property
+    @cached_property
     def measures(self) -> tuple[Measure, ...]:
         return tuple(measure for text in self.texts for measure in parse_measures(text))
+
+    @property
+    def limits(self) -> list[tuple[int, str]]:
+        """Most characters, and of what: a topic or a document."""
+        both = (self.topic_limit, "topic"), (self.document_limit, "document")
+        return [(most, unit) for most, unit in both if most is not None]
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -53,28 +50,14 @@ class Preset:
         >>> PRESETS["2009.Focused"].summary
         ('iP@0.00,0.01,0.05,0.10', 'AiP')
         """
-        cutoffs: dict[str, list[str]] = {}
-        for text in self.texts:
-            parsed = parse_measures(text)
-            bare = type(parsed[0])(parsed[0].settings).label
-            at = "curve" if len(parsed) > 1 else parsed[0].label.removeprefix(bare)[1:]
-            cutoffs.setdefault(bare, []).append(at)
-        return tuple(
-            item
-            for bare, every in cutoffs.items()
-            for item in (
-                *([bare] if "" in every else []),
-                *([f"{bare}@{','.join(filter(None, every))}"] if any(every) else []),
-            )
-        )
+        return list_measures(self.measures)
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules and limits of the task for display."""
-        limits = ((self.topic_limit, "topic"), (self.document_limit, "document"))
         return (
             *([f"--overlap {self.overlap}"] if self.overlap else []),
-            *(f"at most {limit} characters per {what}" for limit, what in limits if limit),
+            *(f"at most {most} characters per {unit}" for most, unit in self.limits),
             *([f"--max-results {self.max_results}"] if self.max_results else []),
             *(["warns of overlapping results"] if self.warn_overlap else []),
             *(["only topics with a castitle (--topics-file)"] if self.castitles_only else []),
@@ -155,10 +138,7 @@ def _list_presets() -> Iterator[Preset]:
 
     # 2007 to 2010: highlighted text, character by character.
     passages = ("iP@0.00", "iP@0.01", "iP@0.05", "iP@0.10", "AiP")
-    f_score, reading_score = (
-        _list_in_context("(beta=0.25)"),
-        _list_in_context("(score=T2I,irr=300)"),
-    )
+    f_score, reading_score = map(_list_in_context, ("(beta=0.25)", "(score=T2I,irr=300)"))
     for year in (2007, 2008, 2009):
         yield Preset(f"{year}.Focused", passages)
         yield Preset(f"{year}.RelevantInContext", _list_in_context() if year == 2007 else f_score)

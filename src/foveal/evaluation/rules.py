@@ -6,7 +6,7 @@ seen through their alignment with judgements; `align_alone` makes one where ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Names
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foveal import spans
-from foveal.errors import InputError, Problem
+from foveal.errors import InputError, Note, Problem, some
 from foveal.measures.alignment import Alignment, Gold
 from foveal.measures.base import Measure, OverlapRule
 from foveal.model.judgements import Judgements
@@ -35,32 +35,20 @@ Counts = dict[str, int | list[str]]
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A rule of runs.
-
-    Parameters
-    ----------
-    code : str
-        The code of its problems.
-    broken : callable
-        ``broken(alignment, *given)`` returns `Broken`; `given` is what the rule depends on, such as
-        a limit.
-    names_place : bool
-        True if topic and document are added to the texts.
-    option : str, optional
-        The option of ``evaluate`` that accepts or mends such results.
-    mend : callable, optional
-        ``mend(alignment, *given)`` returns the alignment of the mended run, and the number of
-        changes.
-    mended : str
-        The warning with that number; it may name `given`.
-    """
+    """A rule of runs; it may depend on something `given`, such as a limit."""
 
     code: str
+    """The code of its problems."""
     broken: Callable[..., Broken]
+    """``broken(alignment, *given)`` finds the results that break the rule."""
     names_place: bool = False
+    """True if topic and document are added to the texts."""
     option: str | None = None
+    """The option of ``evaluate`` that accepts or mends such results."""
     mend: Callable[..., tuple[Alignment, int]] | None = None
+    """``mend(alignment, *given)`` returns the mended alignment and the number of changes."""
     mended: str = ""
+    """The warning with that number; it may name `given`."""
 
     def list_problems(self, alignment: Alignment, *given: Any, reason: str = "") -> list[Problem]:
         """Return a problem for each result that breaks the rule; `reason` ends their texts."""
@@ -88,6 +76,19 @@ def refuse_broken(alignment: Alignment, rules: dict[Rule, str], *given: Any) -> 
         raise InputError.together(
             InputError(rule.list_problems(alignment, *given, reason=rules[rule])) for rule in broken
         )
+
+
+def describe_counts(counts: Counts) -> Iterator[str]:
+    """Describe what was counted in a run, where it is more than nothing.
+
+    >>> list(describe_counts({"cut: {}": 2, "clipped: {}": 0, "topics, {}: {}": ["7", "8"]}))
+    ['cut: 2', 'topics, 2: 7, 8']
+    """
+    for form, count in counts.items():
+        if count:
+            values = (count,) if isinstance(count, int) else (len(count), some(count))
+            text = form.format(*values)
+            yield Note(form.code, text) if isinstance(form, Note) else text
 
 
 def align_alone(run: Run) -> Alignment:
@@ -122,9 +123,8 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     known = placed | whole
     reach = np.ones(len(run), dtype=np.int64)
     np.maximum.at(reach, run.first, run.end)
-    start, end = spans.side_by_side(
-        run.start, np.where(whole, reach[run.first], run.end), run.first
-    )
+    ends = np.where(whole, reach[run.first], run.end)
+    start, end = spans.side_by_side(run.start, ends, run.first)
     if known.all() or run.xpath is None:
         return start, end, known
     from foveal.formats.xpaths import ELEMENT
@@ -135,11 +135,8 @@ def find_overlap_extents(run: Run) -> tuple[Ints, Ints, Bools]:
     by_path = element & ~has_places[run.first]
     outer, inner = run.nesting
     beyond = 0 if by_path.all() else int(end.max(initial=0))
-    return (
-        np.where(by_path, outer + beyond, start),
-        np.where(by_path, inner + beyond, end),
-        known | by_path,
-    )
+    start, end = np.where(by_path, (outer + beyond, inner + beyond), (start, end))
+    return start, end, known | by_path
 
 
 def _find_shared_text(alignment: Alignment, *, repeats: bool = True) -> Broken:
@@ -193,17 +190,15 @@ def _find_repeated_documents(alignment: Alignment) -> Broken:
 
 def _find_interleaved(alignment: Alignment) -> Broken:
     """Find results that come back to a document after results of others."""
-    run = alignment.run
+    run, rows = alignment.run, alignment.run.documents.reopened_rows
     text = "results of one document are interleaved with others, first on line"
-    return run.documents.reopened_rows, (
-        f"{text} {line}" for line in run.line[run.first[run.documents.reopened_rows]]
-    )
+    return rows, (f"{text} {line}" for line in run.line[run.first[rows]])
 
 
 def _count_regrouped(alignment: Alignment) -> tuple[Alignment, int]:
     """Count interleaved documents; measures take each document at its first result anyway."""
     run = alignment.run
-    return alignment, int(np.count_nonzero(np.bincount(run.first[run.documents.reopened_rows])))
+    return alignment, len(np.unique(run.first[run.documents.reopened_rows]))
 
 
 OVERLAP = Rule(
@@ -242,20 +237,11 @@ _TASK_RULES = {
 
 def choose_rules(measures: Sequence[Measure], overlap: str | None) -> dict[Rule, str]:
     """Return the rules that measures set under an overlap policy, each with its reason."""
-    by_rule: dict[OverlapRule, Measure] = {}
-    for measure in measures:
-        by_rule.setdefault(measure.overlap_rule, measure)
+    by_rule = {measure.overlap_rule: measure for measure in reversed(measures)}  # the first of each
     strict = by_rule.get(OverlapRule.ERROR) or (measures[0] if overlap == "error" else None)
     # Where one result is left of each document, none are interleaved.
-    grouped = next(
-        (
-            measure
-            for measure in measures
-            if measure.grouped
-            and (overlap != "drop" or measure.overlap_rule is not OverlapRule.ONE_PER_DOCUMENT)
-        ),
-        None,
-    )
+    alone = OverlapRule.ONE_PER_DOCUMENT if overlap == "drop" else None
+    grouped = next((m for m in measures if m.grouped and m.overlap_rule is not alone), None)
     forbidding: dict[Rule, Measure | None] = {}
     if overlap != "drop":
         forbidding[ONE_PER_DOCUMENT] = by_rule.get(OverlapRule.ONE_PER_DOCUMENT)
@@ -306,11 +292,11 @@ def _find_past_end(alignment: Alignment) -> Broken:
 
 def _clip_results(alignment: Alignment) -> tuple[Alignment, int]:
     """Clip results at the end of their document."""
-    run, length = alignment.run, alignment.length
-    past = (length >= 0) & ((run.end > length) | (run.start > length))
-    start = np.where(past, np.minimum(run.start, length), run.start)
-    end = np.where(past & (run.end >= 0), np.minimum(run.end, length), run.end)
-    return Alignment(replace(run, start=start, end=end), alignment.gold), int(past.sum())
+    run, (rows, _) = alignment.run, _find_past_end(alignment)
+    start, end = run.start.copy(), run.end.copy()
+    for offset in (start, end):
+        offset[rows] = np.minimum(offset[rows], alignment.length[rows])
+    return Alignment(replace(run, start=start, end=end), alignment.gold), len(rows)
 
 
 def _find_unknown_lengths(alignment: Alignment, most: int, unit: str) -> Broken:
@@ -360,10 +346,7 @@ def _truncate(alignment: Alignment, most: int, unit: str) -> tuple[Alignment, in
 
 
 TOO_MANY = Rule(
-    "run.too_many",
-    _find_excess,
-    mend=_cut_topics,
-    mended="topics cut at {} results: {{}}",
+    "run.too_many", _find_excess, mend=_cut_topics, mended="topics cut at {} results: {{}}"
 )
 PAST_END = Rule(
     "run.past_end",

@@ -15,35 +15,17 @@ from foveal.model.judgements import Judgements
 
 TOP = 10
 """Ranks in which unjudged results are counted."""
-_SHOWN = 5
-
-
-def describe_counts(counts: Mapping[str, int | list[str]]) -> Iterator[str]:
-    """Describe what was counted in a run, where it is more than nothing.
-
-    >>> list(describe_counts({"cut: {}": 2, "clipped: {}": 0, "topics, {}: {}": ["7", "8"]}))
-    ['cut: 2', 'topics, 2: 7, 8']
-    """
-    for form, count in counts.items():
-        if count:
-            values = (count,) if isinstance(count, int) else (len(count), some(count))
-            text = form.format(*values)
-            yield Note(form.code, text) if isinstance(form, Note) else text
 
 
 def describe_unjudged(shares: Mapping[str, float]) -> Note:
     """Name the runs that return unjudged documents on top, the worst first."""
-    low = sorted((share, run) for run, share in shares.items())
     # Two decimals, cut off: a share below 1 must not read 1.00.
-    shown = ", ".join(
-        f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}" for share, run in low[:_SHOWN]
-    )
-    more = f" and {len(low) - _SHOWN} more runs" if len(low) > _SHOWN else ""
-    return Note(
-        "run.unjudged",
-        "unjudged results count as not relevant; "
-        f"judged@{TOP} on topics with results: {shown}{more}",
-    )
+    shown = [
+        f"{run} {math.floor(round(100 * share, 6)) / 100:.2f}"
+        for share, run in sorted((share, run) for run, share in shares.items())
+    ]
+    text = f"unjudged results count as not relevant; judged@{TOP} on topics with results: "
+    return Note("run.unjudged", text + some(shown))
 
 
 def describe_undefined(
@@ -60,7 +42,7 @@ def describe_undefined(
         by_topics.setdefault(named, []).append(measures[k])
     fate = "not averaged" if skipped else "counted as 0"
     for named, those in by_topics.items():
-        which = "all measures" if len(those) == len(measures) else list_measures(those)
+        which = "all measures" if len(those) == len(measures) else some(list_measures(those))
         yield f"topics with nothing relevant, {fate} ({which}), {len(named)}: {some(named)}"
 
 
@@ -88,23 +70,22 @@ def explain_document_measures(measures: Sequence[Measure]) -> str:
     return f"{shown} count{s} documents, not text; {others} count{s} text"
 
 
-def list_measures(measures: Sequence[Measure]) -> str:
-    """Return measures for reading: each once with all its cut-offs, only a few in all.
+def list_measures(measures: Sequence[Measure]) -> tuple[str, ...]:
+    """Return measures for reading: each once with all its cut-offs.
 
     >>> from foveal.measures import parse_measures as parse
     >>> list_measures([*parse("nxCG@curve"), *parse("nxCG@10"), *parse("MAep")])
-    'nxCG@10,curve, MAep'
+    ('nxCG@10,curve', 'MAep')
     """
     cutoffs: dict[Measure, list[Any]] = {}
     for measure in measures:
-        own = cutoffs.setdefault(type(measure)(measure.settings), [])
-        own += [] if measure.at is None else [measure.at]
-    names = []
+        cutoffs.setdefault(type(measure)(measure.settings), []).append(measure.at)
+    names: list[str] = []
     for bare, given in cutoffs.items():
-        points = [(bare @ point).at for point in bare.curve]
-        whole = bool(points) and set(points) <= set(given)
-        shown = [f"{at:f}" for at in given if not (whole and at in points)]
-        shown += [CURVE] if whole else []
-        names.append(f"{bare}@{','.join(shown)}" if shown else bare.label)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+        points = {(bare @ point).at for point in bare.curve}
+        points = points if points <= set(given) else set()
+        shown = [f"{at:f}" for at in given if at is not None and at not in points]
+        shown += [CURVE] if points else []
+        names += [bare.label] if None in given else []
+        names += [f"{bare}@{','.join(shown)}"] if shown else []
+    return tuple(names)

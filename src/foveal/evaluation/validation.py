@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import chain, islice
@@ -17,7 +17,7 @@ import polars as pl
 from foveal.collection import Collection
 from foveal.collection.element_index import held
 from foveal.collection.paths import owners
-from foveal.collection.placement import resolve_results
+from foveal.collection.placement import is_element, resolve_results
 from foveal.errors import InputError, Problem
 from foveal.evaluation.cas_filter import describe_unknown_tags, parse_tag_classes
 from foveal.evaluation.presets import PRESETS, Preset, normalise_task
@@ -46,7 +46,6 @@ from foveal.formats.remarks import (
     line_ranks,
     list_notes,
 )
-from foveal.formats.xpaths import ELEMENT
 from foveal.model import Run, Topics
 from foveal.nexi import CAS, IEEE_CLASSES, NexiError, matches, parse, tags_of
 from foveal.nexi import Path as QueryPath
@@ -65,8 +64,8 @@ UNCHECKED = "run.unchecked"
 """The code of checks that were not possible; all others are faults."""
 
 
-def validate_file(
-    path: str | Path,
+def validate(
+    path: str | Path | Source,
     *,
     preset: Preset | None = None,
     collection: Collection | None = None,
@@ -74,39 +73,7 @@ def validate_file(
     classes: Classes = (),
     max_results: int = MOST_RESULTS,
 ) -> list[Problem]:
-    """List what is wrong with a file of a run or of topics, or that it cannot be opened."""
-    try:
-        source = Source.open(path).in_lines()
-    except InputError as error:
-        return [*error.problems]
-    try:
-        kind = found_kind(source)
-    except InputError:
-        kind = None  # the reader of runs reports what is wrong
-    if kind == "topics":
-        return validate_topics(source, collection=collection, classes=classes)
-    return validate(
-        source,
-        preset=preset,
-        collection=collection,
-        topics=None if topics is None else topics.ids,
-        castitles=None if topics is None else topics.castitles,
-        classes=classes,
-        max_results=max_results,
-    )
-
-
-def validate(
-    path: str | Source,
-    *,
-    preset: Preset | None = None,
-    collection: Collection | None = None,
-    topics: Names[str] | None = None,
-    castitles: Mapping[str, str] | None = None,
-    classes: Classes = (),
-    max_results: int = MOST_RESULTS,
-) -> list[Problem]:
-    """List what is wrong with a run, in the order of its lines.
+    """List what is wrong with a run in the order of its lines, or with topics.
 
     Bad lines are named, and the others are checked as if these were not there.
 
@@ -118,16 +85,23 @@ def validate(
         rules are those of the task that the run declares.
     collection : Collection, optional
         Adds documents and paths that it does not hold, and results past the end.
-    topics : collection of str, optional
-        Adds topics that are not among these.
-    castitles : mapping of topic to NEXI query, optional
-        Adds, for strict tasks, results that are not the target of the query.
+    topics : Topics, optional
+        Adds topics that are not among these and, for strict tasks, results that are not the target
+        of the topic's castitle.
     classes : tuple of sets of tags
         Tags that targets take for each other.
     max_results : int
         Most results per topic.
     """
-    source = path if isinstance(path, Source) else Source.open(path)
+    try:
+        source = path if isinstance(path, Source) else Source.open(path).in_lines()
+    except InputError as error:
+        return [*error.problems]
+    kind: str | None = None
+    with suppress(InputError):  # the reader of runs reports what is wrong
+        kind = found_kind(source)
+    if kind == "topics":
+        return validate_topics(source, collection=collection, classes=classes)
     run, found = parse_file(source, "run")
     if run is None:
         return _sort(found)
@@ -156,30 +130,25 @@ def validate(
     # The order within a document is free where results are grouped by document.
     rules[ORDER] = (ranks, task not in BY_DOCUMENT)
     if topics is not None:
-        rules[UNKNOWN_TOPIC] = (topics,)
+        rules[UNKNOWN_TOPIC] = (topics.ids,)
     measures, overlap = ((), None) if preset is None else (preset.measures, preset.overlap)
     rules |= dict.fromkeys(list_task_rules(task, measures, overlap), ())
     alone = align_alone(run)
     for rule, given in rules.items():
         found += rule.list_problems(alone, *given)
-    if preset is not None:
-        for most, unit in ((preset.topic_limit, "topic"), (preset.document_limit, "document")):
-            if most is None:
-                continue
-            placed = align_alone(run.take(run.start >= 0))
-            found += UNKNOWN_LENGTH.list_problems(placed, most, unit)
-            found += LIMIT.list_problems(alone, most, unit)
-            elements = run.line[run.start < 0]
-            if len(elements):
-                text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"
-                text += " results are XPaths (-C INDEX tells places)"
-                found.append(Problem(UNCHECKED, source.path, int(elements[0]), text))
-    if task in _STRICT and castitles is not None:
-        faults = find_off_target(
-            run, castitles, topics=topics, classes=classes, collection=collection, skipped=nowhere
-        )
+    for most, unit in () if preset is None else preset.limits:
+        placed = align_alone(run.take(run.start >= 0))
+        found += UNKNOWN_LENGTH.list_problems(placed, most, unit)
+        found += LIMIT.list_problems(alone, most, unit)
+        elements = run.line[run.start < 0]
+        if len(elements):
+            text = f"the limit of {most} characters per {unit} was not checked: {len(elements)}"
+            text += " results are XPaths (-C INDEX tells places)"
+            found.append(Problem(UNCHECKED, source.path, int(elements[0]), text))
+    if task in _STRICT and topics is not None:
         found += (
-            Problem(code, source.path, int(run.line[row]), text) for code, row, text in faults
+            Problem(code, source.path, int(run.line[row]), text)
+            for code, row, text in find_off_target(run, topics, collection, classes, nowhere)
         )
     elif task in _STRICT:
         text = "targets were not checked: the task is strict, and castitles are not given"
@@ -254,9 +223,8 @@ def validate_classes(texts: Iterable[str], collection: Collection) -> list[Probl
 
     Named classes such as ``ieee`` are not checked: they were made for another collection.
     """
-    spelled = parse_tag_classes(text for text in texts if "=" in text)
-    tags = sorted(set().union(*spelled))
-    unknown = describe_unknown_tags(tags, collection.header["tags"])
+    tags = set().union(*parse_tag_classes(text for text in texts if "=" in text))
+    unknown = describe_unknown_tags(sorted(tags), collection.header["tags"])
     return [Problem("topics.unknown_tag", "--tag-classes", None, text) for text in unknown]
 
 
@@ -275,11 +243,9 @@ def _list_tags(path: QueryPath) -> list[str]:
 
 def find_off_target(
     run: Run,
-    castitles: Mapping[str, str],
-    *,
-    topics: Names[str] | None = None,
-    classes: Classes = (),
+    topics: Topics,
     collection: Collection | None = None,
+    classes: Classes = (),
     skipped: Names[int] = (),
 ) -> Iterator[tuple[str, int, str]]:
     """Find results that the castitle of their topic does not ask for, and impossible checks.
@@ -290,24 +256,21 @@ def find_off_target(
     ----------
     run : Run
         On the text of `collection`, if there is one.
-    castitles : mapping of topic to NEXI query
-    topics : collection of str, optional
-        All known topics; results of others are not checked.
-    classes : sets of tags that are taken for each other
+    topics : Topics
+        Results of other topics are not checked.
     collection : Collection, optional
         Needed to find the elements of results that are given by offsets.
+    classes : sets of tags that are taken for each other
     skipped : collection of int
         Lines of results that have no place.
     """
-    is_element = np.zeros(len(run), dtype=bool)
-    if run.xpath is not None:
-        is_element = run.xpath.str.contains(ELEMENT).fill_null(value=False).to_numpy()
-    is_skipped = np.isin(run.line, list(skipped))
+    named, is_skipped = is_element(run), np.isin(run.line, list(skipped))
+    castitles, ids = topics.castitles, set(topics.ids)
     unnamed: list[int] = []
     for topic, start, end in zip(
         run.topics, run.bounds[:-1].tolist(), run.bounds[1:].tolist(), strict=True
     ):
-        if topics is not None and topic not in topics:
+        if topic not in ids:
             continue
         if topic not in castitles:
             yield UNCHECKED, start, f"topic {topic!r} has no castitle; targets were not checked"
@@ -329,9 +292,9 @@ def find_off_target(
         candidates: list[tuple[int, list[str], str]] = []
         rows = np.arange(start, end)
         if run.xpath is not None:
-            named = rows[is_element[start:end]].tolist()
-            candidates += [(row, [run.xpath[row]], f"{run.xpath[row]} is") for row in named]
-        others = rows[~(is_element | is_skipped)[start:end]]
+            own = rows[named[start:end]].tolist()
+            candidates += [(row, [run.xpath[row]], f"{run.xpath[row]} is") for row in own]
+        others = rows[~(named | is_skipped)[start:end]]
         if collection is None:
             unnamed += others.tolist()
         else:
@@ -374,18 +337,14 @@ def _find_elements(
             yield row, [path], False
         rows = rows[~named]
     first, last = held(run.start, run.end, run.length)
-    docs = run.doc.gather(rows).unique(maintain_order=True)
-    by_doc = pl.DataFrame({"doc": run.doc.gather(rows), "row": rows}).partition_by(
-        "doc", as_dict=True, maintain_order=True
-    )
-    for at in range(0, len(docs), _DOCUMENTS):
-        some = docs[at : at + _DOCUMENTS]
-        trees = collection.trees(some)
+    by_doc = pl.DataFrame({"doc": run.doc.gather(rows), "row": rows})
+    for part in by_doc.group_by("doc", maintain_order=True).all().iter_slices(_DOCUMENTS):
+        trees = collection.trees(part["doc"])
         found: list[tuple[int, list[int], bool]] = []
-        for i, doc in enumerate(some):
+        for i, own_rows in enumerate(part["row"].to_list()):
             own = slice(int(trees.bounds[i]), int(trees.bounds[i + 1]))
             start, end, path = trees.start[own], trees.end[own], trees.path[own]
-            for row in by_doc[doc,]["row"].to_list():
+            for row in own_rows:
                 around = np.flatnonzero((start <= first[row]) & (end >= last[row]))
                 if not len(around):
                     continue

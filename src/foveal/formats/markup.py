@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 from xml.parsers.expat import XMLParserType
 
 import numpy as np
@@ -14,7 +14,7 @@ import polars as pl
 
 from foveal.errors import InputError
 from foveal.files.source import Source, is_xml
-from foveal.files.xml import DocumentError, Limits, is_standard_entity, parse_xml
+from foveal.files.xml import DocumentError, is_standard_entity, parse_xml
 from foveal.spans import Ints
 
 BLANKS = " \t\r\n"  # white space of XML; other blanks are part of names
@@ -112,23 +112,15 @@ def read_markup(source: Source) -> Markup:
     attributes: dict[int, dict[str, str]] = {}
     by_tag: dict[str, list[int]] = defaultdict(list)
     lines, depths, ends, opened, closed = (list[int]() for _ in range(5))
-    parsers, limits = list[XMLParserType](), Limits()
-    most = limits.max_elements(len(source.data))
+    parsers = list[XMLParserType]()
 
     def opening(tag: str, own: dict[str, str]) -> None:
         number = len(tags)
-        # Checked here and not by `parse_xml`, which would take two more calls for each element.
-        if len(unclosed) == limits.depth:
-            refuse(f"elements are nested more than {limits.depth} deep")
-        if number == most:
-            refuse(f"more than {most} elements in a document of {len(source.data)} bytes")
         if own:
             attributes[number] = own
-            if max(map(len, own.values())) > limits.attribute:
-                refuse(f"an attribute of <{tag}> has more than {limits.attribute} characters")
         tags.append(tag)
         by_tag[tag].append(number)
-        lines.append(parsers[-1].CurrentLineNumber)
+        lines.append(parsers[0].CurrentLineNumber)
         depths.append(len(unclosed))
         opened.append(len(pieces))
         unclosed.append(number)
@@ -140,15 +132,11 @@ def read_markup(source: Source) -> Markup:
         ends[number] = len(tags)
         closed[number] = len(pieces)
 
-    def refuse(message: str) -> NoReturn:
-        line, column = parsers[-1].CurrentLineNumber, parsers[-1].CurrentColumnNumber
-        raise DocumentError("xml.limit", message, line, column + 1)
-
     # Expat would refuse an XML declaration after empty lines.
     data = source.data.lstrip(BLANKS.encode())
     skipped = source.data.count(b"\n", 0, len(source.data) - len(data))
     try:
-        parse_xml(data, opening, closing, pieces.append, watch=False, on_parser=parsers.append)
+        parse_xml(data, opening, closing, pieces.append, on_parser=parsers.append)
     except DocumentError as error:
         message = f"not valid XML, column {error.column}: {error.message}"
         raise source.error(error.code, (error.line or 1) + skipped, message) from None
