@@ -553,7 +553,7 @@ def evaluate(
     if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
-        evaluation, score = prepare(judgements, measures, memory, options)
+        evaluation, score = prepare(judgements, measures, memory, options, given)
         if isinstance(evaluation, GroupedEvaluation):  # its temporary file is of this process
             threads, executor = 1, executor if isinstance(executor, ThreadPoolExecutor) else None
     else:
