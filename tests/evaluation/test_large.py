@@ -209,7 +209,7 @@ def judgement_lines(
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=400)
+@settings(max_examples=30)
 def test_generated_campaigns_have_the_same_results_or_refusals(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from foveal.collection.placement import CLIPPED, MAPPED, describe_missing
@@ -29,6 +28,7 @@ from foveal.evaluation.preparation import (
     NEED_TREES,
     UNJUDGED_TOPICS,
     list_notes,
+    prepare_gold,
     refuse_topics,
     resolve_settings,
 )
@@ -43,12 +43,7 @@ from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
 from foveal.lookup import NameTable
 from foveal.measures.alignment import Gold
-from foveal.model.judgements import (
-    ASSESSOR_POLICIES,
-    Judgements,
-    share_documents,
-    stack_judgements,
-)
+from foveal.model.judgements import Judgements, share_documents, stack_judgements
 from foveal.model.run import UNKNOWN, Run
 
 NEED = 8
@@ -57,7 +52,6 @@ NEED_OF_GROUPS = 12
 """The same for a run in groups, with memory that the groups before leave behind."""
 NEED_OF_JUDGEMENTS = 16
 
-Bools = npt.NDArray[np.bool_]
 Range = tuple[int, int]
 
 _MOST_GROUPS = 1024
@@ -306,47 +300,72 @@ class GroupedEvaluation(Evaluation):
     """Judgements that are never in memory at once, prepared in groups of topics.
 
     Its `judgements` are some of those in the files: for each topic one document of each combination
-    of assessors and relevance. These show which topics and assessors there are, and everything
-    that `results` reports about them.
+    of assessors, relevance and grades. These show which topics and assessors there are, and
+    everything that `results` reports about them.
     """
 
     def __init__(self, files: Sequence[TopicFile], measures: Any, options: dict[str, Any]) -> None:
-        self.groups, self.count = files[0].groups, int(max(files[0].groups.values())) + 1
+        self.groups, self.count = files[0].groups, max(files[0].groups.values()) + 1
         self._spool = Spool(files[0].source.path)
         given = self._read_files(files)
-        parts = [own.only(_choose_rows(own)) for own in self._load(given)]
-        few = stack_judgements(parts, several=False)
+        few = stack_judgements([_choose_rows(own) for own in self._load(given)], several=False)
         few = replace(
             few,
             length=np.full(len(few), UNKNOWN, dtype=np.int64),
             file=few.file % len(files),
-            sources=parts[0].sources,
+            sources=tuple(file.source for file in files),
             notes=tuple(dict.fromkeys(few.notes)),
         )
         super().__init__(few, measures, **options)
-        lengths = _list_documents(self._load(given))["longest"].fill_null(UNKNOWN).to_numpy()
-        self.mean_length, self.mean_length_source = average_lengths(lengths, few)
-        has_sets = any(own.sets is not None for own in self._load(given))
-        chosen = list[Range]()
+        length = _list_documents(self._load(given))["length"].to_numpy()
+        self.mean_length, self.mean_length_source = average_lengths(length, few)
+        few, pools, chosen = self.judgements, self.options.pools, list[Range]()
         for own in self._load(given):
-            pools = self.options.pools
-            pooled = own if pools is None else own.only(_is_by(own, *pools))
-            kept = pooled.for_topics(self.judgements.topics)
-            chosen.append(self._put(replace(kept, has_text=self.judgements.has_text)))
+            kept = own.for_topics(few.topics)
+            if pools is not None:
+                by = pl.Series([""] * len(kept)) if kept.assessor is None else kept.assessor
+                kept = kept.only(by.is_in(pools).fill_null(value=False).to_numpy())
+            chosen.append(self._put(replace(kept, has_text=few.has_text)))
         self._check_lengths(chosen)
-        said = {note for gold in self.golds for note in list_notes(self.scored, gold)}
-        self.warnings = [warning for warning in self.warnings if warning not in said]
-        self._prepared: list[tuple[list[Range], dict[str, Any]]] = []
+        self._prepared: list[tuple[list[Range], dict[str, Any], dict[str, Any]]] = []
+        said, true = set[str](), set[str]()
         for gold, assessor in zip(self.golds, self.assessors, strict=True):
-            self._combine(gold, chosen, assessor or self.options.assessors, has_sets=has_sets)
+            notes, places = set(list_notes(self.scored, gold)), list[Range]()
+            said |= notes
+            for own in self._load(chosen):
+                # The rows of other topics show what is true of all judgements.
+                others = few.for_topics(set(few.topics).difference(own.topics))
+                one = prepare_gold(
+                    stack_judgements([others, own], several=False),
+                    assessor,
+                    self.scored,
+                    self.options,
+                    index=None,
+                    cas=None,
+                    mean_length=self.mean_length,
+                    warnings=[],
+                )
+                notes.intersection_update(list_notes(self.scored, one))
+                places.append(self._put(one.judgements.for_topics(own.topics)))
+            true |= notes
+            table = _list_documents(self._load(places))
+            length, relevant = (table[name].to_numpy() for name in ("length", "relevant"))
+            documents = {"documents": (NameTable(table["doc"]), length)}
+            facts = {
+                "is_part": True,
+                "no_bep": bool(relevant.any()) and not table["entry"].any(),
+                "unmeasured": bool((length[relevant] < 0).any()),
+            }
+            self._prepared.append((places, documents, facts))
+        self.warnings = [note for note in self.warnings if note not in said or note in true]
 
     def load(self, number: int) -> list[Gold]:
         """Return the judgements of a group, of each assessor."""
         golds = []
-        for places, shared in self._prepared:
-            (gold,) = self._load([places[number]])
-            vars(gold).update(shared)
-            golds.append(gold)
+        for places, documents, facts in self._prepared:
+            (own,) = self._load([places[number]])
+            golds.append(Gold(own, mean_length=self.mean_length, **documents))
+            vars(golds[-1]).update(facts)
         return golds
 
     def _put(self, content: Judgements | Gold) -> Range:
@@ -390,106 +409,56 @@ class GroupedEvaluation(Evaluation):
 
     def _check_lengths(self, groups: Sequence[Range]) -> None:
         """Refuse documents of two lengths, and spans past the end that another line tells."""
-        length, reach = pl.col("longest"), pl.col("reach")
-        wrong = (length != pl.col("shortest")) | (reach > length)
+        length, reach = pl.col("length"), pl.col("reach")
+        wrong = (length != pl.col("shortest")) | ((reach > length) & (length >= 0))
         bad = _list_documents(self._load(groups)).filter(wrong)["doc"].implode()
         rows = pl.concat(
             _list_rows(own).filter(pl.col("doc").is_in(bad)) for own in self._load(groups)
         ).sort("file", "line", maintain_order=True)
-        once, sources = np.ones(len(rows), dtype=np.int64), self.judgements.sources
-        judged = Judgements.from_rows(
-            rows.with_columns(topic=pl.lit("")),
-            once,
-            0 * once,
-            rows["reach"].to_numpy(),
-            source=sources[0],
-        )
+        once, reached = np.ones(len(rows), dtype=np.int64), rows["reach"].to_numpy()
+        named, sources = rows.with_columns(topic=pl.lit("")), self.judgements.sources
+        judged = Judgements.from_rows(named, once, 0 * once, reached, source=sources[0])
         replace(judged, file=rows["file"].to_numpy(), sources=sources).check_lengths()
 
-    def _combine(self, few: Gold, groups: Sequence[Range], policy: str, *, has_sets: bool) -> None:
-        """Combine the judgements of one assessor, or by a policy those of all, in each group."""
-        named = policy not in ASSESSOR_POLICIES
 
-        def load() -> Iterator[Judgements]:
-            for own in self._load(groups):
-                yield own.only(_is_by(own, policy)) if named else own
+def _choose_rows(judgements: Judgements) -> Judgements:
+    """Return one document of each kind that a topic has.
 
-        table = _list_documents(load())
-        documents = NameTable(table["doc"]), table["longest"].fill_null(UNKNOWN).to_numpy()
-        labelled = has_sets or any(own.is_graded for own in load())
-        places, notes = list[Range](), list[list[str]]()
-        relevant = entries = unmeasured = False
-        for own in load():
-            # Where spans of any topic have sets or grades, all others are evidence, too.
-            none = pl.Series([None] * len(own.start), dtype=pl.List(pl.String))
-            marked = replace(own, sets=none) if labelled and own.sets is None else own
-            one = marked.combined("union" if named else policy)
-            one = replace(one, given=None) if few.judgements.given is None else one
-            gold = Gold(one, mean_length=self.mean_length, documents=documents)
-            relevant |= bool(one.relevant.any())
-            entries |= bool(gold.beps.any())
-            unmeasured |= gold.unmeasured
-            notes.append([*list_notes(self.scored, gold)])
-            del gold.docs, gold.doc_length  # those of all groups
-            places.append(self._put(gold))
-        shared = {"docs": documents[0], "doc_length": documents[1], "is_part": True}
-        shared |= {"no_bep": relevant and not entries, "unmeasured": unmeasured}
-        vars(few).update(shared)
-        self._prepared.append((places, shared))
-        # What is true of all judgements is true of each group.
-        true = [note for note in notes[0] if all(note in own for own in notes)]
-        self.warnings += [note for note in true if note not in self.warnings]
-
-
-def _is_by(judgements: Judgements, *assessors: str) -> Bools:
-    """Return which rows are those of these assessors."""
-    if judgements.assessor is None:
-        return np.zeros(len(judgements), dtype=bool)
-    return judgements.assessor.is_in(list(assessors)).fill_null(value=False).to_numpy()
-
-
-def _choose_rows(judgements: Judgements) -> Bools:
-    """Return the rows of one document of each kind that a topic has.
-
-    Documents are of one kind if the same assessors find them relevant.
+    Documents are of one kind if the same assessors find them relevant and grade them.
     """
-    assessor = judgements.assessor
-    rows = pl.DataFrame(
-        {
-            "topic": judgements.topic,
-            "pair": judgements.pair,
-            "relevant": judgements.relevant,
-            "assessor": pl.Series([""] * len(judgements)) if assessor is None else assessor,
-        }
-    )
-    verdict = pl.format("{} {}", "relevant", pl.col("assessor").fill_null("")).sort().str.join("\n")
-    kinds = rows.group_by("topic", "pair", maintain_order=True).agg(verdict=verdict)
-    chosen = kinds.unique(["topic", "verdict"], keep="first", maintain_order=True)["pair"]
-    return np.isin(judgements.pair, chosen.to_numpy())
+    is_graded = np.zeros(len(judgements), dtype=bool)
+    if judgements.grade is not None:
+        is_graded[judgements.row[(judgements.grade > 0) & (judgements.grade != 1)]] = True
+    columns = {"topic": judgements.topic, "pair": judgements.pair, "assessor": judgements.assessor}
+    rows = pl.DataFrame(columns | {"relevant": judgements.relevant, "graded": is_graded})
+    verdict = pl.concat_str("relevant", "graded", "assessor", ignore_nulls=True).sort()
+    kinds = rows.group_by("topic", "pair", maintain_order=True).agg(verdict.str.join("\n"))
+    first = kinds.unique(["topic", "relevant"], keep="first", maintain_order=True)["pair"]
+    return judgements.only(np.isin(judgements.pair, first.to_numpy()))
 
 
 def _list_rows(judgements: Judgements) -> pl.DataFrame:
-    """Return length and furthest span of each row, and where it was read."""
+    """Return the document of each row, its length and furthest span, and where it was read."""
     reach = np.zeros(len(judgements), dtype=np.int64)
     np.maximum.at(reach, judgements.row, judgements.end)
-    length = pl.Series(judgements.length)
     return pl.DataFrame(
         {
             "doc": judgements.doc,
-            "length": length.set(length < 0, None),
+            "length": judgements.length,
             "reach": reach,
+            "relevant": judgements.relevant,
+            "entry": judgements.bep >= 0,
             "file": judgements.file,
             "line": judgements.line,
         }
-    )
+    ).with_columns(shortest=pl.when(pl.col("length") >= 0).then("length"))
 
 
 def _list_documents(groups: Iterable[Judgements]) -> pl.DataFrame:
     """Return the documents of all groups: longest and shortest length given, furthest span."""
     table: list[pl.DataFrame] = []
     for own in groups:
-        length = pl.col("length")
-        rows = _list_rows(own).select("doc", longest=length, reach="reach", shortest=length)
+        rows = _list_rows(own).drop("file", "line")
         both = pl.concat([*table, rows]).group_by("doc", maintain_order=True)
-        table = [both.agg(pl.col("longest", "reach").max(), pl.col("shortest").min())]
+        table = [both.agg(pl.exclude("shortest").max(), pl.col("shortest").min())]
     return table[0]
