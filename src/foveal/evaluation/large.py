@@ -8,7 +8,6 @@ see one group after the other. The scores of the groups add up to those of the r
 from __future__ import annotations
 
 import copy
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -34,10 +33,9 @@ from foveal.evaluation.preparation import (
 )
 from foveal.executors import count_cores
 from foveal.files.memory import free_memory, give_back_memory, parse_size
-from foveal.files.source import Source, is_stream, limit_bytes, list_files, read_codec, read_head
-from foveal.formats import Format, Parsed, detect_format
-from foveal.formats.base import Kind
-from foveal.formats.by_topic import LINE_FORMATS, Spool, TopicFile
+from foveal.files.source import is_stream, limit_bytes, list_files, read_codec
+from foveal.formats import Parsed
+from foveal.formats.by_topic import Spool, TopicFile, split_file
 from foveal.formats.jsonl import taken_whole
 from foveal.formats.ranking import unscored
 from foveal.formats.trec import ignored_text
@@ -89,14 +87,6 @@ def count_groups(size: int, need: int, limit: int) -> int:
     return min(-(-size * need // limit), _MOST_GROUPS)
 
 
-def find_line_format(head: Source, kind: Kind) -> Format | None:
-    """Return the format of a file that can be split, by its first lines; None for other files."""
-    if head.data.lstrip().startswith(b"["):
-        return None
-    form = detect_format(head, kind)
-    return form if form.name in LINE_FORMATS else None
-
-
 # -- runs ------------------------------------------------------------------------------------------
 
 
@@ -134,26 +124,20 @@ def _split_run(evaluation: Evaluation, path: str | Path, memory: int | None) -> 
     if isinstance(evaluation, GroupedEvaluation):
         groups, count = dict(evaluation.groups), evaluation.count
     with limit_bytes(evaluation.max_bytes):
-        try:
-            head = Source(os.fsencode(path).decode(errors="replace"), read_head(place, _HEAD), None)
-            form = find_line_format(head, "run")
-        except InputError:
-            return None  # its reader says what is wrong
-        reason = "other files than FOL, elements, TREC and JSON Lines must fit into it"
-        if form is not None:
-            file = TopicFile(place, head, form, groups, count)
-            is_mixed = file.has_in_part("start") or file.has_in_part("bep")
-            if evaluation.collection is not None or not (is_mixed and file.counts["xpath"]):
-                return file
-            file.close()  # overlap shows in the paths of all results, of all topics
-            reason = "spans and paths in one run must fit into it without a collection (-C)"
+        file = split_file(place, path, "run", groups, count)
+    reason = "other files than FOL, elements, TREC and JSON Lines must fit into it"
+    if file is not None:
+        is_mixed = file.has_in_part("start") or file.has_in_part("bep")
+        if evaluation.collection is not None or not (is_mixed and file.counts["xpath"]):
+            return file if file.topics else None
+        file.close()  # overlap shows in the paths of all results, of all topics
+        reason = "spans and paths in one run must fit into it without a collection (-C)"
     if memory is not None:
-        raise head.error(
-            "run.memory",
-            None,
+        text = (
             f"takes up to {NEED * size >> 20} MB of memory, more than --memory allows; {reason} "
-            "(foveal convert makes lines of it)",
+            "(foveal convert makes lines of it)"
         )
+        raise InputError.at("run.memory", str(path), None, text)
     return None
 
 
@@ -260,8 +244,7 @@ def prepare(
 ) -> tuple[Evaluation, Callable[[Evaluation, RunLike], tuple[Scores, ...]]]:
     """Return an evaluation within this memory, and the function that scores a run by it."""
     memory = None if memory is None else parse_size(str(memory), "memory")
-    limit = memory or share_memory()
-    split: list[TopicFile] | None = None
+    limit, score = memory or share_memory(), partial(score_run, memory=memory)
     paths = [judgements] if isinstance(judgements, (str, Path)) else judgements
     if isinstance(paths, (list, tuple)) and all(isinstance(path, (str, Path)) for path in paths):
         files = [str(file) for file in list_files(paths, "judgements")]
@@ -275,25 +258,12 @@ def prepare(
         ):
             sizes = [estimate_size(run) for run in runs if not isinstance(run, Run)]
             count = max(count, count_groups(max(sizes, default=0), NEED_OF_GROUPS, limit))
-            split = _split_judgements(files, count)
-    if split is not None:
-        return GroupedEvaluation(split, measures, options), partial(score_run, memory=memory)
-    return Evaluation(judgements, measures, **options), partial(score_run, memory=memory)
-
-
-def _split_judgements(paths: Sequence[str], count: int) -> list[TopicFile] | None:
-    """Split judgements into groups of topics; None if files have no lines, or list elements."""
-    groups, split = dict[str, int](), list[TopicFile]()
-    for path in paths:
-        head = Source(os.fsencode(path).decode(errors="replace"), read_head(path, _HEAD), None)
-        try:
-            form = find_line_format(head, "judgements")
-        except InputError:
-            return None  # its reader says what is wrong
-        if form is None:
-            return None
-        split.append(TopicFile(path, head, form, groups, count))
-    return None if any(file.counts["elements"] for file in split) else split
+            groups = dict[str, int]()
+            split = [split_file(file, file, "judgements", groups, count) for file in files]
+            large = [file for file in split if file is not None and not file.counts["elements"]]
+            if len(large) == len(files):
+                return GroupedEvaluation(large, measures, options), score
+    return Evaluation(judgements, measures, **options), score
 
 
 class GroupedEvaluation(Evaluation):

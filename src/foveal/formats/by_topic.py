@@ -20,17 +20,18 @@ import numpy as np
 import polars as pl
 
 from foveal.errors import InputError, Problem
-from foveal.files.source import Source, read_chunks
-from foveal.formats.base import Format, Parsed
+from foveal.files.source import Source, read_chunks, read_head
+from foveal.formats.base import Format, Kind, Parsed, detect_format
 from foveal.formats.fields import drop_undecodable
 from foveal.formats.fol import GROUPED
 from foveal.formats.objects import header_of, parse_objects
 from foveal.spans import Ints
 
-__all__ = ["LINE_FORMATS", "Spool", "TopicFile"]
+__all__ = ["Spool", "TopicFile", "split_file"]
 
 LINE_FORMATS = ("fol", "elements", "trec", "jsonl")
 """Formats whose lines can be split: each names its topic and is read by itself."""
+_HEAD = 1 << 16
 CHUNK = 1 << 23
 """Bytes of lines that are sorted together."""
 
@@ -42,6 +43,17 @@ _FIELDS: dict[str, Any] = {
     "score": pl.Float64,
 }
 """The topic, and fields for which it matters if any result of a JSON Lines run has them."""
+
+
+def split_file(
+    path: str | Path, name: str | Path, kind: Kind, groups: dict[str, int], count: int
+) -> TopicFile | None:
+    """Split a run or judgements into groups; None if the lines are not of `LINE_FORMATS`."""
+    head = Source(os.fsencode(name).decode(errors="replace"), read_head(path, _HEAD), None)
+    if head.data.lstrip().startswith(b"["):  # a JSON array
+        return None
+    form = detect_format(head, kind)
+    return TopicFile(path, head, form, groups, count) if form.name in LINE_FORMATS else None
 
 
 class Spool:
