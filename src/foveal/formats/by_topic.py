@@ -32,7 +32,7 @@ __all__ = ["Spool", "TopicFile", "split_file"]
 LINE_FORMATS = ("fol", "elements", "trec", "jsonl")
 """Formats whose lines can be split: each names its topic and is read by itself."""
 _HEAD = 1 << 16
-CHUNK = 1 << 23
+CHUNK = 1 << 22
 """Bytes of lines that are sorted together."""
 
 _WORD = r"^[ \t\x0b\x0c\r]*([^ \t\x0b\x0c\r#][^ \t\x0b\x0c\r]*)"
