@@ -280,7 +280,7 @@ def test_a_task_that_always_kills_its_worker_is_named(processes: Processes) -> N
         done.extend(map_in_order(processes, die, map(Named, range(6))))
     assert done == [0, 1, 2]
     assert str(caught.value) == (
-        "task 3: given up, as the process at work on it was ended 3 times (by SIGKILL, perhaps "
+        "task 3: given up, as the process at work on it was ended 3 times (exit code -9, perhaps "
         "for want of memory)"
     )
     with pytest.raises(LostTaskError, match=r"^\(9,\): .* 3 times \(exit code 9\)$"):

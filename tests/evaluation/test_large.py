@@ -380,7 +380,7 @@ def test_only_judgements_of_text_are_cut(tmp_path: Path) -> None:
 def test_xml_beyond_the_limit_is_refused_with_what_to_do() -> None:
     run, judgements = CAMPAIGN / "runs" / "sections.xml", CAMPAIGN / "judgements.jsonl"
     message = refusal(lambda: foveal.evaluate(run, judgements, "judged@5", memory=100))
-    assert "more than --memory allows; XML and JSON arrays must fit into it" in message
+    assert "allows; other files than FOL, elements, TREC and JSON Lines must fit" in message
     assert "foveal convert" in message
 
 
@@ -426,3 +426,30 @@ def test_pipes_are_read_once_and_whole(tmp_path: Path, processes: bool) -> None:
         found = foveal.evaluate(*pipes, ["charR", "ret_size"], overlap="union", executor=executor)
     assert found.values.tolist() == at_once.values.tolist()
     assert found["mine", "ret_size"] > 0
+
+
+def test_the_metadata_of_a_run_stay(tmp_path: Path) -> None:
+    head = "# ir_metadata.start\n# tag: mine\n# ir_metadata.end\n"
+    run = written(tmp_path, head + run_of((1, "D0"), (2, "D1"), (2, "D2"), (3, "D0")))
+    assert "ir_metadata" in outcome(run, written(tmp_path, QRELS, "j"), "P@1", 1)
+    check(run, written(tmp_path, QRELS, "j"), "P@1", good=True)
+
+
+def test_only_the_first_whole_document_tells_of_unknown_fields(tmp_path: Path) -> None:
+    judgements = written(tmp_path, QRELS, "j")
+    lines = ['{"topic": "1", "doc": "D0"}', '{"topic": "2", "doc": "D0", "begin": 3}']
+    check(written(tmp_path, "\n".join(lines)), judgements, "P@1", good=True)
+    check(written(tmp_path, "\n".join(lines[::-1])), judgements, "P@1", good=True)
+
+
+def test_all_lines_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    run, judgements = tmp_path / "run", written(tmp_path, QRELS, "j")
+    lines = [b"1 Q0 D0 1 1 x 0 9", b"2 Q0 \xff 1 1 x 0 9", b"3 Q0 D0 1 y x 0 9", b"\xfe Q0"]
+    run.write_bytes(b"\n".join(lines))
+    check(run, judgements, "P@1", good=False)
+    check(judgements, run, "P@1", good=False)
+
+
+def test_a_run_without_results_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    run = written(tmp_path, '{"type": "header", "format": "foveal-run", "version": 1}\n')
+    check(run, written(tmp_path, QRELS, "j"), "P@1", good=False)

@@ -1,4 +1,4 @@
-"""Files sorted by topic: the lines of each group of topics, with their numbers in the file."""
+"""Files split by topic: the lines of each group of topics, with their numbers in the file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foveal.formats import Parsed, by_topic, read_run
-from foveal.formats.by_topic import BUCKETS, TopicFile, pack
+from foveal.formats.by_topic import TopicFile, split_file
 from foveal.model import Run
 from inputs import refusal
 
@@ -63,20 +63,31 @@ SHOW = SimpleNamespace(parse=lambda source: Parsed(source, []))
 """A format that returns what it is given."""
 
 
+def split(path: Path, count: int = 2) -> TopicFile:
+    """The run in two groups: the first topic, and all others; or in more groups."""
+    groups = dict.fromkeys(map(str, range(10)), 1) | {"1": 0}
+    file = split_file(path, path, "run", groups if count == 2 else {}, count)
+    assert file is not None
+    return file
+
+
+def lines_of(file: TopicFile, group: int) -> list[tuple[int, str]]:
+    """The lines of a group with their numbers in the file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file, "_form", SHOW)
+        source = file.parse(group).content
+    lines = source.data.decode().split("\n")
+    assert (np.diff(source.lines[:-1]) > 0).all()
+    return list(zip(source.lines.tolist(), lines, strict=True))[:-1]
+
+
 def show_groups(path: Path, chunk: int = 1 << 20) -> list[str]:
     """Each line of the first topic, and of all others, behind the number it has in the file."""
-    shown = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_topic, "CHUNK", chunk)
-        file = TopicFile(path, "run", {})
-        patch.setattr(file, "_format", SHOW)
-        for group in ((0, 1), (1, BUCKETS)):
-            source = file.read(*group)
-            lines = source.data.decode().removesuffix("\n").split("\n")
-            numbered = zip(source.lines.tolist(), lines, strict=True)
-            shown.append(" | ".join(f"{n}:{line[:8]}" for n, line in numbered))
-        file.close()
-    return shown
+        with contextlib.closing(split(path)) as file:
+            groups = [lines_of(file, group) for group in (0, 1)]
+    return [" | ".join(f"{n}:{line[:8]}" for n, line in group) for group in groups]
 
 
 # -- topics and lines ------------------------------------------------------------------------------
@@ -85,7 +96,7 @@ def show_groups(path: Path, chunk: int = 1 << 20) -> list[str]:
 @chunks
 def test_a_group_has_the_lines_of_its_topics_with_their_numbers(chunk: int, tmp_path: Path) -> None:
     assert show_groups(written(tmp_path, TEXT), chunk) == [
-        "1:# a comm | 2:1 Q0 A 1 | 3:1 Q0 B 2 | 4: | 6:1 Q0 C 3",
+        "2:1 Q0 A 1 | 3:1 Q0 B 2 | 6:1 Q0 C 3",
         "5:2 Q0 A 1 | 7:3 Q0 é 1",
     ]
 
@@ -98,15 +109,15 @@ def test_a_header_goes_with_every_group(chunk: int, tmp_path: Path) -> None:
     ]
 
 
-def test_topics_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+def test_topics_are_in_the_order_of_the_file(tmp_path: Path) -> None:
     apart = written(tmp_path, "2 Q0 A 1 1 x 0 5\n10 Q0 A 1 1 x 0 5\n2 Q0 B 1 1 x 0 5\n", "apart")
-    codes = {"10": 0}
-    with contextlib.closing(TopicFile(apart, "run", codes)) as file:
-        assert (list(file.topics), codes) == (["2", "10"], {"10": 0, "2": 1})
-        assert file.sizes[:2].tolist() == [18, 34]
+    with contextlib.closing(split(apart, 3)) as file:
+        assert list(file.topics) == ["2", "10"]
+        assert file.groups == {"2": 0, "10": 1}
+        assert file.sizes.tolist() == [34, 18, 0]
         assert file.notes == read_run(apart).notes != ()
     together = written(tmp_path, "2 Q0 A 1 1 x 0 5\n2 Q0 B 1 1 x 0 5\n10 Q0 A 1 1 x 0 5\n")
-    with contextlib.closing(TopicFile(together, "run", {})) as file:
+    with contextlib.closing(split(together)) as file:
         assert not file.notes
 
 
@@ -120,7 +131,7 @@ def test_fields_that_only_some_results_have_are_known_of_the_whole(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_topic, "CHUNK", chunk)
-    with contextlib.closing(TopicFile(written(tmp_path, JSON), "run", {})) as file:
+    with contextlib.closing(split(written(tmp_path, JSON))) as file:
         assert [file.has_in_part(name) for name in ("score", "start", "rank")] == [
             True,
             False,
@@ -128,41 +139,38 @@ def test_fields_that_only_some_results_have_are_known_of_the_whole(
         ]
 
 
-def test_a_line_that_is_no_object_stays_with_the_one_before_it(tmp_path: Path) -> None:
+def test_a_line_that_is_no_object_is_in_some_group(tmp_path: Path) -> None:
     path = written(tmp_path, JSON + "nonsense\n" + '{"topic": "3"}\n')
-    assert show_groups(path)[0].endswith("6:nonsense")
+    assert sum("6:nonsense" in group for group in show_groups(path)) == 1
 
 
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 99)), min_size=1, max_size=30),
     st.sampled_from([1, 30, 1000]),
-    st.integers(1, 120),
+    st.integers(1, 7),
 )
 @settings(max_examples=60)
 def test_every_line_is_in_one_group_in_the_order_of_the_file(
-    rows: list[tuple[str, int]], chunk: int, room: int
+    rows: list[tuple[str, int]], chunk: int, count: int
 ) -> None:
     lines = [f"{topic} Q0 D{value} 1 1 mine {value} 5" for topic, value in rows]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_topic, "CHUNK", chunk)
-        file = TopicFile(written(Path(folder), "\n".join(lines)), "run", {})
-        patch.setattr(file, "_format", SHOW)
-        sources = [file.read(*group) for group in pack(file.sizes, room)]
+        path = written(Path(folder), "\n".join(lines))
+        file = split_file(path, path, "run", {}, count)
+        assert file is not None
+        groups = [lines_of(file, group) for group in range(count)]
         file.close()
-    found = []
-    for source in sources:
-        assert (np.diff(source.lines) > 0).all()
-        found += zip(source.lines.tolist(), source.data.decode().split("\n"), strict=False)
-    assert sorted(found) == list(enumerate(lines, 1))
+    assert sorted(line for group in groups for line in group) == list(enumerate(lines, 1))
+    topics = [{line.split()[0] for _, line in group} for group in groups]
+    assert sum(map(len, topics)) == len({topic for topic, _ in rows})
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.integers(1, 80))
-@settings(max_examples=40)
-def test_a_group_is_no_larger_than_the_room_unless_a_topic_is(sizes: list[int], room: int) -> None:
-    groups = pack(np.array(sizes), room, 0, len(sizes))
-    assert [bucket for group in groups for bucket in range(*group)] == list(range(len(sizes)))
-    own = [[size for size in sizes[slice(*group)] if size] for group in groups]
-    assert all(len(group) <= 1 or sum(group) <= room for group in own)
+def test_groups_are_of_about_one_size(tmp_path: Path) -> None:
+    sizes = np.random.default_rng(5).integers(1, 60, 40).tolist()
+    lines = [f"{topic} Q0 D 1 1 mine 0 5" for topic, n in enumerate(sizes, 100) for _ in range(n)]
+    with contextlib.closing(split(written(tmp_path, "\n".join(lines)), 7)) as file:
+        assert file.sizes.max() - file.sizes.min() <= len(lines[0] + "\n") * max(sizes)
 
 
 # -- streams ---------------------------------------------------------------------------------------
@@ -182,20 +190,22 @@ def test_damage_is_said_as_where_a_file_is_read_at_once(
     data = compress(TEXT.encode() * 200)
     for broken in (data[: len(data) // 2], data[:40] + b"\x00\x01" * 20 + data[80:]):
         path = written(tmp_path, broken, kind)
-        assert refusal(TopicFile, path, "run", {}) == refusal(read_run, path)
+        assert refusal(split, path) == refusal(read_run, path)
 
 
 @chunks
-def test_what_is_not_utf8_is_named_with_its_line(
+def test_all_lines_that_are_not_utf8_are_named(
     chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = written(tmp_path, TEXT.encode() + b"\n4 Q0 \xff 1 1 mine 0 5\n")
+    wrong = b"4 Q0 \xff 1 1 mine 0 5\n"
+    path = written(tmp_path, b"\n".join([TEXT.encode(), wrong, wrong]))
     monkeypatch.setattr(by_topic, "CHUNK", chunk)
-    assert refusal(TopicFile, path, "run", {}) == refusal(read_run, path)
+    with contextlib.closing(split(path)) as file:
+        assert "\n".join(map(str, file.problems)) == refusal(read_run, path)
 
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
-    assert refusal(TopicFile, tmp_path / "none", "run", {}).endswith("none: no such file")
+    assert refusal(split, tmp_path / "none").endswith("none: no such file")
 
 
 def test_a_full_disk_is_said_with_what_to_do(
@@ -207,7 +217,7 @@ def test_a_full_disk_is_said_with_what_to_do(
 
     path = written(tmp_path, gzip.compress(TEXT.encode()))
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
-    message = refusal(TopicFile, path, "run", {})
+    message = refusal(split, path)
     assert "cannot be written: No space left on device; TMPDIR names another place" in message
 
 
@@ -216,8 +226,8 @@ def test_temporary_files_have_no_name(tmp_path: Path, monkeypatch: pytest.Monkey
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     path = written(tmp_path, gzip.compress(TEXT.encode()))
-    with contextlib.closing(TopicFile(path, "run", {})) as file:
-        assert len(file.read_run(0, 1)) == 3
+    with contextlib.closing(split(path)) as file:
+        assert len(file.parse(0).content) == 3
         assert not list(folder.iterdir())
 
 
@@ -246,15 +256,15 @@ def test_the_groups_of_a_run_have_its_results(
     path = written(tmp_path, "\n".join(lines[form]))
     whole = read_run(path)
     monkeypatch.setattr(by_topic, "CHUNK", chunk)
-    with contextlib.closing(TopicFile(path, "run", {})) as file:
-        parts = [file.read_run(0, 1), file.read_run(1, BUCKETS)]
+    with contextlib.closing(split(path)) as file:
+        parts = [file.parse(group).content for group in (0, 1)]
         assert tuple(file.topics) == whole.topics
-        assert (file.source.provenance, *file.notes) == (whole.source, *whole.notes)
-    assert [row for part in parts for row in rows(part)] == rows(whole)
+        assert (file.source, *file.notes) == (whole.source, *whole.notes)
+    assert sorted(row for part in parts for row in rows(part)) == sorted(rows(whole))
     assert {part.name for part in parts} == {whole.name}
 
 
 def test_what_is_no_run_is_refused_in_the_same_words(tmp_path: Path) -> None:
     for text in ("1 2 3\n", '{"topic": "1", "doc": "D", "spans": []}\n', "\n\n", ""):
         path = written(tmp_path, text)
-        assert refusal(TopicFile, path, "run", {}) == refusal(read_run, path)
+        assert refusal(split, path) == refusal(read_run, path)

@@ -276,7 +276,7 @@ class Evaluation:
                 judged_results=len(own) if names is None else names.known,
                 names=names,
                 has_parts=aligned.has_parts,
-                notes=tuple(filter(None, aligned.run.notes)),
+                notes=aligned.run.notes,
                 counts=aligned.counts,
             )
             scores.append(scored)
@@ -363,7 +363,7 @@ class Evaluation:
                     from foveal.evaluation.document_names import warn_about_names
 
                     warnings += warn_about_names(label, own.names, gold)
-                notes = [*own.notes, *describe_counts(own.counts)]
+                notes = [*filter(None, own.notes), *describe_counts(own.counts)]
                 if preset is not None and own.task and not preset.is_for(own.task):
                     notes.append(f"declares the task {own.task}, scored as {self.task}")
                 absent = int((~own.in_run).sum())
@@ -523,7 +523,7 @@ def evaluate(
     if memory is not None or not small:  # or missing, a folder, a pattern or a pipe
         from foveal.evaluation.large import GroupedEvaluation, prepare
 
-        evaluation, score = prepare(judgements, measures, memory, options)
+        evaluation, score = prepare(judgements, measures, memory, options, given)
         if isinstance(evaluation, GroupedEvaluation):  # its temporary file is of this process
             threads, executor = 1, executor if isinstance(executor, ThreadPoolExecutor) else None
     else:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from foveal.errors import FovealError, InputError, UsageError, counted, some
-from foveal.executors.order import LostTaskError, name_task, run_task
+from foveal.executors.processes import LostTaskError, name_task, run_task
 
 T = TypeVar("T")
 
@@ -28,14 +28,9 @@ _AWAY_SECONDS = 5
 def connect(address: str, *, timeout: float = 10, wait: float = 60) -> Iterator[Cluster]:
     """Connect to a Dask cluster, and yield an executor for ``executor=`` of `foveal.evaluate`.
 
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, as in ``tcp://10.0.0.1:8786``, or ``file:PATH`` of its scheduler file.
-    timeout : float
-        Seconds in which the scheduler must answer.
-    wait : float
-        Seconds in which there must be a worker.
+    The address is that of the scheduler, as in ``tcp://10.0.0.1:8786``, or ``file:PATH`` of its
+    scheduler file. The scheduler must answer within `timeout` seconds, and there must be a worker
+    within `wait` seconds.
 
     Raises `FovealError` if there is no such cluster, or its versions differ from those here.
     """
@@ -189,16 +184,11 @@ def _work(pickled: bytes, source: bytes | None) -> tuple[str, Any, Exception | N
 
 
 def _explain_missing_file(error: Exception, worker: str) -> Exception:
-    """Return an error, reworded if the file is missing on the worker but exists here."""
-    reason = f"no such file on worker {worker}; a cluster must see the same files"
-    if isinstance(error, FileNotFoundError) and error.filename and Path(error.filename).exists():
-        return InputError.at("file.missing", str(error.filename), None, reason)
+    """Return an error, reworded if a file is missing on the worker but exists here."""
+    missing = error.filename if isinstance(error, FileNotFoundError) else None
     if isinstance(error, InputError):
-        problems = [
-            problem._replace(text=reason)
-            if problem.code == "file.missing" and Path(problem.file).exists()
-            else problem
-            for problem in error.problems
-        ]
-        return InputError(problems, summary=error.summary)
-    return error
+        missing = next((own.file for own in error.problems if own.code == "file.missing"), None)
+    if not missing or not Path(missing).exists():
+        return error
+    reason = f"no such file on worker {worker}; a cluster must see the same files"
+    return InputError.at("file.missing", str(missing), None, reason)

@@ -1,4 +1,4 @@
-"""Processes of this machine as an executor; workers that die are replaced."""
+"""Map tasks in order on any executor; processes of this machine, which are replaced if they die."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import lru_cache, partial
 from importlib import import_module
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.util import Finalize
@@ -19,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from foveal.executors.order import LostTaskError, count_cores, name_task, run_task
+from foveal.errors import FovealError, UsageError
 from foveal.files.memory import keep_freed_memory
 
 T = TypeVar("T")
@@ -28,16 +36,81 @@ _ATTEMPTS = 3
 """Number of times that a task may end its worker."""
 
 
+class LostTaskError(FovealError):
+    """A task that ended its worker each time it was tried."""
+
+
+def count_cores() -> int:
+    """Return the number of cores this process may use; on shared machines not all."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def refuse_forks(executor: Executor) -> None:
+    """Refuse an executor that forks this process: the copies lack the threads of Polars."""
+    context = executor._mp_context if isinstance(executor, ProcessPoolExecutor) else None
+    if context is not None and context.get_start_method() == "fork":
+        raise UsageError(
+            "the executor forks its processes, which would hang; expected one such as "
+            "foveal.executors.Processes(4), or mp_context=get_context('spawn')"
+        )
+
+
+def map_in_order(
+    executor: Executor | None,
+    function: Callable[..., T],
+    tasks: Iterable[Any],
+    *,
+    shared: Any = None,
+    ahead: int | None = None,
+) -> Iterator[T]:
+    """Yield the results of a function in the order of its tasks, whichever is ready first.
+
+    The function is called as ``function(task)``, or as ``function(shared, task)``. `shared` is sent
+    once to each worker of Foveal's own executors, and with each task to others. Without an executor
+    everything runs here. Tasks are taken only as fast as results are consumed, so that they may
+    hold data: `ahead` of them are under way at most, by default two per worker. An attribute
+    `label`, or else ``str(task)``, names a task in messages. The error of the first task in order
+    that fails is raised, and the tasks after it are cancelled.
+
+    >>> list(map_in_order(None, pow, [1, 2, 3], shared=2))
+    [2, 4, 8]
+    """
+    arguments = () if shared is None else (shared,)
+    if executor is None:
+        yield from (function(*arguments, task) for task in tasks)
+        return
+    if hasattr(executor, "sharing"):  # one of Foveal's own
+        sharing = executor.sharing(function, shared)
+    else:
+        submit = partial(executor.submit, function, *arguments)
+        sharing = nullcontext((submit, lambda future, _task: future.result()))
+    calls: deque[tuple[Future[T], Any]] = deque()
+    try:
+        with sharing as (submit, wait_for):
+            for task in tasks:
+                calls.append((submit(task), task))
+                found = (getattr(executor, name, None) for name in ("workers", "_max_workers"))
+                while len(calls) >= (ahead or 2 * next(filter(None, found), count_cores())):
+                    yield wait_for(*calls.popleft())
+            while calls:
+                yield wait_for(*calls.popleft())
+    except BrokenExecutor as error:
+        raise FovealError(
+            "a worker was ended, perhaps for want of memory, and the executor cannot replace it"
+        ) from error
+    finally:
+        for future, _ in calls:
+            future.cancel()
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
 class Processes(Executor):
     """An executor of local processes, for example as ``executor=`` of `foveal.evaluate`.
 
-    Parameters
-    ----------
-    workers : int
-        Number of processes; they share the cores.
-    preload : str, optional
-        A module that tasks need. Workers then start at once and import it while the client
-        prepares; by default they start with the first tasks.
+    The processes share the cores. If `preload` names a module that tasks need, they start at once
+    and import it while the client prepares; else they start with the first tasks.
 
     In `foveal.evaluate` and `map_in_order`, tasks survive the death of a worker; a plain `submit`
     is that of `concurrent.futures.ProcessPoolExecutor`. Leaving the ``with`` block by an error or
@@ -52,25 +125,32 @@ class Processes(Executor):
     def __init__(self, workers: int, *, preload: str | None = None) -> None:
         self.workers, self._preload = workers, preload
         self._pool: ProcessPoolExecutor | None = None
-        self._exit_codes: list[int] = []
-        self._is_shut_down = False
+        self._exit_code = 0
         # Signals interrupt the main thread only, so this one starts and ends whole processes.
         self._starter = ThreadPoolExecutor(1, "foveal", _block_interrupts)
-        if preload is not None:
-            for _ in range(workers):
-                self._starter.submit(self._submit, int)
+        for _ in range(workers if preload else 0):
+            self._starter.submit(self._submit, int)
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         """Submit a call, as to any executor; a pool that is broken is replaced."""
+        return self._starter.submit(self._submit, fn, *args, **kwargs).result()
+
+    def _submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self.workers,
+                mp_context=get_context("spawn"),
+                initializer=_start_worker,
+                initargs=(self.workers, self._preload),
+            )
         try:
-            return self._starter.submit(self._submit, fn, *args, **kwargs).result()
+            return self._pool.submit(fn, *args, **kwargs)
         except BrokenProcessPool:
-            self.kill()
-            return self.submit(fn, *args, **kwargs)
+            self._end_workers()
+            return self._submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - of Executor
         """End the workers when they have done what was submitted."""
-        self._is_shut_down = True
         self._starter.shutdown(wait=wait)
         if self._pool is not None:
             self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
@@ -79,6 +159,22 @@ class Processes(Executor):
         if kind is not None:
             self.kill()
         self.shutdown()
+
+    def kill(self) -> None:
+        """End all workers at once; the next call starts others."""
+        with suppress(RuntimeError):  # it was shut down
+            self._starter.submit(self._end_workers).result()
+
+    def _end_workers(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            queue: Any = pool._result_queue
+            processes = list(pool._processes.values())
+            for process in processes:
+                process.kill()
+            queue._writer.close()  # so that the pool does not wait for the rest of a result
+            pool.shutdown()
+            self._exit_code = next((process.exitcode or 0 for process in processes), 0)
 
     @contextmanager
     def sharing(
@@ -112,57 +208,21 @@ class Processes(Executor):
         again, the pool is new and no other task is submitted until the result is there: it runs
         alone.
         """
-        for _ in range(_ATTEMPTS - 1):
-            if self._is_lost(future):
-                future = submit(task)
-        if not self._is_lost(future):
-            return future.result()
+        for attempt in range(_ATTEMPTS):
+            future = submit(task) if attempt else future
+            while not wait([future], timeout=1).done:
+                # If a worker dies while it sends a result, the pool waits for the rest for ever.
+                processes = list(self._pool._processes.values()) if self._pool else []
+                if not all(process.is_alive() for process in processes):
+                    self.kill()
+            if not isinstance(future.exception(), BrokenProcessPool):
+                return future.result()
         self.kill()
-        code = self._exit_codes[0]
-        known = -code in set(signal.Signals)
-        reason = f"by {signal.Signals(-code).name}" if known else f"exit code {code}"
-        reason += ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+        reason = ", perhaps for want of memory" if self._exit_code == -signal.SIGKILL else ""
         raise LostTaskError(
-            f"{name_task(task)}: given up, as the process at work on it was ended "
-            f"{_ATTEMPTS} times ({reason})"
+            f"{name_task(task)}: given up, as the process at work on it was ended {_ATTEMPTS} "
+            f"times (exit code {self._exit_code}{reason})"
         )
-
-    def _is_lost(self, future: Future[Any]) -> bool:
-        """Wait for a call; return True if the pool broke before it was done."""
-        while not wait([future], timeout=1).done:
-            # If a worker dies while it sends a result, the pool waits for the rest for ever.
-            processes = list(self._pool._processes.values()) if self._pool else []
-            if not all(process.is_alive() for process in processes):
-                self.kill()
-        return isinstance(future.exception(), BrokenProcessPool)
-
-    def kill(self) -> None:
-        """End all workers at once; the next call starts others."""
-
-        def end_workers() -> None:
-            pool, self._pool = self._pool, None
-            if pool is not None:
-                queue: Any = pool._result_queue
-                processes = list(pool._processes.values())
-                for process in processes:
-                    process.kill()
-                queue._writer.close()  # so that the pool does not wait for the rest of a result
-                pool.shutdown()
-                self._exit_codes = [process.exitcode or 0 for process in processes]
-
-        if not self._is_shut_down:
-            self._starter.submit(end_workers).result()
-
-    def _submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Submit a call to the pool, which is made for the first one."""
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                self.workers,
-                mp_context=get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self.workers, self._preload),
-            )
-        return self._pool.submit(fn, *args, **kwargs)
 
 
 def _block_interrupts() -> None:
@@ -172,17 +232,13 @@ def _block_interrupts() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
+# -- in a worker -----------------------------------------------------------------------------------
+
+
 def _start_worker(workers: int, preload: str | None) -> None:
     """Prepare a worker: it ends with its parent, and uses its share of the cores."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-
-    def follow_parent() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=follow_parent, daemon=True).start()
+    threading.Thread(target=_follow_parent, daemon=True).start()
     # Taking down all imported modules at the end would take a tenth of a second.
     Finalize(None, os._exit, args=(0,), exitpriority=0)
     keep_freed_memory()
@@ -190,3 +246,45 @@ def _start_worker(workers: int, preload: str | None) -> None:
         os.environ.setdefault("POLARS_MAX_THREADS", str(max(count_cores() // workers, 1)))
     if preload is not None:
         import_module(preload)
+
+
+def _follow_parent() -> None:
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _load(source: Path | bytes) -> Any:
+    """Return the shared object of this worker."""
+    return pickle.loads(source if isinstance(source, bytes) else source.read_bytes())  # noqa: S301 - from our own client
+
+
+def run_task(function: Callable[..., Any], source: Path | bytes | None, task: Any) -> Any:
+    """Call a function in a worker, which unpickles the shared object once.
+
+    An error that does not survive pickling is replaced with one that does.
+
+    >>> run_task(pow, pickle.dumps(2), 3)
+    8
+    """
+    try:
+        if source is None:
+            return function(task)
+        with _loading:  # a worker of a cluster may have several threads
+            shared = _load(source)
+        return function(shared, task)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+        except Exception:
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise
+
+
+def name_task(task: Any) -> str:
+    """Return the name of a task in messages."""
+    return str(getattr(task, "label", None) or task)

@@ -28,28 +28,25 @@ def keep_freed_memory() -> None:
     4.1 seconds of processor time. Polars keeps what it frees if it is not loaded yet: of 100 runs
     of elements, that is 1 of 16 seconds.
     """
-    if sys.platform != "linux":
-        return
     if "polars" not in sys.modules:
         os.environ.setdefault(*_OF_POLARS)
-    import ctypes
-
-    try:
-        setting = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):  # another C library
-        return
-    setting(_MAP, 32 << 20)
-    setting(_TRIM, 512 << 20)
+    _call_c("mallopt", _MAP, 32 << 20)
+    _call_c("mallopt", _TRIM, 512 << 20)
 
 
 def give_back_memory() -> None:
     """Collect garbage and return freed memory to the system, where the C library is glibc."""
     gc.collect()
+    _call_c("malloc_trim", 0)
+
+
+def _call_c(name: str, *arguments: int) -> None:
+    """Call a function of glibc; do nothing where there is none."""
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
+            getattr(ctypes.CDLL(None), name)(*arguments)
 
 
 def parse_size(text: str, name: str) -> int:
