@@ -14,7 +14,7 @@ import pytest
 
 from foveal.report.drawing import PALETTE
 from foveal.report.gnuplot import gnuplot
-from foveal.report.graphs import Axis, Graph, Line
+from foveal.model.graphs import Axis, Graph, Line
 
 PROGRAM = shutil.which("gnuplot")
 needs_gnuplot = pytest.mark.skipif(PROGRAM is None, reason="gnuplot is not installed")

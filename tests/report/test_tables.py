@@ -18,7 +18,7 @@ from foveal.model import Results
 from foveal.report import comparisons, tables
 from foveal.report.correlations import correlation_grids
 from foveal.report.escaping import label, latex_text, one_line
-from foveal.report.grids import GRID_FORMATS, Grid, html, latex, markdown, plain
+from foveal.report.grids import GRID_FORMATS, Table, html, latex, markdown, plain
 
 SPECIAL = "a_%&#\\~^{}$<>|\"`'-*[]+!?,=. 1"
 NAMES = st.text(alphabet=SPECIAL, max_size=12) | st.text(max_size=8)
@@ -92,7 +92,7 @@ def rendered(text: str, program: str) -> Text:
 @settings(max_examples=50)
 @given(name=st.text(alphabet=SPECIAL, max_size=12))
 def test_markdown_shows_any_name(program: str, name: str) -> None:
-    table = Grid(("run", "AP"), ((f"x{name}x", "0.5"), ("b", "-0.25")), frozenset({(0, 1)}))
+    table = Table(("run", "AP"), ((f"x{name}x", "0.5"), ("b", "-0.25")), frozenset({(0, 1)}))
     page = rendered(markdown(replace(table, marks={(0, 1): "*", (1, 1): ""})), program)
     assert page.cells[2].split() == f"x{one_line(name)}x".split()
     assert page.cells[3:] == ["0.5*", "b", "\N{MINUS SIGN}0.25"]
@@ -102,19 +102,19 @@ def test_markdown_shows_any_name(program: str, name: str) -> None:
 
 
 def test_notes_are_no_lists_and_no_headings() -> None:
-    table = Grid(("run", "AP"), (("a", "1"),), notes=("+ better, - worse, * real", "# of topics"))
+    table = Table(("run", "AP"), (("a", "1"),), notes=("+ better, - worse, * real", "# of topics"))
     assert markdown(table).endswith("\n\\+ better, - worse, \\* real\n\n\\# of topics\n")
 
 
 def test_labels_are_plain() -> None:
     assert label(r"pairs nxCG(quant=gen)@10") == "pairs-nxCG-quant-gen-10"
     assert label("{}\\") == ""
-    assert r"\label{tab:table}" in latex(Grid(("a",), (), title="%"))
+    assert r"\label{tab:table}" in latex(Table(("a",), (), title="%"))
 
 
 # -- grids -------------------------------------------------------------------------------------
 
-MARKED = Grid(
+MARKED = Table(
     ("run", "AP", "P@5"),
     (("x", "0.5", "-0.25"), ("y", "-", "12.5")),
     frozenset({(0, 1)}),
@@ -144,14 +144,14 @@ def test_latex_has_a_caption_a_label_and_numbers_in_line() -> None:
 
 def test_a_row_cannot_begin_with_what_latex_takes_for_an_option() -> None:
     rows = [
-        line for line in latex(Grid(("[a]",), (("*b",), ("[c]",)))).splitlines() if "{}" in line
+        line for line in latex(Table(("[a]",), (("*b",), ("[c]",)))).splitlines() if "{}" in line
     ]
     assert rows == [r"{}[a] \\", r"{}*b \\", r"{}[c] \\"]
 
 
 def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
     rows = tuple((f"r{i}", "0.5") for i in range(60))
-    text = GRID_FORMATS["latex"]([Grid(("run", "AP"), rows, title="Long")])
+    text = format_tables([Table(("run", "AP"), rows, title="Long")], "latex")
     assert text.startswith("% \\usepackage{booktabs,longtable}\n")
     assert text.count(r"run & AP \\") == 2
     assert text.index(r"\endhead") < text.index(r"\endfoot") < text.index("r0 &")
@@ -159,7 +159,7 @@ def test_a_long_table_goes_over_pages_and_repeats_its_head() -> None:
 
 
 def test_every_table_has_a_label_of_its_own() -> None:
-    text = GRID_FORMATS["latex"]([MARKED, MARKED, replace(MARKED, name="other")])
+    text = format_tables([MARKED, MARKED, replace(MARKED, name="other")], "latex")
     assert re.findall(r"\\label\{(.*)\}", text) == ["tab:A-title", "tab:A-title-2", "tab:other"]
 
 
