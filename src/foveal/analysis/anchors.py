@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from foveal._version import __version__
 from foveal.errors import InputError, UsageError, counted
 from foveal.formats.locate import Normalised, Place, closest_places, occurrences, similarity
 from foveal.model import UNKNOWN, Judgements
@@ -216,6 +217,7 @@ class Anchors(Result):
     documents: Mapping[str, TextState]
     quoted: Mapping[int, tuple[str, str, str]]
     """Quote, prefix and suffix for spans that have none, by their number."""
+    meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
 
     @property
     def counts(self) -> dict[str, int]:

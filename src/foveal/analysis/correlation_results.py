@@ -99,6 +99,12 @@ class Correlations(Result):
     discriminative_power: pl.DataFrame | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def without_pairs(cls, by: str) -> Correlations:
+        """Return correlations of nothing, for the stability of one measure alone."""
+        names = dict.fromkeys(("task", "variant", "row", "column", "coefficient"), pl.String)
+        return cls(by, (), (), pl.DataFrame(schema={**names, "value": pl.Float64}), {})
+
     def __repr__(self) -> str:
         return (
             f"<Correlations by {self.by}: {len(self.labels)} labels, {len(self.tasks)} tasks, "
@@ -207,11 +213,12 @@ class Correlations(Result):
         if not len(means):
             return f"No {NAMES[name]} is defined."
         least = means.sort("value").row(0, named=True)
-        value = f"{NAMES[name]} {_format_value(least['value'])}"
-        word = _WORDS[mark_correlation(least["value"], name)]
-        if len(means) == 1 or (name in DIRECTED and len(means) == 2):
-            return f"{least['row']} and {least['column']} rank the runs with {value}{word}."
-        return f"{least['row']} and {least['column']} agree least: {value}{word}."
+        pair, value = f"{least['row']} and {least['column']}", _format_value(least["value"])
+        mark = mark_correlation(least["value"], name)
+        if mark == "=" and len(self.labels) > 2:
+            return f"All rankings are equivalent: {NAMES[name]} is {value} or more."
+        verb = "agree least" if len(self.labels) > 2 else "agree"
+        return f"{pair} {verb}: {NAMES[name]} is {value}{_WORDS[mark]}."
 
     def tables(self) -> list[Table]:
         """Return a table for each coefficient, then swap rates and discriminative power."""

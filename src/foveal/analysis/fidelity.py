@@ -238,8 +238,12 @@ class Fidelity(Result):
         }
 
     def summary(self) -> str:
-        """Return the verdicts in words."""
-        return "\n".join(self.sentences)
+        """Return which measures pass."""
+        passed = [verdict.measure for verdict in self.verdicts if verdict.passed]
+        failed = [verdict.measure for verdict in self.verdicts if not verdict.passed]
+        if not failed:
+            return f"All orderings that must hold on every topic hold by {some(passed)}."
+        return f"Orderings that must hold on every topic are broken by {some(failed)}."
 
     def tables(self, *, table: str | None = None) -> list[Table]:
         """Return one of `FIDELITY_TABLES`, or all."""
@@ -297,7 +301,8 @@ class Fidelity(Result):
             counts = (str(own.count(kind)) for kind in kinds)
             lines.append((verdict.measure, "passes" if verdict.passed else "fails", *counts))
         header = ("measure", "verdict", *kinds)
-        return Table(header, tuple(lines), labels=2, title="Verdict", name="verdict")
+        notes = self.sentences
+        return Table(header, tuple(lines), labels=2, title="Verdict", notes=notes, name="verdict")
 
     def graphs(self, measure: str = "igP", ranking: str = "R") -> list[Graph]:
         """Return the curves of a measure for the runs of one ranking.

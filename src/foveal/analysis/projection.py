@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,7 @@ import numpy.typing as npt
 import polars as pl
 
 from foveal import spans
+from foveal._version import __version__
 from foveal.adapters import judgements_or_files
 from foveal.analysis.segmentation import Segmentation
 from foveal.errors import UsageError
@@ -126,6 +127,7 @@ class Projections(Result):
     """Judgements projected on several segmentations, side by side."""
 
     projections: tuple[Projection, ...]
+    meta: Mapping[str, Any] = field(default_factory=lambda: {"version": __version__})
 
     def _figures(self, *, per_topic: bool) -> Iterator[tuple[Projection, str, dict[str, float]]]:
         """Yield the figures of each projection and topic, those of all topics last."""

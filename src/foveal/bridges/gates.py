@@ -217,7 +217,7 @@ def _pairwise(
         else:
             verdict = f"worse than {other}, but not significantly"
         chance = float(pairs.adjusted[test][k])
-        p = f"corrected p {'< 0.0001' if chance < 0.0001 else f'{chance:.{_DIGITS}f}'} ({test})"
+        p = f"corrected p {'< 0.0001' if chance < 0.00005 else f'{chance:.{_DIGITS}f}'} ({test})"
         interval = _interval(pairs.low[k], pairs.high[k], found.settings)
         checks.append(
             Check(

@@ -160,8 +160,6 @@ def command(
     correlations averaged over tasks: those of -t, or else all that are declared. Without -j the
     files are results saved by 'foveal evaluate -f json'.
     """
-    import polars as pl
-
     from foveal.analysis import rankings
     from foveal.analysis import stability as stable
     from foveal.analysis.correlation_results import Correlations
@@ -177,7 +175,7 @@ def command(
     sets = None if topic_sets is None else _read_sets(topic_sets)
     results = _results(list_files(runs), judgements, measures, tasks, warnings, options)
     number = sum(len(part.measures) for part in results.values())
-    found = Correlations(by, (), (), pl.DataFrame(), {})
+    found = Correlations.without_pairs(by)
     alone = by == "measure" and len(rankings.measure_names(results)) < 2
     if not (alone and (stability or power)):
         with progress_bar(number if halves else 0, "sampling") as advance:

@@ -8,6 +8,7 @@ import click
 
 from foveal.cli.shared import (
     FORMATS,
+    choose_format,
     choose_task,
     emit_result,
     format_option,
@@ -15,6 +16,7 @@ from foveal.cli.shared import (
     list_files,
     open_inputs,
     output_option,
+    say,
     scoring_options,
     start_workers,
     warn,
@@ -115,5 +117,8 @@ def command(
         )
     warn(trial.notes)
     emit_result(trial, form, output, table=table)
+    if choose_format(form, to_file=output is not None) in ("tsv", "csv") and table != "verdict":
+        for sentence in trial.sentences:  # the rows hold numbers only
+            say(sentence)
     if not trial.passed:
         raise click.exceptions.Exit(1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from math import isfinite
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from foveal._version import __version__
 from foveal.model.tables import Table, format_tables, to_html
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "to_json", "to_json_line"]
 
 Row = Mapping[str, Any]
+_MOST_ROWS, _LONGEST = 20, 80  # rows of a table and characters of a cell in a notebook
 
 
 class Result:
@@ -29,7 +29,7 @@ class Result:
     `foveal.report.write.render` passes them on.
     """
 
-    meta: Mapping[str, Any] = MappingProxyType({"version": __version__})
+    meta: Mapping[str, Any]
     """Provenance: version, options and inputs as far as they matter, warnings."""
 
     def rows(self) -> Iterable[Row]:
@@ -71,8 +71,9 @@ class Result:
         return (f"{text}\n{self.summary()}" if self.summary() else text).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        tables = "".join(map(to_html, self.tables()))
-        return f"{tables}<p>{self.summary()}</p>" if self.summary() else tables
+        shown = (table.shorten(_MOST_ROWS, "rows") for table in self.tables())
+        tables = "".join(to_html(table, longest=_LONGEST) for table in shown)
+        return f"{tables}<p>{escape(self.summary())}</p>" if self.summary() else tables
 
 
 def to_json(meta: Mapping[str, Any], parts: Mapping[str, Any]) -> str:

@@ -67,27 +67,24 @@ class Table:
             marks={(j - self.labels, i + 1): mark for (i, j), mark in self.marks.items()},
         )
 
-    def fit(self, width: int) -> Table:
-        """Return a table for a terminal of this width: transposed, or with numbered columns.
+    def number_columns(self) -> Table:
+        """Return a matrix, whose rows and columns have the same names, with numbered columns.
 
-        >>> long = Table(("run", "first"), (("first", ""), ("second", ".5")))
-        >>> long.fit(10).header, long.fit(10).rows
-        (('run', '1'), (('1 first', ''), ('2 second', '.5')))
+        Any other table is returned as it is.
+
+        >>> Table(("run", "a", "b"), (("a", "", ".5"), ("b", ".5", ""))).number_columns().rows
+        (('1 a', '', '.5'), ('2 b', '.5', ''))
         """
-        if self.width <= width or not self.rows:
+        names, columns = [row[0] for row in self.rows], self.header[1:]
+        if len(columns) < 2 or not {*columns[1:]} <= {*names}:
             return self
-        rows = [row[0] for row in self.rows]
-        if self.labels != 1 or not {*self.header[2:]} <= {*rows} & {*self.header[1:]} | {rows[0]}:
-            transposed = self.transpose()
-            return transposed if transposed.width < self.width else self
-        # A matrix: rows and columns have the same names.
-        numbers = {name: i for i, name in enumerate(dict.fromkeys((*self.header[1:], *rows)), 1)}
-        note = f"Column 1 is {self.header[1]}; the others are numbered like the rows."
+        numbers = {name: i for i, name in enumerate(dict.fromkeys((*columns, *names)), 1)}
+        note = f"Column 1 is {columns[0]}; the others are numbered like the rows."
         return replace(
             self,
-            header=(self.header[0], *(str(numbers[name]) for name in self.header[1:])),
+            header=(self.header[0], *(str(numbers[name]) for name in columns)),
             rows=tuple((f"{numbers[row[0]]} {row[0]}", *row[1:]) for row in self.rows),
-            notes=self.notes if self.header[1] in rows else (note, *self.notes),
+            notes=self.notes if columns[0] in names else (note, *self.notes),
         )
 
     def shorten(self, rows: int, what: str) -> Table:
@@ -325,11 +322,10 @@ _TABLE = (
 )
 _CELL = "padding:.15em .7em;border-bottom:1px solid #8886;white-space:pre"
 _MARK = "display:inline-block;line-height:0;text-align:left"
-_LONGEST = 80  # characters of a cell
 
 
-def to_html(table: Table) -> str:
-    """Write a table as HTML for a page or a notebook.
+def to_html(table: Table, *, longest: int | None = None) -> str:
+    """Write a table as HTML for a page or a notebook; cells are cut after `longest` characters.
 
     All styles are in ``style`` attributes, so that the table neither needs nor changes the page
     around it; colours are those of the page, light or dark.
@@ -340,9 +336,8 @@ def to_html(table: Table) -> str:
         tag, cells = "th" if i < 0 else "td", []
         for j, text in enumerate(row):
             line = escape_controls(text)
-            line = (
-                line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
-            )
+            if longest is not None and len(line) > longest:
+                line = f"{line[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
             inner = f"<b>{escape(line)}</b>" if (i, j) in table.best else escape(line)
             if room.get(j):  # the same width for every cell keeps numbers aligned
                 mark = escape(table.marks.get((i, j), "").strip())

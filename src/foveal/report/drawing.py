@@ -147,7 +147,7 @@ def _accessible(svg: str, title: str, told: str) -> str:
 
 
 def figure(given: Sequence[Graph | Matrix], *, width: float = 3.5) -> Any:
-    """Return graphs or heat maps, one below the other, as a matplotlib Figure (``foveal[plot]``)."""
+    """Return graphs or heat maps, one below the other, as a Figure of matplotlib."""
     mpl = _matplotlib()
     if matrices := [graph for graph in given if isinstance(graph, Matrix)]:
         return _draw_matrices(matrices)

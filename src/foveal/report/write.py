@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from typing import Any
 
 from foveal.analysis.score_tables import tabulate_scores
@@ -11,7 +10,7 @@ from foveal.errors import UsageError
 from foveal.formats.result_files import DATA_FORMATS, separated
 from foveal.model import Results
 from foveal.model.result_object import Result, to_json_line
-from foveal.model.tables import TABLE_FORMATS, Table, format_tables
+from foveal.model.tables import TABLE_FORMATS, format_tables
 
 __all__ = ["FORMATS", "render"]
 
@@ -33,7 +32,7 @@ def render(
     result : Results or Result
     form : str
     width : int, optional
-        Width of the terminal: wider tables are transposed, or have numbered columns.
+        Width of the terminal: wider scores are transposed, wider matrices get numbered columns.
     bold : bool
         Print the best values in bold, for terminals.
     **shown
@@ -49,16 +48,18 @@ def render(
     a    0.5000
     b    0.2500
     """
-    if form in TABLE_FORMATS:
-        if isinstance(result, Results):
-            tables: Sequence[Table] = [tabulate_scores(result, titled=form != "table", **shown)]
-        else:
-            tables = result.tables(**shown)
-        if width is not None:
-            tables = [table.fit(width) for table in tables]
-        return format_tables(tables, form, bold=bold)
     if isinstance(result, Results):
-        return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
+        if form not in TABLE_FORMATS:
+            return DATA_FORMATS[form](result, **({"per_topic": False} | shown))
+        table = tabulate_scores(result, titled=form != "table", **shown)
+        if width is not None and table.width > width:
+            table = min(table, table.transpose(), key=lambda table: table.width)
+        return format_tables([table], form, bold=bold)
+    if form in TABLE_FORMATS:
+        tables = list(result.tables(**shown))
+        if width is not None:
+            tables = [table if table.width <= width else table.number_columns() for table in tables]
+        return format_tables(tables, form, bold=bold)
     if form == "json":
         return result.to_json()
     shown.pop("show", None)  # data formats hold all tables
